@@ -1,0 +1,53 @@
+import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
+
+export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
+
+/** `as_generated`: a recognised turn of ours keeps its own ids, however the framework re-spelled it. `as_sent`: what was sent is what the model sees. */
+export type HistoryPolicy = 'as_generated' | 'as_sent';
+
+/** One model call between `begin` and `commit`. */
+export interface Turn {
+  readonly id: string;
+  /** Shape [P]: what to give the engine. Its prefix reuses exact ids of what the model has seen. */
+  readonly promptIds: Int32Array;
+  /** Ids that end the model's turn. */
+  readonly stopIds: readonly number[];
+  /** Number of leading prompt ids that were reused from earlier calls. */
+  readonly reusedTokens: number;
+  /** Why this call could not extend what was seen; undefined where it extends, or starts a new root. */
+  readonly fork: ForkCause | undefined;
+  /** Streams text deltas; optional, and without influence on `commit`. */
+  createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
+  /** The only write. Records the completion under the prompt it was sampled from, and parses the reply. */
+  commit(completion: Completion): CommittedTurn;
+}
+
+export type CommittedTurn = {
+  readonly message: AssistantMessage;
+  readonly finishReason: ChatFinishReason;
+  readonly malformedToolCalls: number;
+  /** Text of each generated token, for logprobs. */
+  readonly tokenTexts: readonly string[];
+};
+
+export type TrackerStats = {
+  readonly calls: number;
+  readonly generatedTokens: number;
+  /** Equals generatedTokens: each generated token is trained exactly once. */
+  readonly trainedTokens: number;
+  readonly samples: number;
+  /** By agentName, then cause. */
+  readonly forks: Readonly<Record<string, Readonly<Partial<Record<ForkCause, number>>>>>;
+  /** Assistant turns put back by their own ids though the framework changed their spelling, by agentName. */
+  readonly splices: Readonly<Record<string, number>>;
+  /** Assistant messages in a request that no engine of ours wrote, by agentName. */
+  readonly foreignMessages: Readonly<Record<string, number>>;
+};
+
+/** Records the calls of one episode. Calls may overlap and commit in any order. */
+export interface ContextTracker {
+  /** Resolves the prompt without changing anything. */
+  begin(agent: AgentIdentity, request: ChatRequest): Turn;
+  finish(): readonly Sample[];
+  stats(): TrackerStats;
+}

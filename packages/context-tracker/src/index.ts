@@ -1,0 +1,1 @@
+export type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn } from './contract.js';

@@ -1,0 +1,106 @@
+/**
+ * Messages: what agents, adapters and chat templates speak. Token ids belong to `engine.ts`; only the
+ * context tracker knows both.
+ */
+
+/** A tool call as the model wrote it. `arguments` is the model's own text, never parsed and re-printed. */
+export type ToolCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+};
+
+export type SystemMessage = { readonly role: 'system'; readonly content: string };
+export type UserMessage = { readonly role: 'user'; readonly content: string; readonly name?: string };
+export type AssistantMessage = {
+  readonly role: 'assistant';
+  readonly content: string;
+  /** Text of a thinking block, without its tags. */
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ToolCall[];
+  readonly name?: string;
+};
+export type ToolMessage = {
+  readonly role: 'tool';
+  readonly content: string;
+  readonly toolCallId: string;
+  readonly name?: string;
+};
+export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+/** A function the model may call. `parameters` is a JSON Schema object. */
+export type ToolSpec = {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+};
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+
+export type ResponseFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+
+/** What a caller may ask of sampling. Absent fields fall back to the `rollout` section of the configuration. */
+export type SamplingOptions = {
+  /** 0 means greedy. */
+  readonly temperature?: number;
+  /** In (0, 1]. */
+  readonly topP?: number;
+  /** Number of candidates kept; -1 or 0 keeps all. */
+  readonly topK?: number;
+  /** Limit of generated tokens. */
+  readonly maxTokens?: number;
+  /** Texts that end the answer; the text itself is not part of the content. */
+  readonly stop?: readonly string[];
+  readonly seed?: number;
+};
+
+export type ChatRequest = {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolSpec[];
+  readonly toolChoice?: ToolChoice;
+  readonly responseFormat?: ResponseFormat;
+  readonly sampling?: SamplingOptions;
+  /** Two requests with the same id are one call (a client's retry); the second gets the first one's answer. */
+  readonly requestId?: string;
+};
+
+/** `stop`: the model ended its turn; `tool_calls`: it ended with calls; `length`: cut by a token limit. */
+export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
+
+export type TokenUsage = { readonly promptTokens: number; readonly completionTokens: number };
+
+export type TokenLogprob = { readonly id: number; readonly text: string; readonly logprob: number };
+
+export type ChatResponse = {
+  /** Unique within the process. */
+  readonly id: string;
+  readonly model: string;
+  readonly message: AssistantMessage;
+  readonly finishReason: ChatFinishReason;
+  readonly usage: TokenUsage;
+  /** Of each generated token; absent where the model cannot say (an external debug model). */
+  readonly logprobs?: readonly TokenLogprob[];
+  /** Tool-call blocks the parser could not read; their text stays in `message.content`. */
+  readonly malformedToolCalls?: number;
+};
+
+/** A piece of a streamed answer. A tool call arrives whole, once its block has closed. */
+export type ChatDelta =
+  | { readonly type: 'content'; readonly text: string }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly index: number; readonly toolCall: ToolCall };
+
+export type ChatOptions = {
+  readonly signal?: AbortSignal;
+  /** Called as the engine makes tokens; concatenated deltas equal the final message. */
+  readonly onDelta?: (delta: ChatDelta) => void;
+};
+
+/** Messages in, message out. The tuned model, debug models and scripted models all are one. */
+export interface ChatModel {
+  readonly name: string;
+  generate(request: ChatRequest, options?: ChatOptions): Promise<ChatResponse>;
+}

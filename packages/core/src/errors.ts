@@ -1,0 +1,42 @@
+/**
+ * One base class, and one class for each boundary crossed. Messages say what is wrong, the value seen and the
+ * repair. User code throws plain errors; whoever runs it wraps them here.
+ */
+
+type ErrorOptions = { readonly cause?: unknown };
+
+export class AgentJetError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** A wrong configuration: stops the program at start. Codes: `unknown_key`, `wrong_type`, `missing_file`, ... */
+export class ConfigError extends AgentJetError {}
+
+/** Tasks that cannot be read: file and line in the message. */
+export class TaskError extends AgentJetError {}
+
+/** The user's workflow failed; the episode is kept as failed with this as its error. */
+export class WorkflowError extends AgentJetError {}
+
+/** The judge failed or gave no usable verdict. */
+export class JudgeError extends AgentJetError {}
+
+/** A model call failed. Codes: `context_overflow`, `aborted`, `closed`, `bad_request`, `failed`. */
+export class EngineError extends AgentJetError {}
+
+/** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
+export class BackboneError extends AgentJetError {}
+
+/** The server or its client failed. */
+export class SwarmError extends AgentJetError {}
+
+/** The message of anything thrown. */
+export function toErrorMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

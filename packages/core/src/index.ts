@@ -1,0 +1,45 @@
+export type {
+  AssistantMessage,
+  ChatDelta,
+  ChatFinishReason,
+  ChatMessage,
+  ChatModel,
+  ChatOptions,
+  ChatRequest,
+  ChatResponse,
+  ResponseFormat,
+  SamplingOptions,
+  SystemMessage,
+  TokenLogprob,
+  TokenUsage,
+  ToolCall,
+  ToolChoice,
+  ToolMessage,
+  ToolSpec,
+  UserMessage,
+} from './chat.js';
+export type { Completion, Engine, GenerateRequest, TokenSampling } from './engine.js';
+export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, Sample } from './sample.js';
+export type {
+  Backbone,
+  LossOptions,
+  LossTerms,
+  OptimizerOptions,
+  TokenRow,
+  TrainBatch,
+  TrainStepMetrics,
+  TreePack,
+} from './backbone.js';
+export type { Task, Verdict, WorkflowOutput } from './task.js';
+export {
+  AgentJetError,
+  BackboneError,
+  ConfigError,
+  EngineError,
+  JudgeError,
+  SwarmError,
+  TaskError,
+  toErrorMessage,
+  WorkflowError,
+} from './errors.js';
+export { createRandom, deriveSeed, type Random } from './random.js';

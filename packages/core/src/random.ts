@@ -1,0 +1,31 @@
+/** Seeded randomness. Every random choice of the system comes from one run seed through `deriveSeed`. */
+
+export type Random = {
+  /** Uniform in [0, 1). */
+  next(): number;
+  /** Uniform integer in [0, limit). */
+  int(limit: number): number;
+};
+
+/** Mulberry32 (T. Ettinger): 32 bits of state, period 2^32; good enough for sampling and shuffling, not for secrets. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+  return { next, int: (limit) => Math.floor(next() * limit) };
+}
+
+/** A 32-bit seed from a run seed and the names of what it is for (FNV-1a over the parts, then one avalanche). */
+export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
+  let hash = (0x811c9dc5 ^ seed) >>> 0;
+  for (const char of parts.map(String).join('\u0000')) {
+    hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

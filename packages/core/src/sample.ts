@@ -1,0 +1,50 @@
+/** What the tracker hands to the trainer. */
+
+/** Why the tracker started a new branch instead of extending what the model had seen. */
+export type ForkCause = 'rewritten' | 'template' | 'retokenized' | 'tools' | 'system';
+
+/**
+ * One trainable token row of an episode: a root-to-leaf path of what the model really saw.
+ *
+ * Worked example: the prompt was [5, 6, 7], the model sampled [8, 2] (2 is the end token):
+ * ```
+ * { ids: [5, 6, 7, 8, 2], lossMask: [0, 0, 0, 1, 1], logprobs: [0, 0, 0, -0.11, -0.02],
+ *   policyVersions: [-1, -1, -1, 4, 4], advantages: [0, 0, 0, 0.7, 0.7], ... }
+ * ```
+ * Position t is predicted from position t-1, so lossMask[0] is always 0. A generated token that stands in several
+ * rows of one episode has lossMask 1 in exactly one of them.
+ */
+export type Sample = {
+  readonly episodeId: string;
+  readonly agentName: string;
+  readonly targetTag: string;
+  /** Shape [T]. */
+  readonly ids: Int32Array;
+  /** Shape [T], 0 or 1. 1: this token was sampled by the engine and is trained here. */
+  readonly lossMask: Uint8Array;
+  /** Shape [T]: behaviour logprobs where lossMask is 1, else 0. */
+  readonly logprobs: Float32Array;
+  /** Shape [T]: weights version that sampled the token where lossMask is 1, else -1. */
+  readonly policyVersions: Int32Array;
+  /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. All 0 when the tracker makes it. */
+  readonly advantages: Float32Array;
+};
+
+/** What the trainer knows of an episode. */
+export type RewardedEpisode = {
+  readonly episodeId: string;
+  readonly reward: number;
+  readonly samples: readonly Sample[];
+};
+
+/** The siblings of one task: numRepeat episodes whose rewards are compared with one another. */
+export type EpisodeGroup = {
+  readonly groupId: string;
+  readonly episodes: readonly RewardedEpisode[];
+};
+
+/** Sets advantages per token, nothing else. Must not depend on how many samples an episode was cut into. */
+export interface Algorithm {
+  readonly name: string;
+  credit(group: EpisodeGroup): readonly Sample[];
+}

@@ -1,0 +1,1 @@
+export type { Episode, ModelOptions, Tuner, WorkflowLike } from './contract.js';

@@ -1,0 +1,52 @@
+import type { ChatDelta, ChatMessage, ToolSpec } from '@agentjet/core';
+
+/** Text to token ids and back. Special tokens written in the text are recognised; nothing is added around it. */
+export interface Tokenizer {
+  readonly vocabSize: number;
+  encode(text: string): Int32Array;
+  /** Special tokens are kept as their text. */
+  decode(ids: ArrayLike<number>): string;
+  /** Id of one token's exact text, special tokens included. */
+  idOf(token: string): number | undefined;
+  /** A streaming decoder: `push` returns the text that is certain by now (never half a character), `flush` the rest. */
+  createStreamDecoder(): StreamDecoder;
+}
+
+export interface StreamDecoder {
+  push(id: number): string;
+  flush(): string;
+}
+
+export type RenderOptions = {
+  readonly tools?: readonly ToolSpec[];
+  /** Ends with the header that makes the model answer. */
+  readonly addGenerationPrompt: boolean;
+};
+
+/** What the model's text means. Tool calls come without ids: the tracker mints them. */
+export type ParsedReply = {
+  readonly content: string;
+  readonly reasoning?: string;
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
+  readonly malformedToolCalls: number;
+};
+
+/** One model family's chat template, and how to read its replies. */
+export interface ChatTemplate {
+  /** Tool-call arguments are inserted verbatim, as the model wrote them. */
+  render(messages: readonly ChatMessage[], options: RenderOptions): string;
+  /** Text of a completion without its stop token. */
+  parse(text: string): ParsedReply;
+  /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
+  createStreamParser(mintId: (index: number) => string): ReplyStreamParser;
+  /** Ids that end the assistant's turn; a completion's last id is one of these unless it was truncated. */
+  readonly stopIds: readonly number[];
+}
+
+export interface ReplyStreamParser {
+  push(text: string): readonly ChatDelta[];
+  flush(): { readonly deltas: readonly ChatDelta[]; readonly reply: ParsedReply };
+}
+
+export type ChatTokenizer = { readonly tokenizer: Tokenizer; readonly template: ChatTemplate };
+

@@ -1,0 +1,9 @@
+export type {
+  ChatTemplate,
+  ChatTokenizer,
+  ParsedReply,
+  RenderOptions,
+  ReplyStreamParser,
+  StreamDecoder,
+  Tokenizer,
+} from './contract.js';
