@@ -1,0 +1,27 @@
+// `npm run check`: types, lint, unused exports, and the arrows between packages.
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+
+const root = path.dirname(import.meta.dirname);
+const bin = (name) => path.join(root, 'node_modules/.bin', name);
+
+export const checks = [
+  ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
+  ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test']],
+  ['unused exports', bin('knip'), ['--no-progress']],
+  ['arrows', bin('vitest'), ['run', 'test/boundaries']],
+];
+
+/** Runs one check, quiet when it passes. */
+export function runCheck([label, command, args]) {
+  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, shell: process.platform === 'win32' });
+  const passed = result.status === 0;
+  console.log(`${passed ? 'ok  ' : 'FAIL'} ${label}`);
+  if (!passed) console.log(result.stdout, result.stderr, result.error ?? '');
+  return passed;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const failed = checks.filter((check) => !runCheck(check));
+  process.exit(failed.length === 0 ? 0 : 1);
+}

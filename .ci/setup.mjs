@@ -1,0 +1,43 @@
+// What `npm start` and `npm test` need before they run: installed packages and a build. Does nothing twice.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.dirname(import.meta.dirname);
+const stampFile = path.join(root, 'node_modules', '.agentjet-installed');
+
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  console.error(`AgentJet needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  process.exit(1);
+}
+
+/** Quiet while it works, everything it said when it fails. */
+function run(label, command, args) {
+  console.error(label);
+  const result = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    shell: process.platform === 'win32',
+    // onnxruntime-node's install script would download CUDA libraries that nothing here uses.
+    env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', TURBO_TELEMETRY_DISABLED: '1' },
+  });
+  if (result.status === 0) return;
+  console.error(result.stdout ?? '', result.stderr ?? '', result.error ?? '');
+  console.error(`${label} failed: \`${command} ${args.join(' ')}\` ended with ${result.status}.`);
+  process.exit(1);
+}
+
+function install() {
+  const wanted = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
+  run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
+  writeFileSync(stampFile, wanted);
+}
+
+refuseOldNode();
+install();
+run('Building ...', process.execPath, [path.join(root, 'node_modules/turbo/bin/turbo'), 'run', 'build', '--output-logs=errors-only']);
