@@ -43,3 +43,13 @@ export {
   WorkflowError,
 } from './errors.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
+export {
+  compareConfigs,
+  createConfig,
+  defaultConfigFile,
+  formatConfig,
+  loadConfig,
+  type ConfigDifference,
+} from './config/load-config.js';
+export { camelKeys, snakeKeys, toCamelCase, toSnakeCase, type CamelKeys } from './config/key-names.js';
+export type { AgentJetConfig, ConfigInput } from './config/schema.js';

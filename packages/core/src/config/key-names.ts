@@ -1,0 +1,39 @@
+/** YAML, HTTP and JSONL are snake_case, TypeScript is camelCase; these functions are the only bridge. */
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+
+/** The type of `camelKeys(value)`. */
+export type CamelKeys<Value> = Value extends readonly unknown[]
+  ? Readonly<Value>
+  : Value extends object
+    ? { readonly [Key in keyof Value as CamelCase<Key & string>]: CamelKeys<Value[Key]> }
+    : Value;
+
+export function toCamelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+export function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export type PlainObject = { readonly [key: string]: unknown };
+
+export function isPlainObject(value: unknown): value is PlainObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mapKeys(value: unknown, rename: (name: string) => string): unknown {
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), mapKeys(inner, rename)]));
+}
+
+/** Renames the keys of nested objects, not of objects within lists. */
+export function camelKeys<Value>(value: Value): CamelKeys<Value> {
+  return mapKeys(value, toCamelCase) as CamelKeys<Value>;
+}
+
+/** The inverse of `camelKeys`. */
+export function snakeKeys(value: PlainObject): PlainObject {
+  return mapKeys(value, toSnakeCase) as PlainObject;
+}

@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { compareConfigs, ConfigError, createConfig, formatConfig, loadConfig } from '@agentjet/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let cwd: string;
+beforeAll(() => {
+  cwd = mkdtempSync(path.join(tmpdir(), 'ajet-config-'));
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+function load(text: string, ...overrides: string[]) {
+  writeFileSync(path.join(cwd, 'math-agent.yaml'), text);
+  return loadConfig('math-agent.yaml', overrides, { cwd });
+}
+
+function errorOf(run: () => unknown): ConfigError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('loadConfig', () => {
+  it('takes the defaults, then the file, then the overrides', () => {
+    const config = load('ajet:\n  rollout: { num_repeat: 4, temperature: 0.7 }\n', 'rollout.num_repeat=2', 'ajet.trainer_common.optim.lr=1e-6');
+    expect(config.rollout.numRepeat).toBe(2);
+    expect(config.rollout.temperature).toBe(0.7);
+    expect(config.rollout.topP).toBe(1);
+    expect(config.trainerCommon.optim.lr).toBe(1e-6);
+  });
+
+  it('reads lists and null from overrides, and leaves an empty section alone', () => {
+    const config = load('ajet:\n  rollout:\n  trainable_targets: [villager]\n', 'trainable_targets=[werewolf, seer]', 'trainer_common.total_training_steps=null');
+    expect(config.trainableTargets).toEqual(['werewolf', 'seer']);
+    expect(config.trainerCommon.totalTrainingSteps).toBeNull();
+    expect(config.rollout.numRepeat).toBe(8);
+  });
+
+  it('finds paths beside the file first, then in the working directory, and writes below the working directory', () => {
+    mkdirSync(path.join(cwd, 'deep'), { recursive: true });
+    writeFileSync(path.join(cwd, 'deep/agent.ts'), '');
+    writeFileSync(path.join(cwd, 'tasks.jsonl'), '');
+    writeFileSync(
+      path.join(cwd, 'deep/run.yaml'),
+      'ajet:\n  rollout: { user_workflow: agent.ts->Agent }\n  task_reader: { jsonl_dataset_file: { training: { file_path: tasks.jsonl } } }\n',
+    );
+    const config = loadConfig('deep/run.yaml', [], { cwd });
+    expect(config.rollout.userWorkflow).toBe(`${path.join(cwd, 'deep/agent.ts')}->Agent`);
+    expect(config.taskReader.jsonlDatasetFile.training.filePath).toBe(path.join(cwd, 'tasks.jsonl'));
+    expect(config.experimentDir).toBe(path.join(cwd, 'saved_experiments'));
+    expect(config.model.path).toBe('nano');
+  });
+});
+
+describe('what is wrong with a configuration', () => {
+  it.each([
+    ['a misspelled key', '\n\najet:\n  rollout:\n    num_repeats: 4\n', 'unknown_key', 'Unknown key "rollout.num_repeats" in math-agent.yaml:5. Did you mean "rollout.num_repeat"?'],
+    ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3. Did you mean "rollout.num_repeat"?'],
+    ['a key in the wrong section', 'ajet:\n  trainer_common:\n    lr: 4\n', 'unknown_key', 'Did you mean "trainer_common.optim.lr"?'],
+    ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2. Remove it; default.yaml lists every key.'],
+    ['a key only the original has', 'ajet:\n  trainer_common:\n    ppo_epochs: 2\n', 'unknown_key', '"trainer_common.ppo_epochs" in math-agent.yaml:3 has no meaning here. Every batch makes one optimizer step'],
+    ['a key outside of ajet', 'ajet: {}\nhydra:\n  x: 1\n', 'unknown_key', 'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"'],
+    ['a text for a number', 'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.'],
+    ['a fraction for a count', 'ajet:\n  rollout:\n    num_repeat: 1.5\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:3 is 1.5, but must be a whole number.'],
+    ['a number out of range', 'ajet:\n  rollout:\n    top_p: 1.5\n', 'wrong_type', '"rollout.top_p" in math-agent.yaml:3 is 1.5, but must be at most 1.'],
+    ['an unknown choice', 'ajet:\n  backbone: trinity\n', 'wrong_type', '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, debug. Large models train on "torch".'],
+    ['a value where a section belongs', 'ajet:\n  rollout: 4\n', 'wrong_type', '"rollout" in math-agent.yaml:2 is 4, but must be a section.'],
+    ['no trainable target', 'ajet:\n  trainable_targets: []\n', 'wrong_type', '"trainable_targets" in math-agent.yaml:2 is [], but must be not empty.'],
+    ['broken YAML', 'ajet:\n  rollout: [1, 2\n', 'bad_yaml', 'math-agent.yaml:3:1 is not valid YAML:'],
+    ['a key written twice', 'ajet:\n  backbone: onnx\n  backbone: debug\n', 'bad_yaml', 'math-agent.yaml:3:3 is not valid YAML: Map keys must be unique'],
+    ['an empty file', '\n', 'missing_section', 'math-agent.yaml is empty.'],
+    ['a list', '- 1\n', 'wrong_type', 'math-agent.yaml holds [1], not a mapping.'],
+    ['lengths that do not fit', 'ajet:\n  rollout:\n    max_model_len: 1000\n', 'conflict', '= 2048 is more than "rollout.max_model_len" 1000 (math-agent.yaml:3)'],
+  ])('%s is named with its line, its value and the repair', (_, text, code, message) => {
+    const error = errorOf(() => load(text));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+
+  it('reports every problem at once, a line each', () => {
+    const error = errorOf(() => load('ajet:\n  rollout:\n    num_repeats: 4\n    top_p: 3\n'));
+    expect(error.message.split('\n')).toHaveLength(2);
+  });
+
+  it('names the override', () => {
+    expect(errorOf(() => load('ajet: {}', 'rollout.temprature=1')).message).toBe(
+      'Unknown key "rollout.temprature" in the override "rollout.temprature=1". Did you mean "rollout.temperature"?',
+    );
+    expect(errorOf(() => load('ajet: {}', 'temperature')).code).toBe('bad_override');
+    expect(errorOf(() => load('ajet: {}', 'rollout={a: ')).code).toBe('bad_override');
+  });
+
+  it('names a file that is missing', () => {
+    const error = errorOf(() => loadConfig('nowhere.yaml', [], { cwd }));
+    expect(error.code).toBe('missing_file');
+    expect(error.message).toContain(path.join(cwd, 'nowhere.yaml'));
+  });
+});
+
+describe('formatConfig', () => {
+  it('writes what loadConfig reads back, without the API key', () => {
+    const config = createConfig({ debug: { apiKey: 'sk-secret' }, rollout: { numRepeat: 3 }, trainerCommon: { optim: { betas: [0.8, 0.9] } } }, { cwd });
+    const text = formatConfig(config, 'two\nlines');
+    expect(text).toMatch(/^# two\n# lines\najet:\n/);
+    expect(text).not.toContain('sk-secret');
+    expect(compareConfigs(config, load(text))).toEqual([{ key: 'debug.api_key', before: 'sk-secret', after: null }]);
+  });
+
+  it('finds what differs, in the spelling of the file', () => {
+    const before = createConfig({}, { cwd });
+    const after = createConfig({ rollout: { numRepeat: 3 }, trainableTargets: ['a'] }, { cwd });
+    expect(compareConfigs(before, after)).toEqual([
+      { key: 'trainable_targets', before: null, after: ['a'] },
+      { key: 'rollout.num_repeat', before: 8, after: 3 },
+    ]);
+  });
+});

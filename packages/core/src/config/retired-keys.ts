@@ -1,0 +1,81 @@
+/**
+ * Keys of the Python AgentJet that have no place here, and what to do instead. A key stands with its section; an
+ * entry for a section covers everything below it.
+ */
+const adviceByKey: Readonly<Record<string, string>> = {
+  'rollout.name': 'The backbone brings its own engine: choose it with "backbone".',
+  'rollout.n_vllm_engine': 'The backbone brings its own engine: choose it with "backbone".',
+  'rollout.tensor_model_parallel_size': 'The backbone brings its own engine: choose it with "backbone".',
+  'rollout.gpu_memory_utilization': 'The backbone brings its own engine: choose it with "backbone".',
+  'rollout.max_num_seqs': 'The engine takes as many calls at once as there are; "rollout.max_env_worker" limits the episodes.',
+  'rollout.gamma': 'Every token of an episode gets the reward of the episode (gamma 1).',
+  'rollout.multi_turn.max_sample_per_task': 'No sample of an episode is ever left out.',
+  'rollout.multi_turn.expected_steps': 'A batch counts tasks: "data.train_batch_size".',
+  'rollout.force_disable_toolcalls': 'Give the agent no tools instead.',
+  'rollout.compute_madness_checklist': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
+  'rollout.agent_madness_termination': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
+  'rollout.agent_madness_reward': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
+  'rollout.enable_oversample': 'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
+  'rollout.submit_oversample_multiplier': 'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
+  'rollout.val_kwargs.num_repeat': 'Use "trainer_common.val_pass_n".',
+  'rollout.val_kwargs.do_sample': 'Set "rollout.val_kwargs.temperature": 0 takes the likeliest token, more samples.',
+  'rollout.max_num_turns': 'Use "rollout.multi_turn.max_steps".',
+  'context_tracker.timeline_merging_policy': 'Timelines are merged by token ids, always exactly; "context_tracker.history_policy" says what happens to rewritten history.',
+  'context_tracker.fix_retokenization_drift': 'Drift cannot arise: what the model wrote keeps its own ids.',
+  'context_tracker.detect_timeline_snap': 'Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
+  'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
+  'task_reader.huggingface_dat_repo': 'Save the data set as JSONL and use "task_reader.jsonl_dataset_file", or read it in code with "task_reader.reader_protocol".',
+  'task_reader.env_service': 'Reach the environment from code: name a reader in "task_reader.reader_protocol".',
+  'task_reader.data_generation': 'Generate tasks in code: name a reader in "task_reader.reader_protocol".',
+  'task_reader.feedback_tracing': 'Read traces in code: name a reader in "task_reader.reader_protocol".',
+  'task_judge.alien_llm_model': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
+  'task_judge.alien_llm_response_length': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
+  'task_judge.rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
+  'task_runner': 'Every episode runs in this process, concurrently; there is nothing to choose.',
+  'interchange_server': 'Models are handed out in this process; there is no server to set up.',
+  'trainer_common.logger': 'Every run writes metrics.jsonl, reward.svg and report.html.',
+  'trainer_common.val_only': 'Use the command `ajet eval`.',
+  'trainer_common.nnodes': 'One machine trains.',
+  'trainer_common.n_gpus_per_node': 'The torch backbone takes the GPUs it sees (CUDA_VISIBLE_DEVICES).',
+  'trainer_common.mini_batch_num': 'Every batch makes one optimizer step, so training stays on-policy; make "data.train_batch_size" smaller instead.',
+  'trainer_common.ppo_epochs': 'Every batch makes one optimizer step, so training stays on-policy.',
+  'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
+  'trainer_common.checkpoint_base_dir': 'Checkpoints stand in the run folder: "experiment_dir".',
+  'trainer_common.save_trajectory_as_json_file': 'Every episode is always written, token by token: the folder episodes/ of the run.',
+  'trainer_common.loss_weight_normalization_episode_level': 'Use "trainer_common.loss_weighting: episode", the default.',
+  'trainer_common.advantage_estimation_episode_level': 'Advantages always compare episodes, not fragments.',
+  'trainer_common.fsdp_config': 'The torch backbone decides this by itself.',
+  'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
+  'trainer_common.algorithm.use_kl_in_reward': 'Use "trainer_common.use_kl_loss" and "trainer_common.kl_loss_coef".',
+  'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
+  'trainer_common.optim.warmup_style': 'Use "trainer_common.optim.lr_scheduler_type".',
+  'trainer_common.optim.lr_warmup_steps_ratio': 'Use "trainer_common.optim.lr_warmup_steps".',
+  'debug.debug_vllm_port': 'Use "debug.base_url", with the port in it.',
+  'debug.debug_vllm_seed': 'Use "debug.seed".',
+  'debug.debug_tensor_parallel_size': 'Debugging starts no server: use "debug.base_url" for one that runs, or leave it out.',
+  swarm_mode: 'There is no swarm here.',
+  swarm_mode_sample_collection_method: 'There is no swarm here.',
+  max_cached_episodes: 'Episodes are not cached beyond their batch.',
+};
+
+const adviceByValue: Readonly<Record<string, string>> = {
+  'backbone=verl': 'Large models train on "torch".',
+  'backbone=trinity': 'Large models train on "torch".',
+  'task_reader.type=huggingface_dat_repo': 'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
+  'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
+  'task_reader.type=data_generation': 'Generate tasks in code: "customized_protocol".',
+  'task_reader.type=tracing': 'Read traces in code: "customized_protocol".',
+  'task_judge.judge_type=rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
+};
+
+/** What to use instead of a value that the original knows. */
+export function findValueAdvice(key: string, value: unknown): string | undefined {
+  return adviceByValue[`${key}=${String(value)}`];
+}
+
+/** What to use instead of `key`; undefined when the original does not know it either. */
+export function findAdvice(key: string): string | undefined {
+  const parts = key.split('.');
+  const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+  return prefixes.map((prefix) => adviceByKey[prefix]).find((advice) => advice !== undefined);
+}
