@@ -1,0 +1,106 @@
+import { Template } from '@huggingface/jinja';
+import { type ChatMessage, EngineError, type ToolCall, toErrorMessage, type ToolSpec } from '@agentjet/core';
+import type { ChatTemplate, RenderOptions } from './contract.js';
+import { formatFixedDate } from './fixed-date.js';
+import { detectReplyFormat, type ReplyFormat } from './reply/reply-format.js';
+import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
+import { createVerbatimArguments } from './verbatim-arguments.js';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export type ChatTemplateOptions = {
+  /** Jinja source, with or without tools; `withTools` where the model brings a second one for them. */
+  readonly source: string;
+  readonly sourceWithTools?: string;
+  readonly stopIds: readonly number[];
+  /** Seen by the template: bos_token, eos_token, enable_thinking, ... */
+  readonly variables: JsonObject;
+  /** How replies are read; detected from the template where left out. */
+  readonly replyFormat?: Partial<ReplyFormat>;
+};
+
+type Render = (messages: readonly JsonObject[], options: RenderOptions) => string;
+
+/** Compiles the template. Throws the parser's SyntaxError. */
+function compile(source: string, variables: JsonObject): Render {
+  const template = new Template(source.includes('strftime_now') ? `{% set strftime_now = fixed_date %}${source}` : source);
+  return (messages, { tools, addGenerationPrompt }) =>
+    template.render({
+      ...variables,
+      fixed_date: formatFixedDate,
+      messages,
+      tools: tools === undefined || tools.length === 0 ? null : tools.map(toTemplateTool),
+      documents: null,
+      add_generation_prompt: addGenerationPrompt,
+    });
+}
+
+function toTemplateTool({ name, description, parameters }: ToolSpec): JsonObject {
+  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters } };
+}
+
+type ToArguments = (call: ToolCall) => unknown;
+
+function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): JsonObject {
+  if (message.role === 'tool') {
+    const { role, content, toolCallId, name } = message;
+    return { role, content, tool_call_id: toolCallId, ...(name === undefined ? {} : { name }) };
+  }
+  if (message.role !== 'assistant') return message;
+  const { role, content, reasoning, toolCalls = [], name } = message;
+  const calls = toolCalls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: toArguments(call) } }));
+  return {
+    role,
+    content,
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+function renderVerbatim(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
+  const verbatim = createVerbatimArguments(messages);
+  const shown = messages.map((message) => toTemplateMessage(message, (call) => verbatim.hide(call.arguments)));
+  return verbatim.restore(render(shown, options));
+}
+
+/** For templates that walk through the arguments: they see the parsed object, and spell it in their own way. */
+function renderParsed(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
+  const shown = messages.map((message) => toTemplateMessage(message, (call): unknown => JSON.parse(call.arguments)));
+  return render(shown, options);
+}
+
+function renderMessages(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
+  try {
+    return renderVerbatim(render, messages, options);
+  } catch (verbatimFailure) {
+    try {
+      return renderParsed(render, messages, options);
+    } catch {
+      // The first failure is the template's own word on this conversation; the second only says that objects do not help.
+      const repair = "Send messages in the order and roles that the model's template accepts.";
+      throw new EngineError('bad_request', `The chat template cannot render this conversation: ${toErrorMessage(verbatimFailure)}. ${repair}`, { cause: verbatimFailure });
+    }
+  }
+}
+
+function renderGenerationPrompt(render: Render): string {
+  try {
+    return render([{ role: 'user', content: 'x' }], { addGenerationPrompt: true });
+  } catch {
+    return ''; // A template that refuses a lone user message says nothing about its replies.
+  }
+}
+
+export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
+  const plain = compile(options.source, options.variables);
+  const withTools = options.sourceWithTools === undefined ? plain : compile(options.sourceWithTools, options.variables);
+  const detected = detectReplyFormat(options.sourceWithTools ?? options.source, renderGenerationPrompt(plain));
+  const format = { ...detected, ...options.replyFormat };
+  return {
+    render: (messages, renderOptions) => renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),
+    parse: (text) => parseReply(format, text),
+    createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
+    stopIds: options.stopIds,
+  };
+}

@@ -1,0 +1,41 @@
+import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers';
+import { toTokenBytes } from './byte-level.js';
+import type { Tokenizer } from './contract.js';
+import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function isByteLevel(decoder: unknown): boolean {
+  if (typeof decoder !== 'object' || decoder === null) return false;
+  const { type, decoders } = decoder as { type?: unknown; decoders?: unknown };
+  return type === 'ByteLevel' || (type === 'Sequence' && Array.isArray(decoders) && decoders.every(isByteLevel));
+}
+
+function createByteTable(library: HfTokenizer, vocabSize: number): (id: number) => Uint8Array {
+  const added = library.get_added_tokens_decoder();
+  const textEncoder = new TextEncoder();
+  const table = Array.from({ length: vocabSize }, (_, id) => {
+    const special = added.get(id);
+    return special === undefined ? toTokenBytes(library.id_to_token(id) ?? '') : textEncoder.encode(special.content);
+  });
+  const none = new Uint8Array(0);
+  return (id) => table[id] ?? none;
+}
+
+/** A tokenizer over the content of tokenizer.json and tokenizer_config.json. Throws what the library throws. */
+export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
+  const library = new HfTokenizer(tokenizerJson, tokenizerConfig);
+  const vocabSize = Math.max(-1, ...library.get_vocab().values()) + 1;
+  const common = {
+    vocabSize,
+    encode: (text: string) => Int32Array.from(library.encode(text, { add_special_tokens: false }).ids),
+    idOf: (token: string) => library.token_to_id(token),
+  };
+  if (isByteLevel(tokenizerJson['decoder'])) {
+    const bytesOf = createByteTable(library, vocabSize);
+    return { ...common, decode: (ids) => decodeBytes(ids, bytesOf), createStreamDecoder: () => createByteStreamDecoder(bytesOf) };
+  }
+  const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
+  const decode = (ids: ArrayLike<number>): string => (ids.length === 0 ? '' : library.decode(Array.from(ids), options));
+  return { ...common, decode, createStreamDecoder: () => createWindowStreamDecoder(decode) };
+}

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { type ChatTokenizerOptions, createChatTokenizer, type JsonObject } from './chat-tokenizer.js';
+import type { ChatTokenizer } from './contract.js';
+
+function badModelFiles(message: string, cause?: unknown): BackboneError {
+  return new BackboneError('bad_model_files', message, { cause });
+}
+
+async function readOptionalText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw badModelFiles(`Cannot read ${file}: ${toErrorMessage(thrown)}. Check its permissions.`, thrown);
+  }
+}
+
+function parseObject(file: string, text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (thrown) {
+    throw badModelFiles(`${file} is not valid JSON: ${toErrorMessage(thrown)}. Download the file again.`, thrown);
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
+  throw badModelFiles(`${file} must hold a JSON object, not ${text.trim().slice(0, 20)}. Download the file again.`);
+}
+
+async function readOptionalObject(file: string): Promise<JsonObject | undefined> {
+  const text = await readOptionalText(file);
+  return text === undefined ? undefined : parseObject(file, text);
+}
+
+async function readObject(file: string): Promise<JsonObject> {
+  const found = await readOptionalObject(file);
+  if (found !== undefined) return found;
+  throw badModelFiles(`The model folder has no ${path.basename(file)}: ${file} does not exist. Point "model" at a folder in the Hugging Face layout.`);
+}
+
+/**
+ * Reads tokenizer.json, tokenizer_config.json, and where present generation_config.json and chat_template.jinja.
+ * Throws BackboneError `bad_model_files` with the file and the repair.
+ */
+export async function loadChatTokenizer(modelDir: string, overrides: Pick<ChatTokenizerOptions, 'templateVariables' | 'replyFormat'> = {}): Promise<ChatTokenizer> {
+  const tokenizerJson = await readObject(path.join(modelDir, 'tokenizer.json'));
+  const tokenizerConfig = await readObject(path.join(modelDir, 'tokenizer_config.json'));
+  const generationConfig = await readOptionalObject(path.join(modelDir, 'generation_config.json'));
+  const chatTemplate = await readOptionalText(path.join(modelDir, 'chat_template.jinja'));
+  return createChatTokenizer({
+    tokenizerJson,
+    tokenizerConfig,
+    ...(generationConfig === undefined ? {} : { generationConfig }),
+    ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...overrides,
+  });
+}

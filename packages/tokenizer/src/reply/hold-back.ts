@@ -1,0 +1,14 @@
+/** Length of the longest suffix of `text` that a coming text could complete to `tag`. */
+export function partialTagLength(text: string, tag: string): number {
+  for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
+    if (text.endsWith(tag.slice(0, length))) return length;
+  }
+  return 0;
+}
+
+/** `text` cut in two: what is certain, and a suffix of characters matching `held` that later text may change. */
+export function splitTrailing(text: string, held: RegExp): readonly [string, string] {
+  let length = text.length;
+  while (length > 0 && held.test(text.charAt(length - 1))) length--;
+  return [text.slice(0, length), text.slice(length)];
+}

@@ -1,0 +1,89 @@
+/** Reads a tool call from JSON text, keeping the argument text exactly as it was written. */
+
+export type WrittenCall = { readonly name: string; readonly arguments: string };
+
+/** Index after the string literal that opens at `start`, or -1 where it does not close. */
+function skipString(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    if (text[index] === '\\') index++;
+    else if (text[index] === '"') return index + 1;
+  }
+  return -1;
+}
+
+/** Index after the JSON object that opens at `start` (brackets and strings are matched, nothing else is checked), or -1. */
+export function findObjectEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (character === '"') {
+      const after = skipString(text, index);
+      if (after === -1) return -1;
+      index = after - 1;
+    } else if (character === '{' || character === '[') depth++;
+    else if ((character === '}' || character === ']') && --depth === 0) return index + 1;
+  }
+  return -1;
+}
+
+/** Whether the text ends inside a string literal. */
+export function endsInString(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    if (text[index] !== '"') continue;
+    const after = skipString(text, index);
+    if (after === -1) return true;
+    index = after - 1;
+  }
+  return false;
+}
+
+function skipSpace(text: string, start: number): number {
+  let index = start;
+  while (/\s/.test(text[index] ?? '')) index++;
+  return index;
+}
+
+/** Index after the value that starts at `start`, in text that is known to be valid JSON. */
+function skipValue(text: string, start: number): number {
+  const opening = text[start];
+  if (opening === '"') return skipString(text, start);
+  if (opening === '{' || opening === '[') return findObjectEnd(text, start);
+  let index = start;
+  while (/[^\s,}\]]/.test(text[index] ?? ' ')) index++;
+  return index;
+}
+
+/** Source text of the last top-level value under `key`, as JSON.parse would choose it. `text` is a valid JSON object. */
+function sliceValue(text: string, key: string): string | undefined {
+  let found: string | undefined;
+  let index = skipSpace(text, text.indexOf('{') + 1);
+  while (text[index] === '"') {
+    const keyEnd = skipString(text, index);
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const valueEnd = skipValue(text, valueStart);
+    if (JSON.parse(text.slice(index, keyEnd)) === key) found = text.slice(valueStart, valueEnd);
+    index = skipSpace(text, skipSpace(text, valueEnd) + 1);
+  }
+  return found;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // what a model writes is often not JSON; the caller counts it
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The call that `text` spells: one JSON object with a `name` and an object under one of `argumentKeys`; else undefined. */
+export function readCall(text: string, argumentKeys: readonly string[]): WrittenCall | undefined {
+  const parsed = parseJson(text);
+  if (!isObject(parsed) || typeof parsed['name'] !== 'string' || parsed['name'] === '') return undefined;
+  const key = argumentKeys.find((candidate) => isObject(parsed[candidate]));
+  const written = key === undefined ? undefined : sliceValue(text, key);
+  return written === undefined ? undefined : { name: parsed['name'], arguments: written };
+}

@@ -1,0 +1,59 @@
+import { findObjectEnd, readCall } from './json-call.js';
+import { createPlainSection } from './plain-section.js';
+import type { ReplyBuilder } from './reply-builder.js';
+import type { ReplySection } from './reply-section.js';
+
+const pythonTag = '<|python_tag|>';
+const argumentKeys = ['parameters', 'arguments'];
+
+/**
+ * A reply that is JSON calls, `{"name": ..., "parameters": {...}}`, one or several with `;` between them, with or without
+ * `<|python_tag|>` before the first. Any other text is content: after the tag it is a call that could not be read
+ * (code and `name.call(...)` included), and counted.
+ */
+export function createLlama3Section(builder: ReplyBuilder): ReplySection {
+  return (text, isLast) => {
+    const trimmed = text.trimStart();
+    const isTagged = trimmed.startsWith(pythonTag);
+    if (!isLast && !isTagged && pythonTag.startsWith(trimmed)) return { rest: text };
+    return readCallAt(builder, text, { isTagged, isLast });
+  };
+}
+
+type Position = { readonly isTagged: boolean; readonly isLast: boolean };
+
+function readCallAt(builder: ReplyBuilder, text: string, { isTagged, isLast }: Position): ReturnType<ReplySection> {
+  const written = isTagged ? text.trimStart().slice(pythonTag.length).trimStart() : text.trimStart();
+  if (written === '' && !isLast) return { rest: text };
+  const end = written.startsWith('{') ? findObjectEnd(written, 0) : -1;
+  const mayComplete = written.startsWith('{') && end === -1 && !isLast && (isTagged || mayBeCall(written));
+  if (mayComplete) return { rest: text };
+  const call = end === -1 ? undefined : readCall(written.slice(0, end), argumentKeys);
+  if (call !== undefined) {
+    builder.call(call);
+    return { rest: written.slice(end), next: createSeparator(builder) };
+  }
+  if (isTagged || looksLikeCall(written)) builder.malformed();
+  return { rest: text, next: createPlainSection(builder) };
+}
+
+/** Whether an object that is still open could be a call: its first key is one that calls begin with. */
+function mayBeCall(written: string): boolean {
+  const [, key, close] = /^\{\s*"?(\w*)("?)/.exec(written) ?? [];
+  if (key === undefined) return false;
+  return ['name', 'type', 'parameters', 'arguments'].some((known) => (close === '"' ? known === key : known.startsWith(key)));
+}
+
+function looksLikeCall(written: string): boolean {
+  return mayBeCall(written) && /"name"\s*:/.test(written) && /"(parameters|arguments)"\s*:/.test(written);
+}
+
+/** Between calls: `;` and space. Anything else ends the calls. */
+function createSeparator(builder: ReplyBuilder): ReplySection {
+  return (text, isLast) => {
+    const written = text.replace(/^[\s;]+/, '');
+    if (written === '') return { rest: isLast ? '' : text };
+    if (written.startsWith('{')) return readCallAt(builder, written, { isTagged: false, isLast });
+    return { rest: text, next: createPlainSection(builder) };
+  };
+}

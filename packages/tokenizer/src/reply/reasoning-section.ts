@@ -1,0 +1,45 @@
+import { partialTagLength, splitTrailing } from './hold-back.js';
+import type { ReplyBuilder } from './reply-builder.js';
+import type { ReplySection } from './reply-section.js';
+
+const openTag = '<think>';
+const closeTag = '</think>';
+
+/** Looks for a thinking block, which only the beginning of a reply can be. */
+export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection): ReplySection {
+  return (text, isLast) => {
+    const trimmed = text.trimStart();
+    if (trimmed.startsWith(openTag)) return { rest: trimmed.slice(openTag.length), next: createReasoningSection(builder, next) };
+    if (!isLast && openTag.startsWith(trimmed)) return { rest: text };
+    return { rest: text, next: next() };
+  };
+}
+
+/** Text of a thinking block. The newlines next to its tags belong to the template, not to the text. */
+export function createReasoningSection(builder: ReplyBuilder, next: () => ReplySection): ReplySection {
+  let hasText = false;
+  const emit = (text: string): void => {
+    const piece = hasText ? text : text.replace(/^\n+/, '');
+    if (piece !== '') hasText = true;
+    builder.reasoning(piece);
+  };
+  return (text, isLast) => {
+    const close = text.indexOf(closeTag);
+    if (close !== -1) {
+      emit(text.slice(0, close).replace(/\n+$/, ''));
+      return { rest: text.slice(close + closeTag.length), next: createLeadingNewlines(next) };
+    }
+    const held = isLast ? 0 : partialTagLength(text, closeTag);
+    const [certain, newlines] = splitTrailing(text.slice(0, text.length - held), /\n/);
+    emit(certain);
+    return { rest: isLast ? '' : newlines + text.slice(text.length - held) };
+  };
+}
+
+/** Drops the newlines that stand between a thinking block and the answer. */
+function createLeadingNewlines(next: () => ReplySection): ReplySection {
+  return (text, isLast) => {
+    const rest = text.replace(/^\n+/, '');
+    return rest === '' && !isLast ? { rest } : { rest, next: next() };
+  };
+}

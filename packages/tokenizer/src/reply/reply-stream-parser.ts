@@ -1,0 +1,48 @@
+import type { ParsedReply, ReplyStreamParser } from '../contract.js';
+import { createHermesSection } from './hermes-section.js';
+import { createLlama3Section } from './llama3-section.js';
+import { createPlainSection } from './plain-section.js';
+import { createReasoningSection, createReplyStart } from './reasoning-section.js';
+import { createReplyBuilder, type ReplyBuilder } from './reply-builder.js';
+import type { ReplyFormat } from './reply-format.js';
+import type { ReplySection } from './reply-section.js';
+
+const answerSections = { hermes: createHermesSection, llama3: createLlama3Section, none: createPlainSection };
+
+function createFirstSection(builder: ReplyBuilder, format: ReplyFormat): ReplySection {
+  const createAnswer = (): ReplySection => answerSections[format.toolCalls](builder);
+  if (format.reasoning === 'open') return createReasoningSection(builder, createAnswer);
+  return format.reasoning === 'think' ? createReplyStart(builder, createAnswer) : createAnswer();
+}
+
+export function createReplyStreamParser(format: ReplyFormat, mintId: (index: number) => string): ReplyStreamParser {
+  const builder = createReplyBuilder(mintId);
+  let section = createFirstSection(builder, format);
+  let undecided = '';
+  const advance = (isLast: boolean): void => {
+    for (;;) {
+      const { rest, next } = section(undecided, isLast);
+      undecided = rest;
+      if (next === undefined) return;
+      section = next;
+    }
+  };
+  return {
+    push(text) {
+      undecided += text;
+      advance(false);
+      return builder.take();
+    },
+    flush() {
+      advance(true);
+      return { deltas: builder.take(), reply: builder.build() };
+    },
+  };
+}
+
+/** Reads a whole reply: the stream parser fed at once. */
+export function parseReply(format: ReplyFormat, text: string): ParsedReply {
+  const parser = createReplyStreamParser(format, String);
+  parser.push(text);
+  return parser.flush().reply;
+}

@@ -1,0 +1,43 @@
+import type { StreamDecoder } from './contract.js';
+
+/** A byte order mark is text like any other. */
+const decoderOptions = { ignoreBOM: true } as const;
+
+/** For vocabularies whose tokens are bytes: a character comes out with its last byte. */
+export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array): StreamDecoder {
+  const decoder = new TextDecoder('utf-8', decoderOptions);
+  return {
+    push: (id) => decoder.decode(bytesOf(id), { stream: true }),
+    flush: () => decoder.decode(),
+  };
+}
+
+/** Text of all ids at once; broken bytes become U+FFFD. Equals the concatenation of the stream. */
+export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uint8Array): string {
+  const decoder = new TextDecoder('utf-8', decoderOptions);
+  return Array.from(ids, (id) => decoder.decode(bytesOf(id), { stream: true })).join('') + decoder.decode();
+}
+
+/**
+ * For any other vocabulary: decodes a window that starts at the last text boundary, and gives out what a further
+ * token can no longer change. U+FFFD at the end may be half a character and is held back.
+ */
+export function createWindowStreamDecoder(decode: (ids: readonly number[]) => string): StreamDecoder {
+  let window: number[] = [];
+  let numKnown = 0;
+  const take = (isLast: boolean): string => {
+    const known = numKnown === 0 ? '' : decode(window.slice(0, numKnown));
+    const text = window.length === 0 ? '' : decode(window);
+    if (!isLast && text.endsWith('\uFFFD')) return '';
+    window = window.slice(numKnown);
+    numKnown = window.length;
+    return text.slice(known.length);
+  };
+  return {
+    push(id) {
+      window.push(id);
+      return take(false);
+    },
+    flush: () => (window.length > numKnown ? take(true) : ''),
+  };
+}

@@ -1,0 +1,135 @@
+/** Chat templates in the forms of three model families, in our own words: for tests, not for models of those families. */
+
+export type TemplateFamily = 'chatml' | 'qwen3' | 'llama3';
+
+const chatMlToolSystem = `{%- if tools %}
+    {{- '<|im_start|>system\\n' }}
+    {%- if messages[0].role == 'system' %}
+        {{- messages[0].content + '\\n\\n' }}
+    {%- endif %}
+    {{- '# Tools\\n<tools>' }}
+    {%- for tool in tools %}
+        {{- '\\n' }}
+        {{- tool | tojson }}
+    {%- endfor %}
+    {{- '\\n</tools>\\nCall one as <tool_call>\\n{"name": NAME, "arguments": OBJECT}\\n</tool_call><|im_end|>\\n' }}
+{%- elif messages[0].role == 'system' %}
+    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
+{%- endif %}`;
+
+const chatMlToolResult = `    {%- elif message.role == 'tool' %}
+        {%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}
+            {{- '<|im_start|>user' }}
+        {%- endif %}
+        {{- '\\n<tool_response>\\n' + message.content + '\\n</tool_response>' }}
+        {%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}
+            {{- '<|im_end|>\\n' }}
+        {%- endif %}
+    {%- endif %}
+{%- endfor %}`;
+
+/** ChatML as Qwen2.5 uses it: calls printed through tojson, several tool results in one user turn, no thinking. */
+const chatml = `${chatMlToolSystem}
+{%- for message in messages %}
+    {%- if message.role == 'user' or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+    {%- elif message.role == 'assistant' %}
+        {{- '<|im_start|>assistant' }}
+        {%- if message.content %}
+            {{- '\\n' + message.content }}
+        {%- endif %}
+        {%- for tool_call in message.tool_calls %}
+            {%- set call = tool_call.function if tool_call.function is defined else tool_call %}
+            {{- '\\n<tool_call>\\n{"name": "' + call.name + '", "arguments": ' }}
+            {{- call.arguments | tojson }}
+            {{- '}\\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\\n' }}
+${chatMlToolResult}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+`;
+
+/** ChatML as Qwen3 uses it: thinking kept only after the last user question; \`enable_thinking\` false closes it at once. */
+const qwen3 = `${chatMlToolSystem}
+{%- set state = namespace(last_question=-1) %}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}
+        {%- set state.last_question = loop.index0 %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+    {%- if message.role == 'user' or (message.role == 'system' and not loop.first) %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+    {%- elif message.role == 'assistant' %}
+        {%- set thoughts = message.reasoning_content if message.reasoning_content is string else '' %}
+        {{- '<|im_start|>assistant\\n' }}
+        {%- if loop.index0 > state.last_question and (loop.last or thoughts) %}
+            {{- '<think>\\n' + thoughts.strip('\\n') + '\\n</think>\\n\\n' + message.content.lstrip('\\n') }}
+        {%- else %}
+            {{- message.content }}
+        {%- endif %}
+        {%- for tool_call in message.tool_calls %}
+            {%- set call = tool_call.function if tool_call.function is defined else tool_call %}
+            {%- if message.content or not loop.first %}
+                {{- '\\n' }}
+            {%- endif %}
+            {{- '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' }}
+            {%- if call.arguments is string %}
+                {{- call.arguments }}
+            {%- else %}
+                {{- call.arguments | tojson }}
+            {%- endif %}
+            {{- '}\\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\\n' }}
+${chatMlToolResult}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}
+        {{- '<think>\\n\\n</think>\\n\\n' }}
+    {%- endif %}
+{%- endif %}
+`;
+
+/** Headers as Llama 3 uses them: one JSON call as the whole answer, results under the role ipython, a date in the system turn. */
+const llama3 = `{{- bos_token }}
+{%- if messages[0].role == 'system' %}
+    {%- set system_text = messages[0].content.strip() %}
+    {%- set turns = messages[1:] %}
+{%- else %}
+    {%- set system_text = '' %}
+    {%- set turns = messages %}
+{%- endif %}
+{%- set today = strftime_now('%d %b %Y') if strftime_now is defined else '26 Jul 2024' %}
+{{- '<|start_header_id|>system<|end_header_id|>\\n\\nDate: ' + today + '\\n\\n' }}
+{%- if tools %}
+    {{- 'Answer, or call one of these as {"name": NAME, "parameters": OBJECT}.\\n\\n' }}
+    {%- for tool in tools %}
+        {{- tool | tojson(indent=4) }}
+        {{- '\\n\\n' }}
+    {%- endfor %}
+{%- endif %}
+{{- system_text + '<|eot_id|>' }}
+{%- for message in turns %}
+    {%- if message.role == 'tool' or message.role == 'ipython' %}
+        {{- '<|start_header_id|>ipython<|end_header_id|>\\n\\n' + message.content + '<|eot_id|>' }}
+    {%- elif 'tool_calls' in message %}
+        {%- if message.tool_calls | length != 1 %}
+            {{- raise_exception('one tool call for each answer') }}
+        {%- endif %}
+        {%- set call = message.tool_calls[0].function %}
+        {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n{"name": "' + call.name + '", "parameters": ' }}
+        {{- call.arguments | tojson }}
+        {{- '}<|eot_id|>' }}
+    {%- else %}
+        {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}
+{%- endif %}
+`;
+
+export const chatTemplates: Readonly<Record<TemplateFamily, string>> = { chatml, qwen3, llama3 };
