@@ -26,6 +26,12 @@ export type Sample = {
   readonly logprobs: Float32Array;
   /** Shape [T]: weights version that sampled the token where lossMask is 1, else -1. */
   readonly policyVersions: Int32Array;
+  /**
+   * Shape [T]: which turn of the episode sampled the token where lossMask is 1, else -1. Two turns may sample the same
+   * id in the same context (a retried call); by this number packing keeps both. Without it, a position that several
+   * rows of one episode share is taken to hold one generated token.
+   */
+  readonly turnIndices?: Int32Array;
   /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. All 0 when the tracker makes it. */
   readonly advantages: Float32Array;
 };

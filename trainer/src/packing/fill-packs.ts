@@ -1,0 +1,18 @@
+/** Packs that may still take more; bounded, so that many trees cost linear time. */
+const MAX_OPEN_PACKS = 64;
+
+/** First fit, largest first: items in as few packs of at most `budget` tokens as it finds. An item beyond the budget stands alone. */
+export function fillPacks<T extends { readonly tokens: number }>(items: readonly T[], budget: number): T[][] {
+  const closed: T[][] = [];
+  const open: { readonly items: T[]; tokens: number }[] = [];
+  for (const item of items.toSorted((a, b) => b.tokens - a.tokens)) {
+    const pack = open.find(({ tokens }) => tokens + item.tokens <= budget);
+    if (pack === undefined) open.push({ items: [item], tokens: item.tokens });
+    else {
+      pack.items.push(item);
+      pack.tokens += item.tokens;
+    }
+    if (open.length > MAX_OPEN_PACKS) closed.push(...open.splice(0, 1).map((full) => full.items));
+  }
+  return [...closed, ...open.map(({ items: packed }) => packed)];
+}

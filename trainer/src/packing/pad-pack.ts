@@ -1,0 +1,19 @@
+import type { TreePack } from '@agentjet/core';
+
+/**
+ * The pack with tokens appended up to `length` that nobody sees and that weigh nothing: id 0, position 0, and an
+ * interval that holds only themselves. A pack that is long enough is returned as it is.
+ */
+export function padPack(pack: TreePack, length: number): TreePack {
+  const from = pack.ids.length;
+  if (length <= from) return pack;
+  const ends = extend(pack.ends, length);
+  for (let index = from; index < length; index++) ends[index] = index + 1;
+  return { ...pack, ids: extend(pack.ids, length), positions: extend(pack.positions, length), ends };
+}
+
+function extend(array: Int32Array, length: number): Int32Array {
+  const longer = new Int32Array(length);
+  longer.set(array);
+  return longer;
+}

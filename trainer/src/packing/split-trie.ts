@@ -1,0 +1,69 @@
+import type { Segment, TokenTrie } from './token-trie.js';
+
+/**
+ * Which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits the
+ * budget (and pays: see `pairCost`); where it does not, the cut is made at the highest branch, and each side
+ * keeps its own copy of the path above it.
+ */
+export type SplitOptions = {
+  /** Largest tree, in tokens. A single row beyond it is a tree of its own. */
+  readonly maxTokens: number;
+  /**
+   * Cost of one query-key pair relative to the cost of one token in the dense layers: 0 for a kernel that skips
+   * invisible blocks, about 2 * width * layers / parameters and more for one that computes all N x N pairs. A tree
+   * of N tokens costs N + pairCost * N^2, and sharing that does not lower the sum is given up.
+   */
+  readonly pairCost: number;
+};
+
+/** Rows of one tree; `tokens` counts what lies below the segment that is being looked at. */
+type Bundle = { readonly rows: number[]; readonly tokens: number };
+
+/** Bundles that may still take more; bounded, so that many bundles at one branch cost linear time. */
+const MAX_OPEN_BUNDLES = 32;
+
+export function splitTrie(trie: TokenTrie, options: SplitOptions): number[][] {
+  const waiting = new Map<Segment, Bundle[]>();
+  const take = (segment: Segment): Bundle[] => {
+    const bundles = waiting.get(segment) ?? [];
+    waiting.delete(segment);
+    if (segment.endingRows.length > 0) bundles.unshift({ rows: [...segment.endingRows], tokens: 0 });
+    return bundles;
+  };
+  for (const segment of trie.preorder().reverse()) {
+    const length = segment.end - segment.start;
+    const merged = mergeBundles(take(segment), segment.end, options);
+    const parent = segment.parent ?? trie.root;
+    const siblings = waiting.get(parent) ?? [];
+    for (const bundle of merged) siblings.push({ rows: bundle.rows, tokens: bundle.tokens + length });
+    waiting.set(parent, siblings);
+  }
+  return take(trie.root).map((bundle) => bundle.rows.sort((a, b) => a - b)).sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
+}
+
+/** First fit, largest first. `depth`: tokens of the path that all of these bundles share. */
+function mergeBundles(bundles: Bundle[], depth: number, options: SplitOptions): Bundle[] {
+  if (bundles.length < 2) return bundles;
+  const closed: Bundle[] = [];
+  const open: Bundle[] = [];
+  for (const bundle of bundles.sort((a, b) => b.tokens - a.tokens)) {
+    const index = open.findIndex((other) => shouldMerge(other.tokens, bundle.tokens, depth, options));
+    const other = open[index];
+    if (other !== undefined) open[index] = joinBundles(other, bundle);
+    else open.push(bundle);
+    if (open.length > MAX_OPEN_BUNDLES) closed.push(...open.splice(0, 1));
+  }
+  return [...closed, ...open];
+}
+
+/** Apart they cost c(depth + a) + c(depth + b), together c(depth + a + b), with c(n) = n + pairCost n^2. */
+function shouldMerge(a: number, b: number, depth: number, { maxTokens, pairCost }: SplitOptions): boolean {
+  if (a === 0 || b === 0) return true;
+  return depth + a + b <= maxTokens && depth + pairCost * (depth * depth - 2 * a * b) > 0;
+}
+
+function joinBundles(a: Bundle, b: Bundle): Bundle {
+  const [large, small] = a.rows.length >= b.rows.length ? [a, b] : [b, a];
+  for (const row of small.rows) large.rows.push(row);
+  return { rows: large.rows, tokens: a.tokens + b.tokens };
+}

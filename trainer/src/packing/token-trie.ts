@@ -1,0 +1,139 @@
+/**
+ * A trie over the token rows of one optimizer step, chains compressed into segments. Two rows share position j iff
+ * their ids are equal at every position <= j; text is never compared. A segment ends at every branch and at every
+ * row end. Building it costs time linear in the tokens of the rows.
+ */
+
+/** ids[start..end) of row `row`, shared by every row that passes through. */
+export type Segment = {
+  parent: Segment | undefined;
+  row: number;
+  start: number;
+  readonly end: number;
+  readonly children: Map<number, Segment>;
+  /** Rows whose last token is this segment's last token. */
+  readonly endingRows: number[];
+  /** Packed index of the first token, in depth-first preorder. Set by `layOut`. */
+  offset: number;
+  /** Exclusive packed end of the subtree. Set by `layOut`. */
+  subtreeEnd: number;
+};
+
+function createSegment(parent: Segment | undefined, row: number, start: number, end: number): Segment {
+  return { parent, row, start, end, children: new Map(), endingRows: [], offset: 0, subtreeEnd: 0 };
+}
+
+export type TrieRows = {
+  /** ids[row], shape [T]. */
+  readonly ids: readonly Int32Array[];
+  /** How many leading positions of a row may be shared; all of them where it is left out. */
+  readonly shareLimits?: readonly number[];
+};
+
+export class TokenTrie {
+  /** Holds no token; its children are the first segments of the rows. */
+  readonly root: Segment = createSegment(undefined, -1, 0, 0);
+  readonly #rows: TrieRows;
+  readonly #lastSegments = new Map<number, Segment>();
+
+  /** `members`: which of the rows to insert, in which order. */
+  constructor(rows: TrieRows, members: Iterable<number>) {
+    this.#rows = rows;
+    for (const row of members) this.#insert(row);
+  }
+
+  /** The segment that ends with the row's last token. */
+  lastSegment(row: number): Segment {
+    const segment = this.#lastSegments.get(row);
+    if (segment === undefined) throw new Error(`Row ${row} is not in this trie.`);
+    return segment;
+  }
+
+  /** Segments below the root in depth-first preorder, children in order of insertion. */
+  preorder(): Segment[] {
+    const order: Segment[] = [];
+    const stack = [...this.root.children.values()].reverse();
+    for (let segment = stack.pop(); segment !== undefined; segment = stack.pop()) {
+      order.push(segment);
+      stack.push(...[...segment.children.values()].reverse());
+    }
+    return order;
+  }
+
+  /** Writes the packed index of each position of the row into `into`; returns the row's length. */
+  writePath(row: number, into: Int32Array): number {
+    const last = this.lastSegment(row);
+    for (let segment: Segment | undefined = last; segment !== undefined; segment = segment.parent) {
+      for (let depth = segment.start; depth < segment.end; depth++) into[depth] = segment.offset + depth - segment.start;
+    }
+    return last.end;
+  }
+
+  #insert(row: number): void {
+    const ids = this.#idsOf(row);
+    const limit = Math.min(this.#rows.shareLimits?.[row] ?? ids.length, ids.length);
+    const shared = this.#descend(row, ids, limit);
+    // A negative key is no token id, so nobody descends into what a row keeps for itself.
+    const last = limit === ids.length ? shared : this.#append(shared, -1 - row, createSegment(shared, row, limit, ids.length));
+    last.endingRows.push(row);
+    this.#lastSegments.set(row, last);
+  }
+
+  /** The segment that ends at depth `limit` of the row; what is missing of the way is added. */
+  #descend(row: number, ids: Int32Array, limit: number): Segment {
+    let segment = this.root;
+    for (let depth = 0; depth < limit; depth = segment.end) {
+      const key = ids[depth] as number;
+      const child = segment.children.get(key);
+      if (child === undefined) return this.#append(segment, key, createSegment(segment, row, depth, limit));
+      const end = this.#firstDifference(child, ids, limit);
+      segment = end === child.end ? child : this.#split(segment, child, end);
+    }
+    return segment;
+  }
+
+  #append(parent: Segment, key: number, segment: Segment): Segment {
+    parent.children.set(key, segment);
+    return segment;
+  }
+
+  #firstDifference(child: Segment, ids: Int32Array, limit: number): number {
+    const other = this.#idsOf(child.row);
+    const end = Math.min(child.end, limit);
+    let depth = child.start + 1;
+    while (depth < end && other[depth] === ids[depth]) depth++;
+    return depth;
+  }
+
+  /** Cuts `child` at depth `at`; returns the new upper part, which takes the child's place under `parent`. */
+  #split(parent: Segment, child: Segment, at: number): Segment {
+    const ids = this.#idsOf(child.row);
+    const upper = createSegment(parent, child.row, child.start, at);
+    parent.children.set(ids[child.start] as number, upper);
+    upper.children.set(ids[at] as number, child);
+    child.parent = upper;
+    child.start = at;
+    return upper;
+  }
+
+  #idsOf(row: number): Int32Array {
+    const ids = this.#rows.ids[row];
+    if (ids === undefined) throw new Error(`There is no row ${row}.`);
+    return ids;
+  }
+}
+
+/** Sets `offset` and `subtreeEnd` of every segment from packed index `base` on; returns the exclusive end. */
+export function layOut(segments: readonly Segment[], base: number): number {
+  let next = base;
+  for (const segment of segments) {
+    segment.offset = next;
+    next += segment.end - segment.start;
+    segment.subtreeEnd = next;
+  }
+  for (let index = segments.length - 1; index >= 0; index--) {
+    const segment = segments[index];
+    if (segment?.parent) segment.parent.subtreeEnd = Math.max(segment.parent.subtreeEnd, segment.subtreeEnd);
+  }
+  return next;
+}
