@@ -1,1 +1,1 @@
-export {};
+export { startEndpointServer, type EndpointOptions, type EndpointServer } from './server.js';

@@ -1,0 +1,107 @@
+import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
+import { z } from 'zod';
+import { jsonObject, onlyNeutral, toText } from '../parse-body.js';
+import { WireError } from '../wire-error.js';
+
+const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
+const toolUse = z.looseObject({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() });
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string(),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]).optional(),
+});
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string() });
+const other = z.looseObject({ type: z.string() });
+const block = z.union([textBlock, toolUse, toolResult, thinking, other]);
+type Block = z.infer<typeof block>;
+const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: z.union([z.string(), z.array(block)]) });
+const tool = z.looseObject({ name: z.string(), description: z.string().nullish(), input_schema: jsonObject.optional(), type: z.string().nullish() });
+
+/** Everything of Anthropic's Messages API that this server honours; the rest is refused by name. */
+export const messagesSchema = z.strictObject({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  max_tokens: z.number().int().positive(),
+  system: z.union([z.string(), z.array(textBlock)]).nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional() }).nullish(),
+  temperature: z.number().min(0).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.number().int().nullish(),
+  stop_sequences: z.array(z.string()).nullish(),
+  stream: z.boolean().nullish(),
+  mcp_servers: onlyNeutral(null, []).optional(),
+  // Labels and hints that change no token.
+  metadata: z.unknown().optional(),
+  thinking: z.unknown().optional(),
+  service_tier: z.string().nullish(),
+  context_management: z.unknown().optional(),
+  output_config: z.unknown().optional(),
+});
+export type MessagesBody = z.infer<typeof messagesSchema>;
+
+export function toChatRequest(body: MessagesBody, requestId: string): ChatRequest {
+  const tools = (body.tools ?? []).map(toToolSpec);
+  const system = typeof body.system === 'string' ? body.system : (body.system ?? []).map(({ text }) => text).join('\n');
+  return {
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...body.messages.flatMap(toMessages)],
+    requestId,
+    sampling: {
+      maxTokens: body.max_tokens,
+      ...(typeof body.temperature === 'number' && { temperature: body.temperature }),
+      ...(typeof body.top_p === 'number' && { topP: body.top_p }),
+      ...(typeof body.top_k === 'number' && { topK: body.top_k }),
+      ...(body.stop_sequences !== null && body.stop_sequences !== undefined && { stop: body.stop_sequences }),
+    },
+    ...(tools.length > 0 && { tools }),
+    ...toToolChoice(body.tool_choice),
+  };
+}
+
+function toToolSpec(wire: z.infer<typeof tool>): NonNullable<ChatRequest['tools']>[number] {
+  if (wire.input_schema === undefined) {
+    throw new WireError(400, 'unsupported_tool', `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported: only tools with an input_schema, which the agent runs itself.`, 'tools');
+  }
+  return { name: wire.name, ...(typeof wire.description === 'string' && { description: wire.description }), parameters: wire.input_schema };
+}
+
+function toToolChoice(choice: MessagesBody['tool_choice']): Pick<ChatRequest, 'toolChoice'> {
+  if (choice === null || choice === undefined) return {};
+  if (choice.type === 'any') return { toolChoice: 'required' };
+  if (choice.type === 'tool') return { toolChoice: { name: choice.name ?? '' } };
+  return { toolChoice: choice.type };
+}
+
+/** One Anthropic message; tool results inside a user message become tool messages before its text. */
+function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
+  const blocks: readonly Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  if (role === 'assistant') return [toAssistant(blocks)];
+  const results = blocks.flatMap((entry): ChatMessage[] => {
+    const parsed = toolResult.safeParse(entry);
+    return parsed.success ? [{ role: 'tool', toolCallId: parsed.data.tool_use_id, content: toText(parsed.data.content) }] : [];
+  });
+  const rest = blocks.filter(({ type }) => type !== 'tool_result');
+  return rest.length === 0 ? results : [...results, { role, content: textOf(rest) }];
+}
+
+function toAssistant(blocks: readonly Block[]): ChatMessage {
+  const toolCalls = blocks.flatMap((entry): ToolCall[] => {
+    const parsed = toolUse.safeParse(entry);
+    return parsed.success ? [{ id: parsed.data.id, name: parsed.data.name, arguments: JSON.stringify(parsed.data.input ?? {}) }] : [];
+  });
+  const reasoning = blocks.flatMap((entry) => {
+    const parsed = thinking.safeParse(entry);
+    return parsed.success ? [parsed.data.thinking] : [];
+  });
+  const content = textOf(blocks.filter(({ type }) => !['tool_use', 'thinking', 'redacted_thinking'].includes(type)));
+  return {
+    role: 'assistant',
+    content,
+    ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+  };
+}
+
+function textOf(blocks: readonly Block[]): string {
+  return toText(blocks.map((entry) => ({ type: entry.type, text: typeof entry['text'] === 'string' ? entry['text'] : undefined })));
+}

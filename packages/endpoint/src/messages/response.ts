@@ -1,0 +1,85 @@
+import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
+import type { EventStream } from '../event-stream.js';
+
+const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
+
+/** Anthropic carries arguments as an object. Text that is not one is kept whole under `_raw`, and the tool will say so. */
+function toInput(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Malformed arguments are an outcome of the episode, not an error of the server.
+  }
+  return { _raw: text };
+}
+
+const toolUse = (call: ToolCall, input: unknown) => ({ type: 'tool_use', id: call.id, name: call.name, input });
+
+export function toAnthropicMessage(id: string, model: string, response: ChatResponse): unknown {
+  const { message, usage } = response;
+  const toolCalls = message.toolCalls ?? [];
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [
+      ...(message.reasoning === undefined ? [] : [{ type: 'thinking', thinking: message.reasoning, signature: '' }]),
+      ...(message.content === '' && toolCalls.length > 0 ? [] : [{ type: 'text', text: message.content }]),
+      ...toolCalls.map((call) => toolUse(call, toInput(call.arguments))),
+    ],
+    stop_reason: stopReasons[response.finishReason],
+    stop_sequence: null,
+    usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
+  };
+}
+
+/** Turns deltas into Anthropic's block events. */
+export function createMessageWriter(stream: EventStream, id: string, model: string) {
+  let index = -1;
+  let open: 'text' | 'thinking' | undefined;
+  const send = (type: string, fields: object): void => stream.send({ type, ...fields }, type);
+
+  const close = (): void => {
+    if (open === 'thinking') send('content_block_delta', { index, delta: { type: 'signature_delta', signature: '' } });
+    if (open !== undefined) send('content_block_stop', { index });
+    open = undefined;
+  };
+  const start = (block: object): void => {
+    close();
+    index += 1;
+    send('content_block_start', { index, content_block: block });
+  };
+  const writeText = (kind: 'text' | 'thinking', text: string): void => {
+    if (open !== kind) {
+      start(kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' });
+      open = kind;
+    }
+    send('content_block_delta', { index, delta: kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text } });
+  };
+  const writeCall = (call: ToolCall): void => {
+    start(toolUse(call, {}));
+    send('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(toInput(call.arguments)) } });
+    send('content_block_stop', { index });
+  };
+
+  return {
+    start(): void {
+      const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null };
+      send('message_start', { message: { ...message, usage: { input_tokens: 0, output_tokens: 0 } } });
+    },
+    delta: (delta: ChatDelta): void => {
+      if (delta.type === 'tool_call') writeCall(delta.toolCall);
+      else writeText(delta.type === 'content' ? 'text' : 'thinking', delta.text);
+    },
+    finish({ finishReason, usage }: ChatResponse): void {
+      close();
+      send('message_delta', {
+        delta: { stop_reason: stopReasons[finishReason], stop_sequence: null },
+        usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
+      });
+      send('message_stop', {});
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { ToolSpec } from '@agentjet/core';
+import { z } from 'zod';
+import { WireError } from './wire-error.js';
+
+/** Validates a request body; the error names the parameter, the OpenAI way. Unknown parameters are refused by name. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  if (issue?.code === 'unrecognized_keys') {
+    const name = [...issue.path, issue.keys[0] ?? ''].join('.');
+    throw new WireError(400, 'unsupported_parameter', `Unsupported parameter: '${name}'. This server trains what it samples, so it refuses what it cannot honour.`, name);
+  }
+  const name = issue?.path.join('.') ?? '';
+  throw new WireError(400, 'invalid_value', `Invalid '${name}': ${issue?.message ?? 'not a valid request'}.`, name);
+}
+
+/** A parameter that is accepted only at the value that changes nothing. */
+export const onlyNeutral = (...values: readonly unknown[]): z.ZodType<unknown> =>
+  z.unknown().refine((value) => values.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value)), {
+    message: `is not supported by this model; leave it out or send ${values.map((value) => JSON.stringify(value)).join(' or ')}`,
+  });
+
+export const jsonObject = z.record(z.string(), z.unknown());
+
+export const emptyParameters: ToolSpec['parameters'] = { type: 'object', properties: {} };
+
+type TextPart = { readonly type: string; readonly text?: string | undefined };
+
+/** Content as text: a string, or text parts joined. Other parts (images, files) are refused by name. */
+export function toText(content: string | readonly TextPart[] | null | undefined): string {
+  if (content === null || content === undefined) return '';
+  if (typeof content === 'string') return content;
+  return content
+    .map((part) => {
+      if (typeof part.text === 'string') return part.text;
+      throw new WireError(400, 'unsupported_content', `Content of type '${part.type}' is not supported: the model reads text only.`, 'messages');
+    })
+    .join('');
+}

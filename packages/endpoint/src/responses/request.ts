@@ -1,0 +1,144 @@
+import type { ChatMessage, ChatRequest, ToolCall, ToolSpec } from '@agentjet/core';
+import { z } from 'zod';
+import { emptyParameters, jsonObject, onlyNeutral, toText } from '../parse-body.js';
+import { WireError } from '../wire-error.js';
+
+const parts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
+const messageItem = z.looseObject({
+  type: z.literal('message').optional(),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.union([z.string(), parts]),
+});
+const callItem = z.looseObject({ type: z.literal('function_call'), call_id: z.string(), name: z.string(), arguments: z.string() });
+const outputItem = z.looseObject({ type: z.literal('function_call_output'), call_id: z.string(), output: z.union([z.string(), parts]) });
+const reasoningItem = z.looseObject({ type: z.literal('reasoning'), summary: parts.optional(), content: parts.nullish() });
+const item = z.union([callItem, outputItem, reasoningItem, messageItem]);
+export type InputItem = z.infer<typeof item>;
+
+const functionTool = z.looseObject({
+  type: z.literal('function'),
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+});
+
+/** Everything of the Responses API that this server honours; the rest is refused by name. */
+export const responsesSchema = z.strictObject({
+  model: z.string(),
+  input: z.union([z.string(), z.array(item)]),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().nullish(),
+  tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+  tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })]).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  temperature: z.number().min(0).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  max_output_tokens: z.number().int().positive().nullish(),
+  text: z.looseObject({ format: z.looseObject({ type: z.string() }).optional() }).nullish(),
+  stream: z.boolean().nullish(),
+  background: onlyNeutral(null, false).optional(),
+  truncation: onlyNeutral(null, 'disabled', 'auto').optional(),
+  // Labels and hints that change no token.
+  store: z.boolean().nullish(),
+  include: z.array(z.string()).nullish(),
+  reasoning: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+  user: z.string().nullish(),
+  service_tier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  client_metadata: z.unknown().optional(),
+  stream_options: z.unknown().optional(),
+});
+export type ResponsesBody = z.infer<typeof responsesSchema>;
+
+export function toInputItems(body: ResponsesBody): readonly InputItem[] {
+  return typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
+}
+
+/** `items` are the stored items of earlier responses followed by this request's input. */
+export function toChatRequest(body: ResponsesBody, items: readonly InputItem[], requestId: string): ChatRequest {
+  const system: ChatMessage[] = typeof body.instructions === 'string' ? [{ role: 'system', content: body.instructions }] : [];
+  const tools = (body.tools ?? []).map(toToolSpec);
+  const choice = body.tool_choice;
+  return {
+    messages: [...system, ...toMessages(items)],
+    requestId,
+    sampling: {
+      ...(typeof body.temperature === 'number' && { temperature: body.temperature }),
+      ...(typeof body.top_p === 'number' && { topP: body.top_p }),
+      ...(typeof body.max_output_tokens === 'number' && { maxTokens: body.max_output_tokens }),
+    },
+    ...(tools.length > 0 && { tools }),
+    ...(choice !== null && choice !== undefined && { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...toResponseFormat(body),
+  };
+}
+
+/** Items of one assistant turn (reasoning, text, calls) become one message again. */
+export function toMessages(items: readonly InputItem[]): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  let turn: { content: string; reasoning: string; toolCalls: ToolCall[] } | undefined;
+  const flush = (): void => {
+    if (turn !== undefined) messages.push(toAssistant(turn));
+    turn = undefined;
+  };
+  for (const entry of items) {
+    if (!isAssistantItem(entry)) {
+      flush();
+      messages.push(toInputMessage(entry));
+      continue;
+    }
+    // A text after calls, or a reasoning after anything, starts the next turn.
+    if (turn !== undefined && startsTurn(entry, turn)) flush();
+    turn ??= { content: '', reasoning: '', toolCalls: [] };
+    if (entry.type === 'function_call') turn.toolCalls.push({ id: entry.call_id, name: entry.name, arguments: entry.arguments });
+    else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary);
+    else turn.content += toText(entry.content);
+  }
+  flush();
+  return messages;
+}
+
+type AssistantItem = z.infer<typeof callItem> | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
+
+function isAssistantItem(entry: InputItem): entry is AssistantItem {
+  return entry.type === 'function_call' || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant');
+}
+
+function startsTurn(entry: AssistantItem, turn: { readonly content: string; readonly toolCalls: readonly ToolCall[] }): boolean {
+  if (entry.type === 'reasoning') return true;
+  return entry.type !== 'function_call' && (turn.toolCalls.length > 0 || turn.content !== '');
+}
+
+function toAssistant({ content, reasoning, toolCalls }: { content: string; reasoning: string; toolCalls: ToolCall[] }): ChatMessage {
+  return { role: 'assistant', content, ...(reasoning !== '' && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
+}
+
+function toInputMessage(entry: InputItem): ChatMessage {
+  if (entry.type === 'function_call_output') return { role: 'tool', content: toText(entry.output), toolCallId: entry.call_id };
+  if ('role' in entry && typeof entry.role === 'string') {
+    const content = toText(messageItem.parse(entry).content);
+    return entry.role === 'user' ? { role: 'user', content } : { role: 'system', content };
+  }
+  throw new WireError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
+}
+
+function toToolSpec(tool: { readonly type: string }): ToolSpec {
+  const parsed = functionTool.safeParse(tool);
+  if (!parsed.success) {
+    throw new WireError(400, 'unsupported_tool', `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`, 'tools');
+  }
+  const { name, description, parameters } = parsed.data;
+  return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? emptyParameters };
+}
+
+const jsonSchemaFormat = z.looseObject({ type: z.literal('json_schema'), name: z.string(), schema: jsonObject });
+
+function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseFormat'> {
+  const format = body.text?.format;
+  if (format === undefined || format.type === 'text') return {};
+  if (format.type === 'json_object') return { responseFormat: { type: 'json_object' } };
+  const { name, schema } = jsonSchemaFormat.parse(format);
+  return { responseFormat: { type: 'json_schema', name, schema } };
+}

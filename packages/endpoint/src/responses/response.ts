@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
+import type { EventStream } from '../event-stream.js';
+import type { ResponsesBody } from './request.js';
+
+export type OutputItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
+
+const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+
+const messageItem = (id: string, text: string, status: string): OutputItem => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status,
+  content: status === 'in_progress' ? [] : [textPart(text)],
+});
+
+const reasoningItem = (id: string, text: string): OutputItem => ({
+  id,
+  type: 'reasoning',
+  summary: [],
+  content: text === '' ? [] : [{ type: 'reasoning_text', text }],
+});
+
+const callItem = (id: string, call: ToolCall, status: string): OutputItem => ({
+  id,
+  type: 'function_call',
+  call_id: call.id,
+  name: call.name,
+  arguments: status === 'in_progress' ? '' : call.arguments,
+  status,
+});
+
+export function toOutputItems({ message }: ChatResponse): OutputItem[] {
+  const status = 'completed';
+  return [
+    ...(message.reasoning === undefined ? [] : [reasoningItem(`rs_${randomUUID()}`, message.reasoning)]),
+    ...(message.content === '' && message.toolCalls !== undefined ? [] : [messageItem(`msg_${randomUUID()}`, message.content, status)]),
+    ...(message.toolCalls ?? []).map((call) => callItem(`fc_${randomUUID()}`, call, status)),
+  ];
+}
+
+type ResponseHead = { readonly id: string; readonly created_at: number };
+
+export function toResponseBody(head: ResponseHead, body: ResponsesBody, result?: { readonly response: ChatResponse; readonly output: readonly OutputItem[] }): unknown {
+  const truncated = result?.response.finishReason === 'length';
+  const usage = result?.response.usage;
+  return {
+    ...head,
+    object: 'response',
+    status: result === undefined ? 'in_progress' : truncated ? 'incomplete' : 'completed',
+    incomplete_details: truncated ? { reason: 'max_output_tokens' } : null,
+    error: null,
+    model: body.model,
+    output: result?.output ?? [],
+    instructions: body.instructions ?? null,
+    previous_response_id: body.previous_response_id ?? null,
+    tools: body.tools ?? [],
+    tool_choice: body.tool_choice ?? 'auto',
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    temperature: body.temperature ?? null,
+    top_p: body.top_p ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    metadata: body.metadata ?? {},
+    usage:
+      usage === undefined
+        ? null
+        : {
+            input_tokens: usage.promptTokens,
+            input_tokens_details: { cached_tokens: 0 },
+            output_tokens: usage.completionTokens,
+            output_tokens_details: { reasoning_tokens: 0 },
+            total_tokens: usage.promptTokens + usage.completionTokens,
+          },
+  };
+}
+
+/** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
+export function createResponseWriter(stream: EventStream) {
+  let sequence = 0;
+  const output: OutputItem[] = [];
+  let open: { readonly type: 'message' | 'reasoning'; readonly id: string; text: string } | undefined;
+  const send = (type: string, fields: object): void => stream.send({ type, sequence_number: sequence++, ...fields }, type);
+  const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
+
+  const close = (): void => {
+    if (open === undefined) return;
+    const { id, text, type } = open;
+    const done = type === 'message' ? messageItem(id, text, 'completed') : reasoningItem(id, text);
+    if (type === 'message') {
+      send('response.output_text.done', { ...place(id), text, logprobs: [] });
+      send('response.content_part.done', { ...place(id), part: textPart(text) });
+    } else send('response.reasoning_text.done', { ...place(id), text });
+    send('response.output_item.done', { output_index: output.length, item: done });
+    output.push(done);
+    open = undefined;
+  };
+
+  const ensureOpen = (type: 'message' | 'reasoning'): { readonly id: string; text: string } => {
+    if (open?.type === type) return open;
+    close();
+    open = { type, id: `${type === 'message' ? 'msg' : 'rs'}_${randomUUID()}`, text: '' };
+    const item = type === 'message' ? messageItem(open.id, '', 'in_progress') : reasoningItem(open.id, '');
+    send('response.output_item.added', { output_index: output.length, item });
+    if (type === 'message') send('response.content_part.added', { ...place(open.id), part: textPart('') });
+    return open;
+  };
+
+  const writeText = (type: 'message' | 'reasoning', text: string): void => {
+    const item = ensureOpen(type);
+    item.text += text;
+    if (type === 'message') send('response.output_text.delta', { ...place(item.id), delta: text, logprobs: [] });
+    else send('response.reasoning_text.delta', { ...place(item.id), delta: text });
+  };
+
+  const writeCall = (call: ToolCall): void => {
+    close();
+    const id = `fc_${randomUUID()}`;
+    const { content_index: _unused, ...at } = place(id);
+    send('response.output_item.added', { output_index: output.length, item: callItem(id, call, 'in_progress') });
+    send('response.function_call_arguments.delta', { ...at, delta: call.arguments });
+    send('response.function_call_arguments.done', { ...at, name: call.name, arguments: call.arguments });
+    const done = callItem(id, call, 'completed');
+    send('response.output_item.done', { output_index: output.length, item: done });
+    output.push(done);
+  };
+
+  return {
+    send,
+    delta: (delta: ChatDelta): void => {
+      if (delta.type === 'tool_call') writeCall(delta.toolCall);
+      else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);
+    },
+    finish(): readonly OutputItem[] {
+      close();
+      return output;
+    },
+  };
+}

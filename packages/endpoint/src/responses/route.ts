@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { Call } from '../call.js';
+import { parseBody } from '../parse-body.js';
+import { toOpenAIErrorBody, toWireError, WireError } from '../wire-error.js';
+import { type InputItem, responsesSchema, toChatRequest, toInputItems } from './request.js';
+import { createResponseWriter, toOutputItems, toResponseBody } from './response.js';
+
+/** POST /v1/responses */
+export async function handleResponses(call: Call): Promise<Response> {
+  const body = parseBody(responsesSchema, call.body);
+  const head = { id: `resp_${randomUUID()}`, created_at: Math.floor(Date.now() / 1000) };
+  const items = [...recall(call, body.previous_response_id), ...toInputItems(body)];
+  const request = toChatRequest(body, items, call.requestId(0));
+  const remember = (output: readonly unknown[]): void => {
+    if (body.store !== false) call.session.history.set(head.id, [...items, ...output]);
+  };
+
+  if (body.stream !== true) {
+    const complete = async (): Promise<unknown> => {
+      const response = await call.generate(request);
+      const output = toOutputItems(response);
+      remember(output);
+      return toResponseBody(head, body, { response, output });
+    };
+    return call.respondJson(complete(), toOpenAIErrorBody);
+  }
+
+  return call.respondEvents(async (stream) => {
+    const writer = createResponseWriter(stream);
+    writer.send('response.created', { response: toResponseBody(head, body) });
+    writer.send('response.in_progress', { response: toResponseBody(head, body) });
+    try {
+      const response = await call.generate(request, writer.delta);
+      const output = writer.finish();
+      remember(output);
+      const type = response.finishReason === 'length' ? 'response.incomplete' : 'response.completed';
+      writer.send(type, { response: toResponseBody(head, body, { response, output }) });
+    } catch (thrown) {
+      const error = toWireError(thrown);
+      writer.send('response.failed', {
+        response: { ...head, object: 'response', status: 'failed', model: body.model, output: [], error: { code: error.code, message: error.message } },
+      });
+    }
+  });
+}
+
+function recall(call: Call, previousId: string | null | undefined): readonly InputItem[] {
+  if (previousId === null || previousId === undefined) return [];
+  const items = call.session.history.get(previousId);
+  if (items === undefined) {
+    throw new WireError(400, 'previous_response_not_found', `Previous response '${previousId}' was not stored in this episode.`, 'previous_response_id');
+  }
+  // Only what this session's own handler has put there.
+  return items as readonly InputItem[];
+}

@@ -1,0 +1,100 @@
+import type { AddressInfo } from 'node:net';
+import { serve, type ServerType } from '@hono/node-server';
+import type { EndpointHost } from '@agentjet/rollout';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { type Call, createCall, type Timing } from './call.js';
+import { handleChatCompletion } from './chat-completions/route.js';
+import { handleCompletion } from './completions.js';
+import { handleMessages } from './messages/route.js';
+import { handleResponses } from './responses/route.js';
+import { SessionStore } from './session.js';
+import { toAnthropicErrorBody, toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';
+
+export type EndpointOptions = Partial<Timing> & {
+  /** Loopback unless configured. */
+  readonly hostname?: string;
+  /** 0 picks a free port. */
+  readonly port?: number;
+  readonly maxBodyBytes?: number;
+};
+
+/** One HTTP server for the agents of all running episodes. It does not keep a finished process alive. */
+export interface EndpointServer extends EndpointHost {
+  close(): Promise<void>;
+}
+
+/** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
+export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
+  const sessions = new SessionStore();
+  const timing = { graceMs: options.graceMs ?? 5_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
+  const app = createEndpointApp(sessions, timing, options.maxBodyBytes ?? 32 << 20);
+  const hostname = options.hostname ?? '127.0.0.1';
+  const server = await listen(app, hostname, options.port ?? 0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    open: (registration) => ({ baseUrl: `http://${hostname}:${port}/v1`, apiKey: sessions.open(registration), model: registration.model.name }),
+    close: () => stop(server),
+  };
+}
+
+function listen(app: Hono, hostname: string, port: number): Promise<ServerType> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server));
+    server.once('error', reject);
+    server.unref();
+  });
+}
+
+function stop(server: ServerType): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
+}
+
+function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): Hono {
+  const app = new Hono();
+  app.use('*', bodyLimit({ maxSize: maxBodyBytes, onError: () => raise(new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`)) }));
+  app.onError((error, context) => respondError(context, error));
+  app.notFound((context) => respondError(context, new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`)));
+  const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
+    app.post(path, async (context) => {
+      const session = sessions.authenticate(readKey(context));
+      return handle(createCall(session, context.req.raw, await readJson(context), timing));
+    });
+  };
+  post('/v1/chat/completions', handleChatCompletion);
+  post('/v1/completions', handleCompletion);
+  post('/v1/responses', handleResponses);
+  post('/v1/messages', handleMessages);
+  app.get('/v1/models', (context) => {
+    const { model } = sessions.authenticate(readKey(context));
+    return context.json({ object: 'list', data: [{ id: model.name, object: 'model', created: 0, owned_by: 'agentjet' }] });
+  });
+  return app;
+}
+
+function readKey(context: Context): string | undefined {
+  const bearer = context.req.header('authorization');
+  return bearer?.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : context.req.header('x-api-key');
+}
+
+async function readJson(context: Context): Promise<unknown> {
+  const text = await context.req.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new WireError(400, 'invalid_json', 'The request body is not valid JSON.');
+  }
+}
+
+function respondError(context: Context, thrown: unknown): Response {
+  const error = toWireError(thrown);
+  const body = context.req.path.endsWith('/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
+  return Response.json(body, { status: error.status });
+}
+
+function raise(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,62 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { EndpointRegistration } from '@agentjet/rollout';
+import { WireError } from './wire-error.js';
+
+/** One agent of one episode behind the endpoint. */
+export type EndpointSession = EndpointRegistration & {
+  readonly id: string;
+  /** Items of stored responses, by response id (`previous_response_id` of the Responses API). */
+  readonly history: Map<string, readonly unknown[]>;
+  /** The request id of the newest call with a given body; a client's retry is the same call. */
+  readonly requestIds: Map<string, string>;
+};
+
+const keyPrefix = 'sk-ajet-';
+
+/** Signed, unguessable keys. They live as long as the process and their episode. */
+export class SessionStore {
+  readonly #secret = randomBytes(32);
+  readonly #sessions = new Map<string, EndpointSession>();
+  readonly #ended = new Set<string>();
+
+  open(target: EndpointRegistration): string {
+    const id = randomBytes(18).toString('base64url');
+    this.#sessions.set(id, { ...target, id, history: new Map(), requestIds: new Map() });
+    const end = (): void => this.#end(id);
+    if (target.signal.aborted) end();
+    else target.signal.addEventListener('abort', end, { once: true });
+    return `${keyPrefix}${id}.${this.#sign(id)}`;
+  }
+
+  /** Throws WireError 401 for a key we never signed, 410 for an episode that has ended. */
+  authenticate(apiKey: string | undefined): EndpointSession {
+    const [id, signature] = (apiKey?.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
+    if (id === undefined || signature === undefined || !this.#matches(id, signature)) throw unknownKey();
+    const session = this.#sessions.get(id);
+    if (session === undefined) throw this.#ended.has(id) ? endedEpisode() : unknownKey();
+    return session;
+  }
+
+  #end(id: string): void {
+    this.#sessions.delete(id);
+    this.#ended.add(id);
+  }
+
+  #sign(id: string): string {
+    return createHmac('sha256', this.#secret).update(id).digest('base64url');
+  }
+
+  #matches(id: string, signature: string): boolean {
+    const expected = Buffer.from(this.#sign(id));
+    const given = Buffer.from(signature);
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  }
+}
+
+function unknownKey(): WireError {
+  return new WireError(401, 'invalid_api_key', 'The API key was not issued by this server. Use the apiKey that asOpenAIEndpoint() returned for this episode.');
+}
+
+export function endedEpisode(): WireError {
+  return new WireError(410, 'episode_ended', 'The episode of this API key has ended; its model answers no more calls.');
+}

@@ -1,0 +1,47 @@
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
+
+/** An error that has a place on the wire: an HTTP status, and the parameter it names. */
+export class WireError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly parameter: string | undefined;
+
+  constructor(status: number, code: string, message: string, parameter?: string) {
+    super(message);
+    this.name = 'WireError';
+    this.status = status;
+    this.code = code;
+    this.parameter = parameter;
+  }
+}
+
+const statusOfCode: Readonly<Record<string, readonly [number, string]>> = {
+  context_overflow: [400, 'context_length_exceeded'],
+  bad_request: [400, 'invalid_request'],
+  aborted: [499, 'request_cancelled'],
+  closed: [503, 'engine_closed'],
+};
+
+export function toWireError(thrown: unknown): WireError {
+  if (thrown instanceof WireError) return thrown;
+  const [status, code] = (thrown instanceof AgentJetError ? statusOfCode[thrown.code] : undefined) ?? [500, 'engine_error'];
+  return new WireError(status, code, toErrorMessage(thrown));
+}
+
+const openAITypes: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 401: 'invalid_request_error', 404: 'invalid_request_error' };
+
+export function toOpenAIErrorBody(error: WireError): unknown {
+  const type = openAITypes[error.status] ?? 'server_error';
+  return { error: { message: error.message, type, param: error.parameter ?? null, code: error.code } };
+}
+
+const anthropicTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+};
+
+export function toAnthropicErrorBody(error: WireError): unknown {
+  return { type: 'error', error: { type: anthropicTypes[error.status] ?? 'api_error', message: error.message } };
+}
