@@ -1,5 +1,6 @@
-import type { ChatModel, Sample, Task, WorkflowOutput } from '@agentjet/core';
-import type { TrackerStats } from '@agentjet/context-tracker';
+import type { ChatModel, Engine, Sample, Task, WorkflowOutput } from '@agentjet/core';
+import type { HistoryPolicy, TrackerStats } from '@agentjet/context-tracker';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
 export type ModelOptions<M> = {
@@ -21,7 +22,53 @@ export interface Tuner {
    * Throws ConfigError naming the agent when the target does not learn and there is no debugModel.
    */
   selectModel<M>(options: ModelOptions<M>, toNative: (model: ChatModel) => M): M;
+  /**
+   * An OpenAI-compatible address for an agent in any language, closed when the episode ends. The same door as
+   * `selectModel`: calls of a target that does not learn go to `debugModel`.
+   */
+  asOpenAIEndpoint(options: ModelOptions<ChatModel>): OpenAIEndpoint;
 }
+
+/** What an OpenAI-compatible client is configured with. `baseUrl` ends in `/v1`. */
+export type OpenAIEndpoint = { readonly baseUrl: string; readonly apiKey: string; readonly model: string };
+
+/** Serves ChatModels over HTTP. It is listening already when it is handed to a tuner. */
+export interface EndpointHost {
+  /** Gives `model` an address and a key of its own, valid until `signal` aborts; later calls get status 410. */
+  open(registration: EndpointRegistration): OpenAIEndpoint;
+}
+
+export type EndpointRegistration = {
+  readonly episodeId: string;
+  readonly agentName: string;
+  readonly model: ChatModel;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Where the answers of the tuned model come from. `engine`: token in, token out, recorded for training.
+ * `chat`: a model behind somebody else's API; nothing is recorded, so nothing can be trained.
+ */
+export type Policy =
+  | {
+      readonly kind: 'engine';
+      readonly engine: Engine;
+      readonly chatTokenizer: ChatTokenizer;
+      readonly historyPolicy?: HistoryPolicy;
+    }
+  | { readonly kind: 'chat'; readonly model: ChatModel };
+
+/** Sampling where a request does not say: the `rollout` section of the configuration. */
+export type SamplingDefaults = {
+  /** 0 means greedy. */
+  readonly temperature: number;
+  /** In (0, 1]. */
+  readonly topP: number;
+  /** 0 or -1 keeps all. */
+  readonly topK: number;
+  /** Generated tokens per call. */
+  readonly maxTokens: number;
+};
 
 /** The user's agent program. */
 export interface WorkflowLike {
@@ -37,6 +84,7 @@ export type Episode = {
   readonly seed: number;
   readonly samples: readonly Sample[];
   readonly stats: TrackerStats;
+  readonly calls: CallCounts;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
@@ -44,3 +92,24 @@ export type Episode = {
   | { readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean }
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string; readonly stack?: string } }
 );
+
+/** What became of the model calls of one episode. A call may count in several fields. */
+export type CallCounts = {
+  /** Calls that got an answer. */
+  readonly answered: number;
+  readonly aborted: number;
+  /** Refused or failed, context overflow included. */
+  readonly failed: number;
+  /** Requests that repeated an earlier one by its requestId and got its answer. */
+  readonly repeated: number;
+  /** Answers cut by a token limit. */
+  readonly truncated: number;
+  /** Tool-call blocks that could not be read as calls. */
+  readonly malformedToolCalls: number;
+  /** Tool calls whose arguments are not a JSON object. */
+  readonly malformedArguments: number;
+  /** Tool calls that name no tool of their request. */
+  readonly unknownTools: number;
+  /** Answers that are not JSON though responseFormat asked for it. */
+  readonly malformedJson: number;
+};

@@ -1,0 +1,35 @@
+import { EngineError, WorkflowError } from '@agentjet/core';
+
+/** How long one episode lasts: until it is closed, runs out of time, is stopped, or loses an error. */
+export type EpisodeLife = {
+  /** Aborts at the end, whichever it is; the reason says which. */
+  readonly signal: AbortSignal;
+  /** Ends the episode with an error that its own code lost. */
+  readonly fail: (error: unknown) => void;
+  readonly close: () => void;
+};
+
+type LifeOptions = { readonly timeoutMs: number };
+type LifeIdentity = { readonly episodeId: string; readonly signal?: AbortSignal | undefined };
+
+export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: LifeIdentity): EpisodeLife {
+  const controller = new AbortController();
+  const end = (reason: unknown): void => controller.abort(reason);
+  const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
+  const expire = (): void => end(new WorkflowError('timeout', `The workflow was still running after ${timeoutMs / 1000} s. Make it faster, or raise the time limit of an episode.`));
+  const timer = setTimeout(expire, timeoutMs);
+  if (signal?.aborted) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
+  return {
+    signal: controller.signal,
+    fail: (error) => {
+      if (controller.signal.aborted) process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${String(error)}`);
+      else end(error);
+    },
+    close: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+      end(new EngineError('closed', `Episode "${episodeId}" has ended.`));
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { ChatModel } from '@agentjet/core';
+import type { AgentIdentity, TrackerStats } from '@agentjet/context-tracker';
+import type { Episode, Policy, SamplingDefaults } from '../contract.js';
+import { createContextTracker } from '../interim-tracker.js';
+import { CallLedger } from '../model/call-ledger.js';
+import { createGuardedModel } from '../model/guarded-model.js';
+import { createTunedModel } from '../model/tuned-model.js';
+
+const nothingTracked: TrackerStats = { calls: 0, generatedTokens: 0, trainedTokens: 0, samples: 0, forks: {}, splices: {}, foreignMessages: {} };
+
+/** What the models of one episode write, and what is left of it at the end. */
+export type EpisodeRecord = {
+  readonly createModel: (agent: AgentIdentity) => ChatModel;
+  readonly finish: () => Pick<Episode, 'samples' | 'stats' | 'calls'>;
+};
+
+type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
+type RecordIdentity = { readonly episodeId: string; readonly seed: number };
+
+export function openRecord({ policy, sampling }: RecordOptions, { episodeId, seed }: RecordIdentity, signal: AbortSignal): EpisodeRecord {
+  const ledger = new CallLedger();
+  if (policy.kind === 'chat') {
+    return {
+      createModel: () => createGuardedModel(policy.model, ledger, signal),
+      finish: () => ({ samples: [], stats: nothingTracked, calls: ledger.counts }),
+    };
+  }
+  const { engine, chatTokenizer, historyPolicy } = policy;
+  const tracker = createContextTracker({ episodeId, chatTokenizer, ...(historyPolicy === undefined ? {} : { historyPolicy }) });
+  return {
+    createModel: (agent) => createTunedModel({ agent, tracker, engine, tokenizer: chatTokenizer.tokenizer, sampling, ledger, seed, signal }),
+    finish: () => ({ samples: tracker.finish(), stats: tracker.stats(), calls: ledger.counts }),
+  };
+}

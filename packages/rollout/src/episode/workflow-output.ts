@@ -1,0 +1,84 @@
+import { WorkflowError, type WorkflowOutput } from '@agentjet/core';
+
+/** What a workflow returned, checked. `reward` null: the judge is to be asked. */
+export type CheckedOutput = {
+  readonly reward: number | null;
+  readonly isSuccess: boolean | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly logMetrics: Readonly<Record<string, number>>;
+};
+
+/** Throws WorkflowError `bad_output` naming the field and the value seen. */
+export function checkOutput(value: unknown): CheckedOutput {
+  if (!isRecord(value)) {
+    throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
+  }
+  const output: WorkflowOutput = value;
+  return {
+    reward: checkReward(output.reward),
+    isSuccess: checkIsSuccess(output.isSuccess),
+    metadata: checkMetadata(output.metadata),
+    logMetrics: checkLogMetrics(output.logMetrics),
+  };
+}
+
+function checkReward(reward: unknown): number | null {
+  if (reward === undefined || reward === null) {
+    return null;
+  }
+  if (typeof reward !== 'number' || !Number.isFinite(reward)) {
+    throw badOutput(`returned reward ${show(reward)}`, 'Return a finite number, or null to ask the judge.');
+  }
+  return reward;
+}
+
+function checkIsSuccess(isSuccess: unknown): boolean | null {
+  if (isSuccess === undefined || isSuccess === null || typeof isSuccess === 'boolean') {
+    return isSuccess ?? null;
+  }
+  throw badOutput(`returned isSuccess ${show(isSuccess)}`, 'Return true, false or null.');
+}
+
+function checkMetadata(metadata: unknown): Readonly<Record<string, unknown>> {
+  if (metadata === undefined || metadata === null) {
+    return {};
+  }
+  if (!isRecord(metadata)) {
+    throw badOutput(`returned metadata ${show(metadata)}`, 'Return an object.');
+  }
+  try {
+    JSON.stringify(metadata);
+  } catch (error) {
+    throw new WorkflowError('bad_output', `The workflow returned metadata that is not JSON (${(error as Error).message}). Keep to plain values.`, { cause: error });
+  }
+  return metadata;
+}
+
+function checkLogMetrics(logMetrics: unknown): Readonly<Record<string, number>> {
+  if (logMetrics === undefined || logMetrics === null) {
+    return {};
+  }
+  if (!isRecord(logMetrics)) {
+    throw badOutput(`returned logMetrics ${show(logMetrics)}`, 'Return an object of numbers.');
+  }
+  for (const [name, metric] of Object.entries(logMetrics)) {
+    if (typeof metric !== 'number' || !Number.isFinite(metric)) {
+      throw badOutput(`returned logMetrics.${name} ${show(metric)}`, 'Every metric must be a finite number.');
+    }
+  }
+  return logMetrics as Readonly<Record<string, number>>;
+}
+
+function badOutput(seen: string, repair: string): WorkflowError {
+  return new WorkflowError('bad_output', `The workflow ${seen}. ${repair}`);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}

@@ -1,0 +1,51 @@
+import type { ChatRequest, ChatResponse } from '@agentjet/core';
+import type { CallCounts } from '../contract.js';
+import { isJsonObject, isMalformedJson } from './response-format.js';
+
+/**
+ * What the calls of one episode share: their numbering (which makes their seeds), the answers that a client's retry
+ * is owed, and the counts. A repeated request gets the first one's answer, in flight or done, and never a second
+ * sample; a call that failed or was aborted is forgotten, so that its retry is a new attempt.
+ */
+export class CallLedger {
+  readonly #counts = { answered: 0, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
+  readonly #nextIndex = new Map<string, number>();
+  readonly #answers = new Map<string, Promise<ChatResponse>>();
+
+  get counts(): CallCounts {
+    return { ...this.#counts };
+  }
+
+  /** 0, 1, 2, ... for each agent. */
+  takeIndex(agentName: string): number {
+    const index = this.#nextIndex.get(agentName) ?? 0;
+    this.#nextIndex.set(agentName, index + 1);
+    return index;
+  }
+
+  /** The answer that a request with this key already has or is getting. */
+  findRepeat(key: string): Promise<ChatResponse> | undefined {
+    return this.#answers.get(key);
+  }
+
+  remember(key: string, answer: Promise<ChatResponse>): void {
+    this.#answers.set(key, answer);
+    answer.catch(() => this.#answers.delete(key));
+  }
+
+  count(outcome: 'aborted' | 'failed' | 'repeated'): void {
+    this.#counts[outcome]++;
+  }
+
+  countAnswer(request: ChatRequest, response: ChatResponse): void {
+    const { message } = response;
+    const toolCalls = message.toolCalls ?? [];
+    const known = new Set(request.tools?.map((tool) => tool.name));
+    this.#counts.answered++;
+    this.#counts.truncated += Number(response.finishReason === 'length');
+    this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
+    this.#counts.malformedArguments += toolCalls.filter((call) => !isJsonObject(call.arguments)).length;
+    this.#counts.unknownTools += toolCalls.filter((call) => !known.has(call.name)).length;
+    this.#counts.malformedJson += Number(toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content));
+  }
+}

@@ -1,0 +1,33 @@
+import { EngineError, toErrorMessage, type ChatModel, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import type { CallLedger } from './call-ledger.js';
+import { linkSignals } from './signals.js';
+
+/** Somebody else's model inside an episode: its calls are counted, and end with the episode. */
+export function createGuardedModel(model: ChatModel, ledger: CallLedger, signal: AbortSignal): ChatModel {
+  return {
+    name: model.name,
+    generate: (request, options = {}) => {
+      const answer = guard(request, ledger, signal, async () => {
+        const { controller, release } = linkSignals([signal, options.signal]);
+        return model.generate(request, { ...options, signal: controller.signal }).finally(release);
+      });
+      answer.catch(() => {});
+      return answer;
+    },
+  };
+}
+
+async function guard(request: ChatRequest, ledger: CallLedger, signal: AbortSignal, generate: () => Promise<ChatResponse>): Promise<ChatResponse> {
+  if (signal.aborted) {
+    ledger.count('aborted');
+    throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });
+  }
+  try {
+    const response = await generate();
+    ledger.countAnswer(request, response);
+    return response;
+  } catch (error) {
+    ledger.count(error instanceof EngineError && error.code === 'aborted' ? 'aborted' : 'failed');
+    throw error;
+  }
+}

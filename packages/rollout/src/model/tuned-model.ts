@@ -1,0 +1,192 @@
+import { deriveSeed, EngineError, toErrorMessage, type ChatDelta, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type Completion, type Engine, type TokenSampling } from '@agentjet/core';
+import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
+import type { Tokenizer } from '@agentjet/tokenizer';
+import type { SamplingDefaults } from '../contract.js';
+import type { CallLedger } from './call-ledger.js';
+import { applyResponseFormat } from './response-format.js';
+import { resolveSampling } from './sampling.js';
+import { linkSignals } from './signals.js';
+import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
+import { applyToolChoice } from './tool-choice.js';
+
+/**
+ * The model that learns: messages in, message out, over a tracker (messages to tokens) and an engine (tokens to
+ * tokens). One call is begin, generate, commit; whatever ends it before the commit leaves nothing behind.
+ */
+export type TunedModelOptions = {
+  readonly agent: AgentIdentity;
+  readonly tracker: ContextTracker;
+  readonly engine: Engine;
+  readonly tokenizer: Tokenizer;
+  readonly sampling: SamplingDefaults;
+  /** Shared by all models of the episode. */
+  readonly ledger: CallLedger;
+  /** The episode's seed; each call derives its own from it, the agent's name and the call's number. */
+  readonly seed: number;
+  /** Aborts when the episode ends; its reason says why. */
+  readonly signal: AbortSignal;
+  readonly modelName?: string;
+};
+
+export function createTunedModel(options: TunedModelOptions): ChatModel {
+  const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
+  return {
+    name,
+    generate: (request, callOptions = {}) => {
+      const answer = answerOnce(options, name, request, callOptions);
+      // Whoever awaits it gets the error; a workflow that ended meanwhile must not bring the process down.
+      answer.catch(() => {});
+      return answer;
+    },
+  };
+}
+
+async function answerOnce(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+  checkAborted(options.signal, callOptions.signal);
+  if (request.requestId === undefined) {
+    return countedCall(options, name, request, callOptions);
+  }
+  const key = `${options.agent.agentName}\u0000${request.requestId}`;
+  const earlier = await repeatedAnswer(options, key, callOptions);
+  if (earlier !== undefined) {
+    return earlier;
+  }
+  const answer = countedCall(options, name, request, callOptions);
+  options.ledger.remember(key, answer);
+  return answer;
+}
+
+/** What a retry gets: the first call's answer as one burst of deltas; undefined where that call came to nothing. */
+async function repeatedAnswer(options: TunedModelOptions, key: string, callOptions: ChatOptions): Promise<ChatResponse | undefined> {
+  for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
+    const response = await abortable(earlier.catch(() => undefined), callOptions.signal);
+    if (response !== undefined) {
+      options.ledger.count('repeated');
+      replayDeltas(response, callOptions);
+      return response;
+    }
+    checkOpen(options.signal);
+  }
+  return undefined;
+}
+
+function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const { controller, release } = linkSignals([signal]);
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const stop = (): void => reject(abortedByCaller(signal));
+    if (controller.signal.aborted) stop();
+    else controller.signal.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([promise, aborted]).finally(release);
+}
+
+function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
+  if (message.reasoning !== undefined && message.reasoning !== '') onDelta?.({ type: 'reasoning', text: message.reasoning });
+  if (message.content !== '') onDelta?.({ type: 'content', text: message.content });
+  message.toolCalls?.forEach((toolCall, index) => onDelta?.({ type: 'tool_call', index, toolCall }));
+}
+
+async function countedCall(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+  try {
+    const response = await call(options, name, request, callOptions);
+    options.ledger.countAnswer(request, response);
+    return response;
+  } catch (error) {
+    const isAborted = error instanceof EngineError && (error.code === 'aborted' || error.code === 'closed');
+    options.ledger.count(isAborted ? 'aborted' : 'failed');
+    throw error;
+  }
+}
+
+async function call(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+  const { agent, tracker, engine, ledger } = options;
+  const seed = deriveSeed(options.seed, agent.agentName, ledger.takeIndex(agent.agentName));
+  const turn = tracker.begin(agent, applyResponseFormat(applyToolChoice(request)));
+  const limits = { promptTokens: turn.promptIds.length, contextLength: engine.contextLength, stopIds: turn.stopIds, seed };
+  const sampling = resolveSampling(request, options.sampling, limits);
+  const sampled = await sample(options, turn, { sampling, stops: request.sampling?.stop ?? [], callOptions });
+  const committed = turn.commit(sampled.completion);
+  return toResponse(name, turn, sampled, committed);
+}
+
+type Sampled = { readonly completion: Completion; readonly stop: string | undefined };
+type SampleOptions = { readonly sampling: TokenSampling; readonly stops: readonly string[]; readonly callOptions: ChatOptions };
+
+async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops, callOptions }: SampleOptions): Promise<Sampled> {
+  const { controller, release } = linkSignals([options.signal, callOptions.signal]);
+  const outlet = createOutlet(callOptions, controller);
+  const search = createStopSearch(options.tokenizer, stops);
+  const filter = createStopFilter(stops, outlet.emit);
+  const stream = callOptions.onDelta === undefined ? undefined : turn.createStream(filter.push);
+  const onToken = (id: number): 'stop' | undefined => {
+    stream?.push(id);
+    return outlet.isBroken() || search.push(id) ? 'stop' : undefined;
+  };
+  try {
+    const request = { promptIds: turn.promptIds, sampling, signal: controller.signal };
+    const completion = await options.engine.generate(stream === undefined && stops.length === 0 ? request : { ...request, onToken });
+    checkAborted(options.signal, callOptions.signal);
+    stream?.flush();
+    filter.flush(search.found);
+    outlet.check();
+    return { completion, stop: search.found };
+  } catch (error) {
+    outlet.check();
+    checkAborted(options.signal, callOptions.signal);
+    throw toEngineError(error);
+  } finally {
+    release();
+  }
+}
+
+/** The caller's onDelta, which may throw: that ends its own call, with its own error, and never reaches the engine. */
+function createOutlet({ onDelta }: ChatOptions, controller: AbortController): { emit(delta: ChatDelta): void; isBroken(): boolean; check(): void } {
+  let thrown: { readonly error: unknown } | undefined;
+  return {
+    emit: (delta) => {
+      try {
+        if (thrown === undefined) onDelta?.(delta);
+      } catch (error) {
+        thrown = { error };
+        controller.abort(error);
+      }
+    },
+    isBroken: () => thrown !== undefined,
+    check: () => {
+      if (thrown !== undefined) throw thrown.error;
+    },
+  };
+}
+
+function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, committed: CommittedTurn): ChatResponse {
+  return {
+    id: turn.id,
+    model: name,
+    message: cutAtStop(committed.message, stop),
+    finishReason: committed.finishReason,
+    usage: { promptTokens: turn.promptIds.length, completionTokens: completion.ids.length },
+    logprobs: Array.from(completion.ids, (id, at) => ({ id, text: committed.tokenTexts[at] ?? '', logprob: completion.logprobs[at] ?? 0 })),
+    malformedToolCalls: committed.malformedToolCalls,
+  };
+}
+
+/** After the episode: the reason of its signal, as an error of its own for each call. */
+function checkOpen(signal: AbortSignal): void {
+  if (signal.aborted) {
+    throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });
+  }
+}
+
+function checkAborted(episode: AbortSignal, caller: AbortSignal | undefined): void {
+  checkOpen(episode);
+  if (caller?.aborted) throw abortedByCaller(caller);
+}
+
+function abortedByCaller(caller: AbortSignal): EngineError {
+  return new EngineError('aborted', 'The call was aborted by its caller.', { cause: caller.reason });
+}
+
+function toEngineError(error: unknown): EngineError {
+  return error instanceof EngineError ? error : new EngineError('failed', `The engine failed: ${toErrorMessage(error)}`, { cause: error });
+}

@@ -1,0 +1,47 @@
+import { TaskError, type Task } from '@agentjet/core';
+
+/** Where problems come from. Each call starts a new pass. */
+export interface TaskReader {
+  trainingTasks(): AsyncIterable<Task>;
+  evaluationTasks(): AsyncIterable<Task>;
+}
+
+/** A list, or a function that starts a pass: `async function* () { yield { taskId, mainQuery, ... } }`. */
+export type TaskSource = readonly TaskInput[] | (() => AsyncIterable<TaskInput> | Iterable<TaskInput>);
+
+/** What code may yield: only `taskId` and `mainQuery` are required. */
+export type TaskInput = Pick<Task, 'taskId' | 'mainQuery'> & Partial<Task>;
+
+/** A reader over tasks made in code. Bad, empty or repeated ids are a TaskError when the pass comes to them. */
+export function createTaskReader(sources: { readonly training: TaskSource; readonly evaluation?: TaskSource }): TaskReader {
+  return {
+    trainingTasks: () => checkedTasks(sources.training, 'training'),
+    evaluationTasks: () => checkedTasks(sources.evaluation ?? [], 'evaluation'),
+  };
+}
+
+async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<Task> {
+  const firstAt = new Map<string, number>();
+  let at = 0;
+  for await (const input of typeof source === 'function' ? source() : source) {
+    at++;
+    const task = toTask(input, `${split} task ${at}`);
+    const earlier = firstAt.get(task.taskId);
+    if (earlier !== undefined) {
+      throw new TaskError('duplicate_task_id', `Task id "${task.taskId}" of ${split} task ${at} was used by task ${earlier} already. Give each task an id of its own.`);
+    }
+    firstAt.set(task.taskId, at);
+    yield task;
+  }
+}
+
+function toTask(input: unknown, where: string): Task {
+  if (typeof input !== 'object' || input === null) {
+    throw new TaskError('bad_task', `The ${where} is ${String(input)}. Yield { taskId, mainQuery }.`);
+  }
+  const { taskId, mainQuery = '', initMessages = [], metadata = {} } = input as Partial<Task>;
+  if (typeof taskId !== 'string' || taskId === '') {
+    throw new TaskError('empty_task_id', `The ${where} has taskId ${JSON.stringify(taskId)}. Give each task an id, a text that is not empty.`);
+  }
+  return { taskId, mainQuery, initMessages, metadata };
+}

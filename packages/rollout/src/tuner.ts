@@ -1,0 +1,63 @@
+import { ConfigError, type ChatModel } from '@agentjet/core';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { EndpointHost, ModelOptions, Tuner } from './contract.js';
+import { resolveTrainableTargets } from './workflow.js';
+
+export type TunerOptions = {
+  readonly episodeId: string;
+  /** Aborts when the episode ends, times out or is stopped. */
+  readonly signal: AbortSignal;
+  /** Undefined: every target learns. An empty list is a ConfigError. */
+  readonly trainableTargets?: readonly string[] | undefined;
+  /** The tuned model of one agent. */
+  readonly createModel: (agent: AgentIdentity) => ChatModel;
+  readonly endpointHost?: EndpointHost | undefined;
+};
+
+/** One episode's tuner. Which model an agent gets is decided here and nowhere else. */
+export function createTuner(options: TunerOptions): Tuner {
+  const targets = resolveTrainableTargets(options.trainableTargets);
+  const isTrainable = (targetTag: string): boolean => targets === undefined || targets.includes(targetTag);
+
+  const selectModel = <M>(wanted: ModelOptions<M>, toNative: (model: ChatModel) => M): M => {
+    const agent = toIdentity(wanted);
+    if (isTrainable(agent.targetTag)) {
+      return toNative(options.createModel(agent));
+    }
+    if (wanted.debugModel === undefined || wanted.debugModel === null) {
+      throw missingModel(agent, targets ?? []);
+    }
+    return wanted.debugModel;
+  };
+
+  return {
+    episodeId: options.episodeId,
+    signal: options.signal,
+    isTrainable,
+    selectModel,
+    asOpenAIEndpoint: (wanted) => {
+      const model = selectModel(wanted, (tuned) => tuned);
+      if (options.endpointHost === undefined) {
+        throw new ConfigError('no_endpoint', `Agent "${wanted.agentName}" asks for an OpenAI endpoint, but this run has no endpoint host. Pass endpointHost, or run it as an AgentJetJob or with ajet.`);
+      }
+      return options.endpointHost.open({ episodeId: options.episodeId, agentName: wanted.agentName, model, signal: options.signal });
+    },
+  };
+}
+
+function toIdentity(wanted: ModelOptions<unknown>): AgentIdentity {
+  const { agentName, targetTag } = wanted;
+  if (typeof agentName !== 'string' || agentName === '') {
+    throw new ConfigError('no_agent_name', `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a text that is not empty.`);
+  }
+  return { agentName, targetTag: targetTag ?? agentName };
+}
+
+function missingModel(agent: AgentIdentity, targets: readonly string[]): ConfigError {
+  const { agentName, targetTag } = agent;
+  return new ConfigError(
+    'no_debug_model',
+    `No model for agent "${agentName}": its target "${targetTag}" is not in trainable_targets (${targets.join(', ')}) and it has no debug model. ` +
+      `Pass debugModel to asModel(), or add "${targetTag}" to trainable_targets.`,
+  );
+}

@@ -1,0 +1,53 @@
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { register } from 'tsx/esm/api';
+
+/**
+ * Loads what a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
+ * `baseDir`. TypeScript just loads, with source maps: stacks and breakpoints are those of the user's file. Throws
+ * ConfigError: `bad_reference`, `missing_file`, `missing_export`, `module_failed` (with the module's own error as cause).
+ */
+export async function importUserModule(reference: string, baseDir: string): Promise<unknown> {
+  const { file, exportName } = parseReference(reference);
+  const fullPath = path.resolve(baseDir, file);
+  if (!existsSync(fullPath) || !statSync(fullPath).isFile()) {
+    throw new ConfigError('missing_file', `"${reference}" names ${fullPath}, which does not exist. Paths are relative to ${path.resolve(baseDir)}.`);
+  }
+  const exported = await load(fullPath, reference);
+  if (!(exportName in exported) || exported[exportName] === undefined) {
+    const names = Object.keys(exported).filter((name) => name !== 'module.exports');
+    throw new ConfigError('missing_export', `${fullPath} exports nothing named "${exportName}". ${names.length === 0 ? 'It exports nothing at all.' : `It exports: ${names.join(', ')}.`}`);
+  }
+  return exported[exportName];
+}
+
+function parseReference(reference: string): { readonly file: string; readonly exportName: string } {
+  const match = /^(?<file>.+?)->(?<exportName>[^>]+)$/.exec(reference.trim());
+  if (match?.groups === undefined) {
+    throw new ConfigError('bad_reference', `"${reference}" does not name an export. Write path/file.ts->Export.`);
+  }
+  return { file: match.groups['file']?.trim() ?? '', exportName: match.groups['exportName']?.trim() ?? '' };
+}
+
+let isRegistered = false;
+
+async function load(fullPath: string, reference: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!isRegistered) {
+    isRegistered = true;
+    register();
+    process.setSourceMapsEnabled(true);
+  }
+  try {
+    return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw new ConfigError('module_failed', `"${reference}" could not be loaded: ${toErrorMessage(error)}\n${stackWithoutMessage(error)}`, { cause: error });
+  }
+}
+
+/** The lines of the user's stack; without them "x is not defined" says nothing. */
+function stackWithoutMessage(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  return stack.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 5).join('\n');
+}
