@@ -1,0 +1,250 @@
+/**
+ * Builds an ONNX graph out of values and differentiates it in reverse mode: each rule adds its forward nodes and
+ * records how an output gradient becomes input gradients; `backward` runs the record from the end and adds those
+ * nodes to the same graph. Knows no model. Sizes may be symbols that are bound when the graph runs, so one graph
+ * serves every batch shape.
+ */
+
+import { encodeModel } from './encode-model.js';
+import type { Attributes, EncodedNode, ExternalTensor, TensorContent } from './encode-model.js';
+import { isSameShape } from './value.js';
+import type { Dim, ElementType, Operand, Shape, Value } from './value.js';
+
+/** Adds nodes that turn the gradient of a rule's output into the gradient of one of its inputs, in that input's shape. */
+export type Pullback = { readonly of: Value; readonly gradient: (outputGradient: Value) => Value };
+
+export type GraphOptions = {
+  /** Element type of every differentiable value. */
+  readonly floatType?: 'float32' | 'float64';
+  /** Use ONNX Runtime's fused CPU operators. They exist in float32 only, and are wrong on some other devices. */
+  readonly isFused?: boolean;
+};
+
+type Node = {
+  readonly operator: string;
+  readonly inputs: readonly (Value | null)[];
+  readonly outputs: readonly (Value | null)[];
+  readonly attributes: Attributes;
+  readonly isContrib: boolean;
+};
+
+type Initializer = { readonly shape: readonly number[]; readonly content: TensorContent | ExternalTensor; readonly name?: string };
+
+type NodeOptions = { readonly attributes?: Attributes; readonly isContrib?: boolean };
+type OutputType = { readonly shape: Shape; readonly type?: ElementType };
+
+export class Graph {
+  readonly floatType: 'float32' | 'float64';
+  readonly isFused: boolean;
+  readonly #nodes: Node[] = [];
+  readonly #inputs = new Map<string, Value>();
+  readonly #outputs = new Map<string, Value>();
+  readonly #initializers = new Map<Value, Initializer>();
+  readonly #constants = new Map<string, Value>();
+  readonly #dims = new Map<string, Value>();
+  /** Parameters and whatever is computed from them: what `backward` must reach. */
+  readonly #tracked = new Set<Value>();
+  readonly #tape: { readonly output: Value; readonly pullbacks: readonly Pullback[] }[] = [];
+  #isRecording = true;
+
+  constructor(options: GraphOptions = {}) {
+    this.floatType = options.floatType ?? 'float32';
+    this.isFused = (options.isFused ?? true) && this.floatType === 'float32';
+  }
+
+  input(name: string, shape: Shape, type: ElementType = this.floatType): Value {
+    if (this.#inputs.has(name)) throw new Error(`The graph already has an input "${name}".`);
+    const value = this.#value({ shape, type });
+    this.#inputs.set(name, value);
+    return value;
+  }
+
+  /** An input that `backward` reaches. */
+  parameter(name: string, shape: Shape): Value {
+    const value = this.input(name, shape);
+    this.#tracked.add(value);
+    return value;
+  }
+
+  output(name: string, value: Value): void {
+    if (this.#outputs.has(name)) throw new Error(`The graph already has an output "${name}".`);
+    const isProduced = this.#nodes.some((node) => node.outputs.includes(value));
+    const isTaken = [...this.#outputs.values()].includes(value);
+    this.#outputs.set(name, isProduced && !isTaken ? value : this.node('Identity', [value], value));
+  }
+
+  /** A tensor inside the model, or beside it as external data. */
+  initializer(shape: readonly number[], content: TensorContent | ExternalTensor, options: { readonly type?: ElementType; readonly name?: string } = {}): Value {
+    const value = this.#value({ shape, type: options.type ?? this.floatType });
+    this.#initializers.set(value, options.name === undefined ? { shape, content } : { shape, content, name: options.name });
+    return value;
+  }
+
+  /** A float scalar. */
+  scalar(value: number): Value {
+    return this.#constant(`${value}`, () => {
+      const content = this.floatType === 'float32' ? Float32Array.of(value) : Float64Array.of(value);
+      return this.initializer([], content);
+    });
+  }
+
+  /** An int64 vector, as shapes and axes want it. */
+  integers(values: readonly number[]): Value {
+    return this.#constant(`[${values.join(',')}]`, () =>
+      this.initializer([values.length], BigInt64Array.from(values, BigInt), { type: 'int64' }),
+    );
+  }
+
+  operand(operand: Operand): Value {
+    return typeof operand === 'number' ? this.scalar(operand) : operand;
+  }
+
+  /** Adds a node with one output. Not differentiable unless `differentiable` records it. */
+  node(operator: string, inputs: readonly (Value | null)[], output: OutputType, options: NodeOptions = {}): Value {
+    const value = this.#value(output);
+    this.#addNode(operator, inputs, [value], options);
+    return value;
+  }
+
+  /** Adds a node with several outputs; null leaves one out. */
+  nodes<const Outputs extends readonly (OutputType | null)[]>(
+    operator: string,
+    inputs: readonly (Value | null)[],
+    outputs: Outputs,
+    options: NodeOptions = {},
+  ): { [Index in keyof Outputs]: Outputs[Index] extends null ? null : Value } {
+    const values = outputs.map((output) => (output === null ? null : this.#value(output)));
+    this.#addNode(operator, inputs, values, options);
+    return values as { [Index in keyof Outputs]: Outputs[Index] extends null ? null : Value };
+  }
+
+  /** Marks `output` as a function of the pullbacks' values. Returns the value to use from here on. */
+  differentiable(output: Value, pullbacks: readonly Pullback[]): Value {
+    const needed = pullbacks.filter((pullback) => this.#tracked.has(pullback.of));
+    if (!this.#isRecording || needed.length === 0) return output;
+    this.#tracked.add(output);
+    this.#tape.push({ output, pullbacks: needed });
+    return output;
+  }
+
+  /** Builds nodes that `backward` does not see, such as the inside of a layer with a pullback of its own. */
+  withoutGradient<Result>(build: () => Result): Result {
+    const wasRecording = this.#isRecording;
+    this.#isRecording = false;
+    const result = build();
+    this.#isRecording = wasRecording;
+    return result;
+  }
+
+  /** A scalar's gradient with respect to each value, in the value's shape. Call it once, after the whole forward pass. */
+  backward(loss: Value, values: readonly Value[]): readonly Value[] {
+    const gradients = new Map<Value, Value>([[loss, this.scalar(1)]]);
+    this.#isRecording = false;
+    for (const { output, pullbacks } of this.#tape.toReversed()) {
+      const outputGradient = gradients.get(output);
+      if (outputGradient === undefined) continue;
+      for (const { of, gradient } of pullbacks) this.#accumulate(gradients, of, gradient(outputGradient));
+    }
+    return values.map((value) => gradients.get(value) ?? this.#noPath());
+  }
+
+  /** Declares a symbol as the product of others, such as N = B * T. */
+  defineDim(symbol: string, factors: readonly Dim[]): string {
+    if (this.#dims.has(symbol)) return symbol;
+    const [first, ...rest] = factors.map((factor) => this.dim(factor));
+    if (first === undefined) throw new Error(`The dim "${symbol}" needs a factor.`);
+    const product = rest.reduce((left, right) => this.node('Mul', [left, right], { shape: [1], type: 'int64' }), first);
+    this.#dims.set(symbol, product);
+    return symbol;
+  }
+
+  /** A dim as an int64 vector of one element. Symbols come from the shapes of inputs, or from `defineDim`. */
+  dim(dim: Dim): Value {
+    if (typeof dim === 'number') return this.integers([dim]);
+    const known = this.#dims.get(dim) ?? this.#dimOfInput(dim);
+    this.#dims.set(dim, known);
+    return known;
+  }
+
+  /** A shape as an int64 vector. */
+  shape(shape: Shape): Value {
+    const sizes = shape.filter((dim) => typeof dim === 'number');
+    if (sizes.length === shape.length) return this.integers(sizes);
+    const key = `shape:${shape.join(',')}`;
+    return this.#constant(key, () =>
+      this.node('Concat', shape.map((dim) => this.dim(dim)), { shape: [shape.length], type: 'int64' }, { attributes: { axis: 0 } }),
+    );
+  }
+
+  /** The model's bytes. Nodes and initializers that no output needs are left out. */
+  encode(): Uint8Array {
+    const nodes = this.#neededNodes();
+    const names = new Map<Value | null, string>([[null, '']]);
+    for (const [name, value] of this.#inputs) names.set(value, name);
+    for (const [name, value] of this.#outputs) names.set(value, name);
+    const nameOf = (value: Value | null): string => {
+      const name = names.get(value) ?? (value && this.#initializers.get(value)?.name) ?? `value_${names.size}`;
+      names.set(value, name);
+      return name;
+    };
+    const used = new Set(nodes.flatMap((node) => node.inputs));
+    const initializers = [...this.#initializers].filter(([value]) => used.has(value));
+    return encodeModel({
+      nodes: nodes.map((node, index): EncodedNode => ({
+        ...node,
+        name: `${node.operator}_${index}`,
+        inputs: node.inputs.map(nameOf),
+        outputs: node.outputs.map(nameOf),
+      })),
+      initializers: initializers.map(([value, { shape, content }]) => ({ name: nameOf(value), shape, content, type: value.type })),
+      inputs: [...this.#inputs].filter(([, value]) => used.has(value)).map(([name, { shape, type }]) => ({ name, shape, type })),
+      outputs: [...this.#outputs].map(([name, { shape, type }]) => ({ name, shape, type })),
+    });
+  }
+
+  #value(output: OutputType): Value {
+    return { graph: this, shape: output.shape, type: output.type ?? this.floatType };
+  }
+
+  #addNode(operator: string, inputs: readonly (Value | null)[], outputs: readonly (Value | null)[], options: NodeOptions): void {
+    this.#nodes.push({ operator, inputs, outputs, attributes: options.attributes ?? {}, isContrib: options.isContrib ?? false });
+  }
+
+  #constant(key: string, create: () => Value): Value {
+    const value = this.#constants.get(key) ?? create();
+    this.#constants.set(key, value);
+    return value;
+  }
+
+  #accumulate(gradients: Map<Value, Value>, of: Value, gradient: Value): void {
+    if (!isSameShape(of.shape, gradient.shape)) {
+      throw new Error(`A gradient of shape [${gradient.shape.join(', ')}] reached a value of shape [${of.shape.join(', ')}].`);
+    }
+    const sum = gradients.get(of);
+    gradients.set(of, sum === undefined ? gradient : this.node('Add', [sum, gradient], of));
+  }
+
+  #noPath(): never {
+    throw new Error('backward() was asked for the gradient of a value that the loss does not depend on.');
+  }
+
+  #dimOfInput(symbol: string): Value {
+    for (const input of this.#inputs.values()) {
+      const axis = input.shape.indexOf(symbol);
+      if (axis < 0) continue;
+      return this.node('Shape', [input], { shape: [1], type: 'int64' }, { attributes: { start: axis, end: axis + 1 } });
+    }
+    throw new Error(`No input has the symbolic dim "${symbol}", and it was not defined.`);
+  }
+
+  #neededNodes(): Node[] {
+    const needed = new Set<Value | null>(this.#outputs.values());
+    const kept: Node[] = [];
+    for (const node of this.#nodes.toReversed()) {
+      if (!node.outputs.some((output) => output !== null && needed.has(output))) continue;
+      for (const input of node.inputs) needed.add(input);
+      kept.push(node);
+    }
+    return kept.reverse();
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Grouped-query attention core. The query heads that share a key head are folded into the rows of one product, so
+ * keys and values are never expanded. The backward pass uses rowsum(P * dP) = rowsum(dO * O) and takes dP - delta
+ * out of one product [dO, -delta] [V, 1]^T, which leaves a single pass over the T x S matrix.
+ */
+
+import { add, multiply, negate } from '../graph/elementwise.js';
+import { lazily } from '../graph/lazily.js';
+import { matmul } from '../graph/matmul.js';
+import { expand, sum } from '../graph/reduce.js';
+import { concat, reshape } from '../graph/reshape.js';
+import { softmax } from '../graph/softmax.js';
+import { withDim } from '../graph/value.js';
+import type { Shape, Value } from '../graph/value.js';
+
+export type AttentionInputs = {
+  /** Shape [B, numKeyHeads, group * T, headDim]. */
+  readonly query: Value;
+  /** Shape [B, numKeyHeads, S, headDim]. */
+  readonly key: Value;
+  /** Shape [B, numKeyHeads, S, headDim]. */
+  readonly value: Value;
+  /** Added to the scores: 0 where visible, very negative elsewhere. Broadcasts to `scoreShape`. */
+  readonly bias: Value;
+  /** [B, numHeads, T, S], or any split of the rows that the bias broadcasts to. */
+  readonly scoreShape: Shape;
+  readonly scale: number;
+};
+
+/** Shape [B, numKeyHeads, group * T, headDim]. */
+export function attention({ query, key, value, bias, scoreShape, scale }: AttentionInputs): Value {
+  const { graph } = query;
+  const { probabilities, output } = graph.withoutGradient(() => {
+    const scores = matmul(query, key, { transposeRight: true, scale });
+    const probabilities = reshape(softmax(add(reshape(scores, scoreShape), bias)), scores.shape);
+    return { probabilities, output: matmul(probabilities, value) };
+  });
+  const scoreGradient = lazily((gradient: Value) => multiply(centered(gradient, output, value), probabilities));
+  return graph.differentiable(output, [
+    { of: query, gradient: (gradient) => matmul(scoreGradient(gradient), key, { scale }) },
+    { of: key, gradient: (gradient) => matmul(scoreGradient(gradient), query, { transposeLeft: true, scale }) },
+    { of: value, gradient: (gradient) => matmul(probabilities, gradient, { transposeLeft: true }) },
+  ]);
+}
+
+/** dP - delta, with dP = dO V^T and delta = rowsum(dO * O). */
+function centered(gradient: Value, output: Value, value: Value): Value {
+  const delta = sum(multiply(gradient, output), [-1]);
+  const ones = expand(value.graph.scalar(1), withDim(value.shape, -1, 1));
+  return matmul(concat([gradient, negate(delta)], -1), concat([value, ones], -1), { transposeRight: true });
+}

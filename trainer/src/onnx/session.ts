@@ -1,0 +1,38 @@
+/** Opens ONNX Runtime sessions with the settings that several sessions on few cores need. */
+
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { ElementType } from './graph/value.js';
+
+export type SessionOptions = {
+  /** Threads inside one operator. */
+  readonly threads: number;
+  /** Bytes that the model's external tensors refer to, by location. */
+  readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
+};
+
+export async function openSession(model: Uint8Array, { threads, externalData }: SessionOptions): Promise<InferenceSession> {
+  return InferenceSession.create(model, {
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+    // A pattern is planned per input shape and held: it costs memory and gains nothing with changing shapes.
+    enableMemPattern: false,
+    // Idle pools that spin take the core from the session that works.
+    extra: { session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' } } },
+    ...(externalData === undefined ? {} : { externalData }),
+  });
+}
+
+const tensorTypes = { float32: 'float32', float64: 'float64', int32: 'int32', int64: 'int64', bool: 'bool' } as const;
+
+/** A tensor over the given memory, without a copy. */
+export function toTensor(data: Float32Array | Float64Array | Int32Array | BigInt64Array, shape: readonly number[]): Tensor {
+  return new Tensor(tensorTypes[elementTypeOf(data)], data, shape);
+}
+
+function elementTypeOf(data: Float32Array | Float64Array | Int32Array | BigInt64Array): ElementType {
+  if (data instanceof Float32Array) return 'float32';
+  if (data instanceof Float64Array) return 'float64';
+  return data instanceof Int32Array ? 'int32' : 'int64';
+}
