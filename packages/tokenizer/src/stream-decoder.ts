@@ -20,7 +20,8 @@ export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uin
 
 /**
  * For any other vocabulary: decodes a window that starts at the last text boundary, and gives out what a further
- * token can no longer change. U+FFFD at the end may be half a character and is held back.
+ * token can no longer change. U+FFFD at the end may be half a character and is held back. A window never begins with ids
+ * that have no text of their own, since what follows would then be decoded as the beginning of a text.
  */
 export function createWindowStreamDecoder(decode: (ids: readonly number[]) => string): StreamDecoder {
   let window: number[] = [];
@@ -29,7 +30,8 @@ export function createWindowStreamDecoder(decode: (ids: readonly number[]) => st
     const known = numKnown === 0 ? '' : decode(window.slice(0, numKnown));
     const text = window.length === 0 ? '' : decode(window);
     if (!isLast && text.endsWith('\uFFFD')) return '';
-    window = window.slice(numKnown);
+    const latest = window.slice(numKnown);
+    if (latest.length > 0 && decode(latest) !== '') window = latest;
     numKnown = window.length;
     return text.slice(known.length);
   };

@@ -33,7 +33,7 @@ function readCallAt(builder: ReplyBuilder, text: string, { isTagged, isLast }: P
     builder.call(call);
     return { rest: written.slice(end), next: createSeparator(builder) };
   }
-  if (isTagged || looksLikeCall(written)) builder.malformed();
+  if (isTagged || looksLikeCall(end === -1 ? written : written.slice(0, end))) builder.malformed();
   return { rest: text, next: createPlainSection(builder) };
 }
 

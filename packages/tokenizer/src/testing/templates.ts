@@ -38,7 +38,7 @@ const chatml = `${chatMlToolSystem}
         {%- if message.content %}
             {{- '\\n' + message.content }}
         {%- endif %}
-        {%- for tool_call in message.tool_calls %}
+        {%- for tool_call in message.tool_calls or [] %}
             {%- set call = tool_call.function if tool_call.function is defined else tool_call %}
             {{- '\\n<tool_call>\\n{"name": "' + call.name + '", "arguments": ' }}
             {{- call.arguments | tojson }}
@@ -70,7 +70,7 @@ const qwen3 = `${chatMlToolSystem}
         {%- else %}
             {{- message.content }}
         {%- endif %}
-        {%- for tool_call in message.tool_calls %}
+        {%- for tool_call in message.tool_calls or [] %}
             {%- set call = tool_call.function if tool_call.function is defined else tool_call %}
             {%- if message.content or not loop.first %}
                 {{- '\\n' }}

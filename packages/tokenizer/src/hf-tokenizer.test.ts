@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createChatTokenizer } from './index.js';
+import { createHfTokenizer } from './hf-tokenizer.js';
+import { createChatTokenizerFiles } from './testing.js';
+
+const { tokenizer } = createChatTokenizer(createChatTokenizerFiles('chatml'));
+
+/** A vocabulary of whole pieces with bytes for the rest, as SentencePiece models have it. */
+const pieces = ['<unk>', '<s>', ...Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`), '▁', '▁a', 'b', 'c', '▁bc', 'é'];
+const sentencePiece = createHfTokenizer(
+  {
+    added_tokens: [{ id: 1, content: '<s>', special: true }],
+    normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, { type: 'Replace', pattern: { String: ' ' }, content: '▁' }] },
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: { type: 'Sequence', decoders: [{ type: 'Replace', pattern: { String: '▁' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' }, { type: 'Strip', content: ' ', start: 1, stop: 0 }] },
+    model: { type: 'BPE', byte_fallback: true, unk_token: '<unk>', fuse_unk: true, vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])), merges: [['▁', 'a'], ['▁b', 'c']] },
+  },
+  {},
+);
+
+/** Text with everything that goes wrong: emoji of several code units, combining marks, a byte order mark, special tokens. */
+const hardText = fc
+  .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<|im_end|>', '<|im_start|>', '\uFEFF', '👩‍👩‍👧', 'e\u0301', ' the', 'hello', '\r\n', '  ', '\u0085', '123')))
+  .map((parts) => parts.join('').normalize('NFC'));
+
+describe('a byte-level tokenizer', () => {
+  test('gives any text back', () => {
+    fc.assert(fc.property(hardText, (text) => {
+        expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
+      }),
+   );
+  });
+
+  test('streams exactly what it decodes, whatever the ids, and never half a character', () => {
+    const anyIds = fc.array(fc.integer({ min: 0, max: tokenizer.vocabSize - 1 }));
+    fc.assert(
+      fc.property(anyIds, (ids) => {
+        const decoder = tokenizer.createStreamDecoder();
+        const pushed = ids.map((id) => decoder.push(id));
+        for (const piece of pushed) expect(piece).not.toMatch(/\p{Surrogate}/u);
+        expect(pushed.join('') + decoder.flush()).toBe(tokenizer.decode(ids));
+      }),
+    );
+  });
+
+  test('holds an emoji back until its last byte', () => {
+    const ids = [...tokenizer.encode('a😀b')];
+    const decoder = tokenizer.createStreamDecoder();
+    expect(ids.map((id) => decoder.push(id))).toEqual(['a', '', '', '', '😀', 'b']);
+  });
+
+  test('a cut character comes out as U+FFFD at the end', () => {
+    const [first] = tokenizer.encode('é');
+    const decoder = tokenizer.createStreamDecoder();
+    const halfBytes = tokenizer.encode('😀').slice(0, 2);
+    expect([...halfBytes].map((id) => decoder.push(id)).join('') + decoder.flush()).toBe('\uFFFD');
+    expect(first).toBeDefined();
+  });
+
+  test('finds special tokens in text, and keeps them as text', () => {
+    const end = tokenizer.idOf('<|im_end|>');
+    expect([...tokenizer.encode('a<|im_end|>')].at(-1)).toBe(end);
+    expect(tokenizer.decode([end ?? -1])).toBe('<|im_end|>');
+    expect(tokenizer.idOf('no such token')).toBeUndefined();
+  });
+
+  test('an id beyond the vocabulary is no text', () => {
+    expect(tokenizer.decode([tokenizer.vocabSize + 5])).toBe('');
+  });
+
+  test('nothing is nothing', () => {
+    expect(tokenizer.encode('')).toHaveLength(0);
+    expect(tokenizer.decode([])).toBe('');
+    expect(tokenizer.createStreamDecoder().flush()).toBe('');
+  });
+});
+
+describe('a tokenizer of pieces', () => {
+  test('streams exactly what it decodes', () => {
+    fc.assert(
+      fc.property(hardText, (text) => {
+        const ids = sentencePiece.encode(text);
+        const decoder = sentencePiece.createStreamDecoder();
+        expect([...ids].map((id) => decoder.push(id)).join('') + decoder.flush()).toBe(sentencePiece.decode(ids));
+      }),
+    );
+  });
+
+  test('keeps the space between words', () => {
+    const decoder = sentencePiece.createStreamDecoder();
+    const texts = [...sentencePiece.encode('a bc 😀')].map((id) => decoder.push(id));
+    expect(texts.join('')).toBe('a bc 😀');
+  });
+});
