@@ -1,0 +1,50 @@
+import type { Message } from './message.js';
+import type { Participant } from './react-agent.js';
+
+/**
+ * Lets agents hear one another: while it is open, what one replies, all others observe. Opened means closed; use
+ * `withMessageHub` where the conversation has a clear end.
+ */
+export class MessageHub {
+  readonly #leave = new Map<Participant, () => void>();
+
+  constructor(participants: readonly Participant[]) {
+    for (const participant of participants) this.add(participant);
+  }
+
+  add(participant: Participant): void {
+    if (this.#leave.has(participant)) return;
+    this.#leave.set(participant, participant.onReply((reply) => this.broadcast(reply, participant)));
+  }
+
+  remove(participant: Participant): void {
+    this.#leave.get(participant)?.();
+    this.#leave.delete(participant);
+  }
+
+  /** All observe the message, except the one who said it. */
+  async broadcast(message: Message, speaker?: Participant): Promise<void> {
+    for (const participant of this.#leave.keys()) {
+      if (participant !== speaker) await participant.observe(message);
+    }
+  }
+
+  close(): void {
+    for (const participant of this.#leave.keys()) this.remove(participant);
+  }
+}
+
+/** Opens a hub, announces, runs the conversation, and closes the hub whatever happens. */
+export async function withMessageHub<T>(
+  participants: readonly Participant[],
+  conversation: (hub: MessageHub) => Promise<T>,
+  options: { readonly announcement?: Message } = {},
+): Promise<T> {
+  const hub = new MessageHub(participants);
+  try {
+    if (options.announcement !== undefined) await hub.broadcast(options.announcement);
+    return await conversation(hub);
+  } finally {
+    hub.close();
+  }
+}

@@ -1,0 +1,130 @@
+import type { ChatDelta, ChatMessage, ChatModel, ChatResponse, ResponseFormat, SamplingOptions, ToolChoice, ToolMessage } from '@agentjet/core';
+import { InMemoryMemory, type Memory } from './memory.js';
+import type { Message, Reply } from './message.js';
+import { Toolkit } from './toolkit.js';
+
+export type ReActAgentOptions = {
+  readonly name: string;
+  readonly systemPrompt: string;
+  readonly model: ChatModel;
+  readonly toolkit?: Toolkit;
+  readonly memory?: Memory;
+  /** Model calls per reply. */
+  readonly maxIterations?: number;
+  readonly sampling?: SamplingOptions;
+  readonly hooks?: ReActHooks;
+};
+
+/** Called as things happen; for logs and screens. */
+export type ReActHooks = {
+  readonly onDelta?: (delta: ChatDelta) => void;
+  readonly onModelAnswer?: (response: ChatResponse) => void | Promise<void>;
+  readonly onToolResult?: (result: ToolMessage) => void | Promise<void>;
+};
+
+export type ReplyOptions = {
+  readonly signal?: AbortSignal;
+  readonly sampling?: SamplingOptions;
+  readonly toolChoice?: ToolChoice;
+  readonly responseFormat?: ResponseFormat;
+};
+
+/** Someone who can take part in a MessageHub. */
+export interface Participant {
+  readonly name: string;
+  observe(messages: Message | readonly Message[]): Promise<void>;
+  reply(messages?: Message | readonly Message[], options?: ReplyOptions): Promise<Reply>;
+  /** Called by a hub; undefined where replies stay private. */
+  onReply(listener: (reply: Reply) => Promise<void>): () => void;
+}
+
+/** Reason, act, look, again: calls its model until that answers without tool calls. */
+export class ReActAgent implements Participant {
+  readonly name: string;
+  readonly toolkit: Toolkit;
+  readonly memory: Memory;
+  readonly #options: ReActAgentOptions;
+  readonly #listeners = new Set<(reply: Reply) => Promise<void>>();
+
+  constructor(options: ReActAgentOptions) {
+    this.name = options.name;
+    this.toolkit = options.toolkit ?? new Toolkit();
+    this.memory = options.memory ?? new InMemoryMemory();
+    this.#options = options;
+  }
+
+  /** Remembers without answering. */
+  async observe(messages: Message | readonly Message[]): Promise<void> {
+    for (const message of [messages].flat()) await this.memory.add(toChatMessage(message));
+  }
+
+  /** Answers what it was told and has observed. Tool errors are part of the conversation; model errors are thrown. */
+  async reply(messages: Message | readonly Message[] = [], options: ReplyOptions = {}): Promise<Reply> {
+    await this.observe(messages);
+    const reply = await this.#loop(options);
+    for (const listener of this.#listeners) await listener(reply);
+    return reply;
+  }
+
+  onReply(listener: (reply: Reply) => Promise<void>): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #loop(options: ReplyOptions): Promise<Reply> {
+    const { maxIterations = 10 } = this.#options;
+    let content = '';
+    for (let iteration = 0; iteration < maxIterations; iteration++) {
+      const response = await this.#think(options);
+      const { toolCalls = [] } = response.message;
+      content = response.message.content;
+      if (toolCalls.length === 0) return this.#toReply(content, response.finishReason, options);
+      await this.#act(response, options);
+    }
+    return this.#toReply(content, 'max_iterations', options);
+  }
+
+  async #think({ signal, sampling, toolChoice, responseFormat }: ReplyOptions): Promise<ChatResponse> {
+    const { systemPrompt, model, hooks } = this.#options;
+    const tools = this.toolkit.specs;
+    const request = {
+      messages: [{ role: 'system' as const, content: systemPrompt }, ...(await this.memory.messages())],
+      sampling: { ...this.#options.sampling, ...sampling },
+      ...(tools.length > 0 && { tools }),
+      ...(toolChoice !== undefined && { toolChoice }),
+      ...(responseFormat !== undefined && { responseFormat }),
+    };
+    const response = await model.generate(request, { ...(signal !== undefined && { signal }), ...(hooks?.onDelta !== undefined && { onDelta: hooks.onDelta }) });
+    await this.memory.add(response.message);
+    await hooks?.onModelAnswer?.(response);
+    return response;
+  }
+
+  /** Parallel calls run together; their results stand in the order of the calls. */
+  async #act({ message }: ChatResponse, { signal }: ReplyOptions): Promise<void> {
+    const results = await Promise.all((message.toolCalls ?? []).map((call) => this.toolkit.call(call, { signal })));
+    for (const result of results) {
+      await this.memory.add(result);
+      await this.#options.hooks?.onToolResult?.(result);
+    }
+  }
+
+  #toReply(content: string, finishReason: Reply['finishReason'], { responseFormat }: ReplyOptions): Reply {
+    const reply = { name: this.name, role: 'assistant' as const, content, finishReason };
+    return responseFormat === undefined || responseFormat.type === 'text' ? reply : { ...reply, json: parseJson(content) };
+  }
+}
+
+/** Others speak as users, under their names; a message without a name of note is the user's own. */
+function toChatMessage({ name, role, content }: Message): ChatMessage {
+  if (role === 'system') return { role, content };
+  return { role: 'user', content: role === 'user' ? content : `${name}: ${content}`, name };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+import { toErrorMessage, type ToolCall, type ToolMessage, type ToolSpec } from '@agentjet/core';
+
+export type ToolArguments = Readonly<Record<string, unknown>>;
+
+/** A function that the model may call. */
+export type Tool = ToolSpec & {
+  /** What it returns is shown to the model: a text as it is, anything else as JSON. */
+  readonly execute: (args: ToolArguments, options: { readonly signal: AbortSignal | undefined }) => unknown;
+};
+
+/** The tools of an agent. A call that goes wrong is an answer that the model can read, never a lost episode. */
+export class Toolkit {
+  readonly #tools = new Map<string, Tool>();
+
+  constructor(tools: readonly Tool[] = []) {
+    for (const tool of tools) this.register(tool);
+  }
+
+  /** Throws when the name is taken: the model could not tell the two apart. */
+  register(tool: Tool): this {
+    if (this.#tools.has(tool.name)) {
+      throw new Error(`A tool named "${tool.name}" is registered already. Remove it first, or give this one another name.`);
+    }
+    this.#tools.set(tool.name, tool);
+    return this;
+  }
+
+  remove(name: string): void {
+    this.#tools.delete(name);
+  }
+
+  get specs(): readonly ToolSpec[] {
+    return [...this.#tools.values()].map(({ execute: _execute, ...spec }) => spec);
+  }
+
+  /** Runs one call. Rejects only when the signal aborts. */
+  async call(call: ToolCall, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<ToolMessage> {
+    const content = await this.#answer(call, options.signal);
+    options.signal?.throwIfAborted();
+    return { role: 'tool', content, toolCallId: call.id, name: call.name };
+  }
+
+  async #answer(call: ToolCall, signal: AbortSignal | undefined): Promise<string> {
+    const tool = this.#tools.get(call.name);
+    if (tool === undefined) {
+      return `Error: there is no tool named "${call.name}". Tools: ${[...this.#tools.keys()].join(', ') || 'none'}.`;
+    }
+    const args = parseArguments(call.arguments);
+    if (args === undefined) {
+      return `Error: the arguments of "${call.name}" are not a JSON object: ${call.arguments}`;
+    }
+    try {
+      return toText(await tool.execute(args, { signal }));
+    } catch (error) {
+      return `Error: ${toErrorMessage(error)}`;
+    }
+  }
+}
+
+function parseArguments(text: string): ToolArguments | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ToolArguments) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toText(result: unknown): string {
+  return typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
+}
