@@ -53,4 +53,6 @@ export type EpisodeGroup = {
 export interface Algorithm {
   readonly name: string;
   credit(group: EpisodeGroup): readonly Sample[];
+  /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
+  creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];
 }

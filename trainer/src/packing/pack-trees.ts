@@ -78,7 +78,7 @@ export function packTrees(samples: readonly Sample[], options: PackOptions): Pac
 }
 
 function findPlaces(numRows: number, written: readonly WrittenPack[]): (RowPlace | undefined)[] {
-  const places = new Array<RowPlace | undefined>(numRows).fill(undefined);
+  const places: (RowPlace | undefined)[] = Array.from({ length: numRows });
   written.forEach(({ lastIndices }, pack) => {
     for (const [row, lastIndex] of lastIndices) places[row] = { pack, lastIndex };
   });

@@ -5,7 +5,7 @@ import { TokenTrie, type Segment } from './token-trie.js';
 /**
  * Which tokens rows may share.
  * - `tree`: every common prefix, trained tokens too.
- * - `prompt`: common prefixes up to the first trained token of a row.
+ * - `prompt`: common prefixes of prompts, short of the token that predicts the row's first trained one.
  * - `linear`: a row that is a prefix of another row of its episode is absorbed by it; branches share nothing.
  * - `none`: every row by itself.
  */
@@ -32,7 +32,7 @@ export function planSharing(samples: readonly Sample[], rows: readonly number[],
 
 function promptLength(sample: Sample): number {
   const first = sample.lossMask.indexOf(1);
-  return first === -1 ? sample.ids.length : first;
+  return first === -1 ? sample.ids.length : first - 1;
 }
 
 function linearChains(samples: readonly Sample[], rows: readonly number[]): number[][] {

@@ -52,10 +52,10 @@ export class TokenTrie {
   /** Segments below the root in depth-first preorder, children in order of insertion. */
   preorder(): Segment[] {
     const order: Segment[] = [];
-    const stack = [...this.root.children.values()].reverse();
+    const stack = [this.root];
     for (let segment = stack.pop(); segment !== undefined; segment = stack.pop()) {
-      order.push(segment);
-      stack.push(...[...segment.children.values()].reverse());
+      if (segment !== this.root) order.push(segment);
+      for (const child of [...segment.children.values()].reverse()) stack.push(child);
     }
     return order;
   }

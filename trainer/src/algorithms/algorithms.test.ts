@@ -1,0 +1,119 @@
+import { createRandom, type Algorithm, type EpisodeGroup, type LossOptions, type RewardedEpisode, type Sample } from '@agentjet/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { packTrees } from '../packing/pack-trees.js';
+import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
+import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
+
+const shape = { vocabSize: 5, width: 4 };
+const weights = createTinyWeights(shape, 3);
+const policy: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0.02, temperature: 1 };
+
+/** An episode of turns of two generated tokens each; turn k sees all turns before it. Cut into one sample per turn, or none. */
+function episode(episodeId: string, reward: number, numTurns: number, options: { cut: boolean; seed: number }): RewardedEpisode {
+  const random = createRandom(options.seed);
+  const ids = Array.from({ length: 1 + 3 * numTurns }, () => random.int(shape.vocabSize));
+  const logprobs = ids.map(() => -0.2 - random.next());
+  const generated = (t: number) => t > 0 && t % 3 !== 1;
+  const sampleOf = (length: number, from: number): Sample => {
+    const pick = (value: (t: number) => number, other: number) => Array.from({ length }, (_, t) => (t >= from && generated(t) ? value(t) : other));
+    return {
+      episodeId, agentName: 'a', targetTag: 'a', ids: Int32Array.from(ids.slice(0, length)), lossMask: Uint8Array.from(pick(() => 1, 0)),
+      logprobs: Float32Array.from(pick((t) => logprobs[t] ?? 0, 0)), policyVersions: Int32Array.from(pick(() => 0, -1)), advantages: new Float32Array(length),
+    };
+  };
+  const turns = Array.from({ length: numTurns }, (_, turn) => sampleOf(4 + 3 * turn, 3 * turn + 1));
+  return { episodeId, reward, samples: options.cut ? turns : [sampleOf(ids.length, 0)] };
+}
+
+function group(groupId: string, rewards: readonly number[], cut: (episode: number) => boolean): EpisodeGroup {
+  return { groupId, episodes: rewards.map((reward, index) => episode(`${groupId}/${index}`, reward, 1 + ((index * 2) % 4), { cut: cut(index), seed: index })) };
+}
+
+function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): readonly Sample[] {
+  return algorithm.creditBatch?.(groups) ?? groups.flatMap((each) => algorithm.credit(each));
+}
+
+function gradient(algorithm: Algorithm, groups: readonly EpisodeGroup[], normalization: 'token' | 'sequence'): Float64Array {
+  const { packs } = packTrees(creditAll(algorithm, groups), { maxPackTokens: 20, normalization });
+  const sum = new Float64Array(weights.length);
+  for (const pack of packs) tinyGradient(weights, shape, pack, policy, weights).gradient.forEach((value, index) => (sum[index] = (sum[index] ?? 0) + value));
+  return sum;
+}
+
+function firstAdvantages(samples: readonly Sample[]): number[] {
+  return samples.map(({ advantages, lossMask }) => advantages[lossMask.indexOf(1)] ?? Number.NaN);
+}
+
+const rewardLists = fc.array(fc.constantFrom(0, 0.5, 1, -1), { minLength: 1, maxLength: 5 });
+const names = fc.constantFrom<AlgorithmName>('grpo', 'reinforce', 'sft');
+
+describe('every algorithm', () => {
+  it('gives the same gradient however its episodes are cut into samples', () => {
+    fc.assert(
+      fc.property(rewardLists, fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }), names, fc.constantFrom('token', 'sequence'), (rewards, cuts, name, normalization) => {
+        const algorithm = createAlgorithm(name);
+        const whole = gradient(algorithm, [group('g', rewards, () => false)], normalization);
+        const cut = gradient(algorithm, [group('g', rewards, (index) => cuts[index] ?? false)], normalization);
+        cut.forEach((value, index) => expect(value).toBeCloseTo(whole[index] ?? Number.NaN, 7));
+      }),
+    );
+  });
+
+  it('does not care in which order the groups come', () => {
+    fc.assert(
+      fc.property(rewardLists, rewardLists, names, (first, second, name) => {
+        const algorithm = createAlgorithm(name);
+        const groups = [group('g', first, () => true), group('h', second, () => false)];
+        const forward = gradient(algorithm, groups, 'token');
+        const backward = gradient(algorithm, groups.toReversed(), 'token');
+        backward.forEach((value, index) => expect(value).toBeCloseTo(forward[index] ?? Number.NaN, 9));
+      }),
+    );
+  });
+
+  it('credits generated tokens only, and changes nothing else', () => {
+    const [before] = group('g', [1, 0], () => true).episodes;
+    const [after] = createAlgorithm('grpo').credit(group('g', [1, 0], () => true));
+    expect(after?.advantages.map((advantage) => (advantage === 0 ? 0 : 1))).toEqual(Float32Array.from(after?.lossMask ?? []));
+    expect({ ...after, advantages: undefined }).toEqual({ ...before?.samples[0], advantages: undefined });
+  });
+
+  it('refuses a reward that is no number, naming the episode', () => {
+    for (const name of ['grpo', 'reinforce'] as const) {
+      expect(() => createAlgorithm(name).credit(group('g', [1, Number.NaN], () => true))).toThrow(/reward of episode "g\/1" is NaN/);
+    }
+  });
+});
+
+describe('grpo', () => {
+  it('compares episodes, not samples, with n - 1 in the standard deviation', () => {
+    const advantages = firstAdvantages(createAlgorithm('grpo').credit(group('g', [1, 0, 0, 0], () => false)));
+    for (const [index, expected] of [1.5, -0.5, -0.5, -0.5].entries()) expect(advantages[index]).toBeCloseTo(expected, 4);
+    const plain = firstAdvantages(createAlgorithm('grpo', { normalizeByStd: false }).credit(group('g', [1, 0, 0, 0], () => false)));
+    expect(plain).toEqual([0.75, -0.25, -0.25, -0.25]);
+  });
+
+  it('gives an episode alone in its group, and episodes of equal reward, the advantage 0', () => {
+    const grpo = createAlgorithm('grpo');
+    expect(firstAdvantages(grpo.credit(group('g', [1], () => false)))).toEqual([0]);
+    expect(firstAdvantages(grpo.credit(group('g', [0.1, 0.1, 0.1], () => false)))).toEqual([0, 0, 0]);
+  });
+});
+
+describe('reinforce', () => {
+  it('subtracts nothing, the mean of the siblings, or the mean of the batch', () => {
+    const advantagesOf = (baseline: 'none' | 'group' | 'batch', groups: EpisodeGroup[]) => firstAdvantages(creditAll(createAlgorithm('reinforce', { baseline }), groups));
+    const groups = [group('g', [1, 0], () => false), group('h', [1, 1], () => false)];
+    expect(advantagesOf('none', groups)).toEqual([1, 0, 1, 1]);
+    expect(advantagesOf('group', groups)).toEqual([1, -1, 0, 0]);
+    const [won, lost, ...others] = advantagesOf('batch', groups);
+    expect([won, lost, ...others].map((value) => Math.round((value ?? 0) * 100) / 100)).toEqual([0.5, -1.5, 0.5, 0.5]);
+  });
+});
+
+describe('createAlgorithm', () => {
+  it('names the choices when asked for one it does not know', () => {
+    expect(() => createAlgorithm('ppo' as AlgorithmName)).toThrow('Unknown algorithm "ppo". Choose one of grpo, reinforce, sft.');
+  });
+});
