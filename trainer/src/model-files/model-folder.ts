@@ -1,0 +1,123 @@
+/**
+ * Model folders in the Hugging Face layout: config.json, tokenizer files, and weights in model.safetensors or in
+ * shards named by model.safetensors.index.json. Knows no architecture: tensors are asked for by name and shape.
+ */
+
+import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
+import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
+import { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
+import type { NamedTensor, TensorEntry } from './safetensors.js';
+
+export type ModelFolder = {
+  readonly dir: string;
+  /** config.json as it stands there. */
+  readonly config: { readonly [key: string]: unknown };
+  readonly tensors: ReadonlyMap<string, TensorEntry>;
+};
+
+const weightsFile = 'model.safetensors';
+const indexFile = 'model.safetensors.index.json';
+const weightFiles = /\.(safetensors|bin|pt|pth|gguf|onnx|h5|msgpack)$|\.index\.json$/;
+/** What belongs to a model and is small: tokenizer, templates, generation settings. */
+const companionFiles = /\.(json|jinja|txt|model|tiktoken)$/;
+
+/** Reads config.json and the tensor headers. Rejects with BackboneError `bad_model_files`, naming the file. */
+export async function readModelFolder(dir: string): Promise<ModelFolder> {
+  await restoreReplacedDir(dir);
+  if (!(await isPresent(dir))) throw new BackboneError('bad_model_files', `There is no model folder at ${path.resolve(dir)}.`);
+  const config = await readJsonObject(path.join(dir, 'config.json'));
+  const files = await readWeightFiles(dir);
+  const entries = (await Promise.all(files.map((file) => readTensorEntries(path.join(dir, file))))).flat();
+  return { dir, config, tensors: new Map(entries.map((entry) => [entry.name, entry])) };
+}
+
+/** Fills `data` with the tensor of that name, which must have that shape. */
+export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, data }: NamedTensor): Promise<void> {
+  const entry = tensors.get(name);
+  if (entry === undefined) {
+    throw new BackboneError('bad_model_files', `The weights in ${dir} have no tensor "${name}" (they have ${tensors.size} others). config.json and the weights do not belong together, or a shard is missing.`);
+  }
+  if (entry.shape.join() !== shape.join()) {
+    throw badFile(entry.file, `tensor "${name}" has shape [${entry.shape.join(', ')}], but config.json asks for [${shape.join(', ')}]`);
+  }
+  await readTensorInto(entry, data);
+}
+
+export type ModelFolderContent = {
+  /** config.json, whole. */
+  readonly config: { readonly [key: string]: unknown };
+  readonly tensors: readonly NamedTensor[];
+  /** Folder to take tokenizer and template files from. */
+  readonly companionsFrom?: string;
+  /** Writes more files into the folder before it appears. */
+  readonly writeMore?: (temporaryDir: string) => Promise<void>;
+};
+
+/** Writes a model folder whole or not at all (see writeDirAtomically). Rejects with BackboneError `checkpoint`. */
+export async function writeModelFolder(dir: string, content: ModelFolderContent): Promise<void> {
+  try {
+    await writeDirAtomically(dir, async (temporaryDir) => {
+      if (content.companionsFrom !== undefined) await copyCompanions(content.companionsFrom, temporaryDir);
+      await writeFile(path.join(temporaryDir, 'config.json'), `${JSON.stringify(content.config, null, 2)}\n`);
+      await writeSafetensors(path.join(temporaryDir, weightsFile), content.tensors);
+      await content.writeMore?.(temporaryDir);
+    });
+  } catch (error) {
+    throw writingFailed(dir, error);
+  }
+}
+
+function writingFailed(dir: string, error: unknown): BackboneError {
+  if (error instanceof BackboneError) return error;
+  const reasons: { readonly [code: string]: string } = {
+    ENOSPC: 'the disk is full. Free some space and resume',
+    EACCES: 'the folder is not writable. Change its permissions or choose another one',
+    EROFS: 'the file system is read-only. Choose another folder',
+  };
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new BackboneError('checkpoint', `Cannot write the model to ${path.resolve(dir)}: ${reasons[code] ?? message}. What was there before is untouched.`, { cause: error });
+}
+
+async function copyCompanions(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const isCompanion = entry.isFile() && companionFiles.test(entry.name) && !weightFiles.test(entry.name);
+    if (isCompanion) await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+  }
+}
+
+async function readWeightFiles(dir: string): Promise<readonly string[]> {
+  if (await isPresent(path.join(dir, weightsFile))) return [weightsFile];
+  if (!(await isPresent(path.join(dir, indexFile)))) {
+    throw new BackboneError('bad_model_files', `The model folder ${path.resolve(dir)} has neither ${weightsFile} nor ${indexFile}.`);
+  }
+  const file = path.join(dir, indexFile);
+  const { weight_map: map } = await readJsonObject(file);
+  if (typeof map !== 'object' || map === null) throw badFile(file, 'it has no "weight_map"');
+  const shards = new Set(Object.values(map));
+  return [...shards].map((shard) => {
+    if (typeof shard === 'string' && shard === path.basename(shard)) return shard;
+    throw badFile(file, `its "weight_map" names ${JSON.stringify(shard)} as a file`);
+  });
+}
+
+async function readJsonObject(file: string): Promise<{ readonly [key: string]: unknown }> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw badFile(file, error.code === 'ENOENT' ? 'the file is missing' : error.message, error);
+  });
+  try {
+    const json: unknown = JSON.parse(text);
+    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as { readonly [key: string]: unknown };
+  } catch (error) {
+    throw badFile(file, `it is no JSON (${(error as Error).message})`, error);
+  }
+  throw badFile(file, 'it holds no JSON object');
+}
+
+async function isPresent(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}

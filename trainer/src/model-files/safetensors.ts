@@ -1,0 +1,160 @@
+/**
+ * The safetensors format: 8 bytes with the length of a JSON header (little endian), the header, the tensors.
+ * Reading goes tensor by tensor straight into its destination, so a model is never held twice.
+ */
+
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { bfloat16ToFloat32, float16ToFloat32 } from './half-precision.js';
+
+export type TensorDtype = 'F32' | 'F16' | 'BF16';
+
+export type TensorEntry = {
+  /** File that holds it. */
+  readonly file: string;
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Position of the first byte in the file. */
+  readonly start: number;
+  readonly numBytes: number;
+};
+
+export type NamedTensor = { readonly name: string; readonly shape: readonly number[]; readonly data: Float32Array };
+
+const bytesPerElement: { readonly [dtype in TensorDtype]: number } = { F32: 4, F16: 2, BF16: 2 };
+/** The format's own limit. */
+const maxHeaderBytes = 100_000_000;
+/** One read call takes less than 2 GiB. */
+const maxReadBytes = 2 ** 30;
+
+/** The tensors of a file, without their content. Rejects with a BackboneError `bad_model_files` that names the file. */
+export async function readTensorEntries(file: string): Promise<readonly TensorEntry[]> {
+  return withFile(file, async (handle) => {
+    const { size } = await handle.stat();
+    const header = await readHeader(handle, file, size);
+    const entries = Object.entries(header.tensors).filter(([name]) => name !== '__metadata__');
+    return entries.map(([name, description]) => toEntry(file, { name, description, contentStart: header.contentStart, fileSize: size }));
+  });
+}
+
+/** Fills `destination` with a tensor's elements as float32. */
+export async function readTensorInto(entry: TensorEntry, destination: Float32Array): Promise<void> {
+  const { dtype } = entry;
+  if (!isSupportedDtype(dtype)) {
+    throw badFile(entry.file, `tensor "${entry.name}" has dtype ${dtype}; supported: F32, F16, BF16`);
+  }
+  await withFile(entry.file, async (handle) => {
+    if (dtype === 'F32') return readFully(handle, new Uint8Array(destination.buffer, destination.byteOffset, destination.byteLength), entry);
+    const halves = new Uint16Array(destination.length);
+    await readFully(handle, new Uint8Array(halves.buffer), entry);
+    const convert = dtype === 'BF16' ? bfloat16ToFloat32 : float16ToFloat32;
+    convert(halves, destination);
+  });
+}
+
+/** Writes float32 tensors in the order given. `metadata` values must be strings; transformers wants `format: 'pt'`. */
+export async function writeSafetensors(file: string, tensors: readonly NamedTensor[], metadata: { readonly [key: string]: string } = { format: 'pt' }): Promise<void> {
+  const header: { [name: string]: unknown } = { __metadata__: metadata };
+  let offset = 0;
+  for (const { name, shape, data } of tensors) {
+    header[name] = { dtype: 'F32', shape, data_offsets: [offset, offset + data.byteLength] };
+    offset += data.byteLength;
+  }
+  const json = Buffer.from(JSON.stringify(header));
+  const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(padded.length));
+  const handle = await open(file, 'w');
+  try {
+    await handle.writeFile(Buffer.concat([length, padded]));
+    for (const { data } of tensors) await handle.writeFile(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  } finally {
+    await handle.close();
+  }
+}
+
+export function badFile(file: string, problem: string, cause?: unknown): BackboneError {
+  return new BackboneError('bad_model_files', `Cannot read ${file}: ${problem}.`, { cause });
+}
+
+type Header = { readonly tensors: { readonly [name: string]: unknown }; readonly contentStart: number };
+
+async function readHeader(handle: FileHandle, file: string, fileSize: number): Promise<Header> {
+  if (fileSize < 8) throw badFile(file, `it is truncated: ${fileSize} bytes, but the header alone needs more`);
+  const prefix = Buffer.alloc(8);
+  await handle.read(prefix, 0, 8, 0);
+  const headerBytes = prefix.readBigUInt64LE();
+  if (headerBytes > maxHeaderBytes) throw badFile(file, `it is no safetensors file (header length ${headerBytes})`);
+  const contentStart = 8 + Number(headerBytes);
+  if (contentStart > fileSize) throw badFile(file, `it is truncated: ${fileSize} bytes, but its header ends at byte ${contentStart}`);
+  const json = Buffer.alloc(contentStart - 8);
+  await handle.read(json, 0, json.length, 8);
+  return { tensors: parseHeader(file, json.toString('utf8')), contentStart };
+}
+
+function parseHeader(file: string, json: string): Header['tensors'] {
+  let header: unknown;
+  try {
+    header = JSON.parse(json);
+  } catch (error) {
+    throw badFile(file, 'its header is no JSON', error);
+  }
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw badFile(file, 'its header is no JSON object');
+  return header as Header['tensors'];
+}
+
+type RawEntry = { readonly name: string; readonly description: unknown; readonly contentStart: number; readonly fileSize: number };
+
+function toEntry(file: string, { name, description, contentStart, fileSize }: RawEntry): TensorEntry {
+  const { dtype, shape, data_offsets: offsets } = (description ?? {}) as { readonly dtype?: unknown; readonly shape?: unknown; readonly data_offsets?: unknown };
+  if (typeof dtype !== 'string' || !isWholeNumbers(shape) || !isWholeNumbers(offsets)) {
+    throw badFile(file, `the header entry of tensor "${name}" lacks dtype, shape or data_offsets`);
+  }
+  const [begin = 0, end = 0] = offsets;
+  if (contentStart + end > fileSize) {
+    throw badFile(file, `it is truncated: tensor "${name}" ends at byte ${contentStart + end} of ${fileSize}. Copy or download it again`);
+  }
+  const elements = shape.reduce((product, dim) => product * dim, 1);
+  if (isSupportedDtype(dtype) && end - begin !== elements * bytesPerElement[dtype]) {
+    throw badFile(file, `tensor "${name}" has ${end - begin} bytes, but shape [${shape.join(', ')}] of ${dtype} needs ${elements * bytesPerElement[dtype]}`);
+  }
+  return { file, name, dtype, shape, start: contentStart + begin, numBytes: end - begin };
+}
+
+function isSupportedDtype(dtype: string): dtype is TensorDtype {
+  return Object.hasOwn(bytesPerElement, dtype);
+}
+
+function isWholeNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
+}
+
+async function readFully(handle: FileHandle, into: Uint8Array, entry: TensorEntry): Promise<void> {
+  let done = 0;
+  while (done < into.length) {
+    const { bytesRead } = await handle.read(into, done, Math.min(into.length - done, maxReadBytes), entry.start + done);
+    if (bytesRead === 0) throw badFile(entry.file, `it ended within tensor "${entry.name}"`);
+    done += bytesRead;
+  }
+}
+
+async function withFile<Result>(file: string, use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+  const handle = await openForReading(file);
+  try {
+    return await use(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openForReading(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw badFile(file, isMissing ? `there is no ${path.basename(file)} in ${path.dirname(file)}` : toErrorMessage(error), error);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * A folder that exists whole or not at all: it is written beside its place, flushed to disk, and renamed. A kill at
+ * any moment leaves what was there before; leftovers of a killed write are removed by the next one.
+ */
+
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Lets `write` fill an empty folder, then puts it at `dir`, replacing a folder that is there. Rejects with what `write` or the disk threw; then `dir` is as it was. */
+export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {
+  const target = path.resolve(dir);
+  await mkdir(path.dirname(target), { recursive: true });
+  await restoreReplacedDir(target);
+  await removeLeftovers(target);
+  const temporary = sibling(target, `writing-${process.pid}`);
+  try {
+    await mkdir(temporary);
+    await write(temporary);
+    await flushTree(temporary);
+    await replaceDir(target, temporary);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw error;
+  }
+  await flushDir(path.dirname(target));
+}
+
+/** Puts a folder back that a killed replacement had moved aside. Readers call it before they conclude that `dir` is missing. */
+export async function restoreReplacedDir(dir: string): Promise<void> {
+  const target = path.resolve(dir);
+  const replaced = sibling(target, 'replaced');
+  if (!existsSync(target) && existsSync(replaced)) await rename(replaced, target);
+}
+
+async function replaceDir(target: string, temporary: string): Promise<void> {
+  if (!existsSync(target)) return rename(temporary, target);
+  const replaced = sibling(target, 'replaced');
+  await rm(replaced, { recursive: true, force: true });
+  await rename(target, replaced);
+  await rename(temporary, target);
+  await rm(replaced, { recursive: true, force: true });
+}
+
+function sibling(target: string, suffix: string): string {
+  return path.join(path.dirname(target), `.${path.basename(target)}.${suffix}`);
+}
+
+async function removeLeftovers(target: string): Promise<void> {
+  const prefix = path.basename(sibling(target, 'writing-'));
+  for (const name of await readdir(path.dirname(target))) {
+    if (!name.startsWith(prefix) || isAlive(Number(name.slice(prefix.length)))) continue;
+    await rm(path.join(path.dirname(target), name), { recursive: true, force: true });
+  }
+}
+
+/** This process counts as dead: it has one write to a folder at a time, so what it finds is from before. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function flushTree(dir: string): Promise<void> {
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    const entryPath = path.join(dir, entry.name);
+    await (entry.isDirectory() ? flushTree(entryPath) : flush(entryPath, 'r+'));
+  }
+  await flushDir(dir);
+}
+
+/** Windows cannot flush a folder; there a rename is durable by itself. */
+async function flushDir(dir: string): Promise<void> {
+  if (process.platform !== 'win32') await flush(dir, 'r');
+}
+
+/** Windows flushes only what is open for writing, POSIX a folder only for reading. */
+async function flush(file: string, mode: 'r' | 'r+'): Promise<void> {
+  const handle = await open(file, mode);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

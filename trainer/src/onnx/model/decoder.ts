@@ -1,0 +1,84 @@
+/** The decoder over whole sequences, as training and scoring run it: embedding rows in, normalized hidden states out. */
+
+import { add, multiply, silu } from '../graph/elementwise.js';
+import { gemm } from '../graph/matmul.js';
+import { reshape, transpose } from '../graph/reshape.js';
+import { dimAt } from '../graph/value.js';
+import { attention } from '../layers/attention.js';
+import { rmsNorm } from '../layers/rms-norm.js';
+import { rope } from '../layers/rope.js';
+import type { Dim, Value } from '../graph/value.js';
+import type { Rotation } from '../layers/rope.js';
+import type { ModelConfig } from './model-config.js';
+
+/** Graph values of the parameters, by their names in transformers. */
+export type ParameterValues = ReadonlyMap<string, Value>;
+
+export type DecoderInputs = {
+  /** Shape [N, hiddenSize], N = B * T. */
+  readonly embedded: Value;
+  readonly rotation: Rotation;
+  /** Shape [B or 1, 1, T, T]: 0 where a query sees a key, very negative elsewhere. */
+  readonly bias: Value;
+};
+
+/** Hidden states [N, hiddenSize] after the last norm. */
+export function decoder(config: ModelConfig, parameters: ParameterValues, inputs: DecoderInputs): Value {
+  let hidden = inputs.embedded;
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    const block: Block = { config, parameters, prefix: `model.layers.${layer}.` };
+    hidden = add(hidden, selfAttention(block, normalized(block, 'input_layernorm', hidden), inputs));
+    hidden = add(hidden, feedForward(block, normalized(block, 'post_attention_layernorm', hidden)));
+  }
+  return rmsNorm(hidden, parameter(parameters, 'model.norm.weight'), config.rmsNormEpsilon);
+}
+
+/** A parameter that must be there. */
+export function parameter(parameters: ParameterValues, name: string): Value {
+  const value = parameters.get(name);
+  if (value === undefined) throw new Error(`The graph has no parameter "${name}".`);
+  return value;
+}
+
+type Block = { readonly config: ModelConfig; readonly parameters: ParameterValues; readonly prefix: string };
+
+function normalized({ config, parameters, prefix }: Block, name: string, hidden: Value): Value {
+  return rmsNorm(hidden, parameter(parameters, `${prefix}${name}.weight`), config.rmsNormEpsilon);
+}
+
+function linear({ parameters, prefix }: Block, name: string, input: Value): Value {
+  const bias = parameters.get(`${prefix}${name}.bias`);
+  const weight = parameter(parameters, `${prefix}${name}.weight`);
+  return gemm(input, weight, { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
+}
+
+function selfAttention(block: Block, hidden: Value, { rotation, bias }: DecoderInputs): Value {
+  const { numHeads, numKeyHeads, headDim } = block.config;
+  const [batch, time] = [dimAt(rotation.positions.shape, 0), dimAt(rotation.positions.shape, 1)];
+  const project = (name: string, heads: number) => reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
+  const query = rope(project('q_proj', numHeads), rotation, numHeads);
+  const key = rope(project('k_proj', numKeyHeads), rotation, numKeyHeads);
+  const value = project('v_proj', numKeyHeads);
+  const rowsPerKeyHead = hidden.graph.defineDim('rows_per_key_head', [numHeads / numKeyHeads, time]);
+  const output = attention({
+    query: reshape(headsFirst(query, numHeads), [batch, numKeyHeads, rowsPerKeyHead, headDim]),
+    key: headsFirst(key, numKeyHeads),
+    value: headsFirst(value, numKeyHeads),
+    bias,
+    scoreShape: [batch, numHeads, time, dimAt(bias.shape, 3)],
+    scale: 1 / Math.sqrt(headDim),
+  });
+  const tokens = transpose(reshape(output, [batch, numHeads, time, headDim]), [0, 2, 1, 3]);
+  return linear(block, 'self_attn.o_proj', reshape(tokens, [dimAt(hidden.shape, 0), numHeads * headDim]));
+}
+
+/** [B, T, heads * headDim] to [B, heads, T, headDim]. */
+function headsFirst(value: Value, numHeads: number): Value {
+  const [batch, time, width] = value.shape as readonly [Dim, Dim, number];
+  return transpose(reshape(value, [batch, time, numHeads, width / numHeads]), [0, 2, 1, 3]);
+}
+
+function feedForward(block: Block, hidden: Value): Value {
+  const gate = silu(linear(block, 'mlp.gate_proj', hidden));
+  return linear(block, 'mlp.down_proj', multiply(gate, linear(block, 'mlp.up_proj', hidden)));
+}

@@ -1,0 +1,89 @@
+/**
+ * The parameters of a model, by their names in transformers, and where each stands in one flat buffer. Matrices come
+ * first (weight decay applies to them), then norms and biases (it does not). The query, key and value projections
+ * of a layer stand side by side: as [out, in] matrices they are also one matrix.
+ */
+
+import type { ModelConfig } from './model-config.js';
+
+export type Parameter = {
+  /** As in the safetensors of transformers, such as `model.layers.0.self_attn.q_proj.weight`. */
+  readonly name: string;
+  /** As in transformers: linear weights are [out, in]. */
+  readonly shape: readonly number[];
+  /** In elements. */
+  readonly offset: number;
+  readonly size: number;
+};
+
+export type ParameterLayout = {
+  readonly parameters: readonly Parameter[];
+  /** Length of the flat buffer in elements; a multiple of 4. */
+  readonly length: number;
+  /** Elements [0, decayedLength) belong to matrices; a multiple of 4. */
+  readonly decayedLength: number;
+};
+
+type Shaped = { readonly name: string; readonly shape: readonly number[] };
+
+/** Four floats are one SIMD vector of the optimizer; sixteen are a cache line. */
+const alignment = 16;
+
+export function parameterLayout(config: ModelConfig): ParameterLayout {
+  const shaped = [...layerlessMatrices(config), ...layers(config).flatMap((layer) => layer.matrices)];
+  const matrices = place(shaped, 0);
+  const vectors = place([...layers(config).flatMap((layer) => layer.vectors), { name: 'model.norm.weight', shape: [config.hiddenSize] }], matrices.end);
+  return { parameters: [...matrices.placed, ...vectors.placed], length: vectors.end, decayedLength: matrices.end };
+}
+
+/** Trainable numbers of a model. */
+export function countParameters(layout: ParameterLayout): number {
+  return layout.parameters.reduce((total, { size }) => total + size, 0);
+}
+
+function layerlessMatrices({ vocabSize, hiddenSize, isTied }: ModelConfig): readonly Shaped[] {
+  const embedding = { name: 'model.embed_tokens.weight', shape: [vocabSize, hiddenSize] };
+  return isTied ? [embedding] : [embedding, { name: 'lm_head.weight', shape: [vocabSize, hiddenSize] }];
+}
+
+function layers(config: ModelConfig): readonly { readonly matrices: readonly Shaped[]; readonly vectors: readonly Shaped[] }[] {
+  const { hiddenSize, intermediateSize, headDim, hasQkvBias, hasOutputBias } = config;
+  const [queries, keys] = [config.numHeads * headDim, config.numKeyHeads * headDim];
+  return Array.from({ length: config.numLayers }, (_, layer) => {
+    const named = (name: string, ...shape: number[]): Shaped => ({ name: `model.layers.${layer}.${name}`, shape });
+    return {
+      matrices: [
+        named('self_attn.q_proj.weight', queries, hiddenSize),
+        named('self_attn.k_proj.weight', keys, hiddenSize),
+        named('self_attn.v_proj.weight', keys, hiddenSize),
+        named('self_attn.o_proj.weight', hiddenSize, queries),
+        named('mlp.gate_proj.weight', intermediateSize, hiddenSize),
+        named('mlp.up_proj.weight', intermediateSize, hiddenSize),
+        named('mlp.down_proj.weight', hiddenSize, intermediateSize),
+      ],
+      vectors: [
+        ...(hasQkvBias ? [named('self_attn.q_proj.bias', queries), named('self_attn.k_proj.bias', keys), named('self_attn.v_proj.bias', keys)] : []),
+        ...(hasOutputBias ? [named('self_attn.o_proj.bias', hiddenSize)] : []),
+        named('input_layernorm.weight', hiddenSize),
+        named('post_attention_layernorm.weight', hiddenSize),
+      ],
+    };
+  });
+}
+
+/** Side by side where the next belongs to the same projection, else at the next aligned offset. */
+function place(shaped: readonly Shaped[], start: number): { readonly placed: readonly Parameter[]; readonly end: number } {
+  let offset = start;
+  const placed = shaped.map(({ name, shape }) => {
+    if (!/\.[kv]_proj\./.test(name)) offset = align(offset);
+    const size = shape.reduce((product, dim) => product * dim, 1);
+    const parameter = { name, shape, offset, size };
+    offset += size;
+    return parameter;
+  });
+  return { placed, end: align(offset) };
+}
+
+function align(offset: number): number {
+  return Math.ceil(offset / alignment) * alignment;
+}
