@@ -1,0 +1,167 @@
+"""Attention over a token tree, under the name `ajet` in transformers' registry of attention functions.
+
+A model calls it for every layer with its own queries and keys; what may see what comes in the keyword `plan`, which
+the model's forward hands through untouched. So every family that transformers loads is served by this one file.
+The invariant of every plan: visible(q, k) iff k <= q < ends[k] (and position[q] - position[k] < window, where a layer has one).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from transformers import AttentionInterface
+
+from .pack import merge_padding, row_starts
+
+ATTENTION_NAME = "ajet"
+BLOCK = 128
+
+
+class AttentionPlan(Protocol):
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        """q [1, H, N, D], k and v [1, Hkv, N, D]; returns [1, H, N, D]."""
+        ...
+
+
+@dataclass(frozen=True)
+class DensePlan:
+    """The full mask: exact on any device in any precision, memory N x N. The oracle of the others."""
+
+    mask: torch.Tensor
+    windowed: torch.Tensor | None
+
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        mask = self.mask if window is None or self.windowed is None else self.windowed
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+
+@dataclass(frozen=True)
+class FlexPlan:
+    """FlexAttention with a block map built from the intervals; called inside a compiled layer."""
+
+    mask: BlockMask
+    windowed: BlockMask | None
+
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        mask = self.mask if window is None or self.windowed is None else self.windowed
+        return flex_attention(q, k, v, block_mask=mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+
+@dataclass(frozen=True)
+class CausalPlan:
+    """One row that fills the pack: the plain causal kernel."""
+
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+
+@dataclass(frozen=True)
+class RowsPlan:
+    """Rows that share nothing, through variable-length flash attention. `starts` is padded with empty rows to few shapes."""
+
+    starts: torch.Tensor
+    max_length: int
+
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        from torch.nn.attention.varlen import varlen_attn
+
+        heads_last = [x[0].transpose(0, 1) for x in (q, k, v)]
+        size = (-1, 0) if window is None else (window - 1, 0)
+        out = varlen_attn(*heads_last, self.starts, self.starts, self.max_length, self.max_length, scale=scale, window_size=size, enable_gqa=q.shape[1] != k.shape[1])
+        return out.transpose(0, 1)[None]
+
+
+def attend(layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _mask: Any, scaling: float, plan: AttentionPlan, sliding_window: int | None = None, **_: Any) -> tuple[torch.Tensor, None]:
+    """The registered function: transformers' signature in, [1, N, H, D] out."""
+    return plan.attend(layer, q, k, v, scaling, sliding_window).transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(ATTENTION_NAME, attend)
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """`kind`: auto takes dense on the CPU; on a GPU rows where nothing is shared, else flex. `window`: smallest of the model's."""
+
+    device: torch.device
+    kind: str = "auto"
+    window: int | None = None
+
+
+def build_plan(ends: np.ndarray, positions: np.ndarray, num_tokens: int, options: PlanOptions) -> AttentionPlan:
+    """The plan for one padded pack; `num_tokens` are real, the rest is padding."""
+    window = options.window if options.window is not None and int(positions.max()) >= options.window else None
+    if options.kind == "dense" or (options.kind == "auto" and options.device.type == "cpu"):
+        return build_dense_plan(ends, positions, options.device, window)
+    starts = None if options.kind == "flex" else row_starts(ends)
+    if starts is None:
+        return build_flex_plan(ends, positions, options.device, window)
+    starts = merge_padding(starts, num_tokens)
+    if len(starts) == 2 and window is None:
+        return CausalPlan()
+    return build_rows_plan(starts, options.device)
+
+
+def build_dense_plan(ends: np.ndarray, positions: np.ndarray, device: torch.device, window: int | None) -> DensePlan:
+    index = np.arange(len(ends))
+    visible = (index[None, :] <= index[:, None]) & (index[:, None] < ends[None, :])
+    mask = torch.from_numpy(visible)[None, None].to(device)
+    if window is None:
+        return DensePlan(mask, None)
+    near = torch.from_numpy(positions[:, None] - positions[None, :] < window).to(device)
+    return DensePlan(mask, mask & near)
+
+
+def build_rows_plan(starts: np.ndarray, device: torch.device) -> RowsPlan:
+    num_rows = max(8, 1 << int(len(starts) - 2).bit_length())
+    padded = np.full(num_rows + 1, starts[-1], np.int32)
+    padded[: len(starts)] = starts
+    longest = int(np.diff(starts).max())
+    return RowsPlan(torch.from_numpy(padded).to(device), 1 << (longest - 1).bit_length())
+
+
+def build_flex_plan(ends: np.ndarray, positions: np.ndarray, device: torch.device, window: int | None) -> FlexPlan:
+    ends_N = torch.from_numpy(ends.astype(np.int32)).to(device)
+    full, partial = block_map(ends)
+    plain = _block_mask(full, partial, len(ends), device, lambda b, h, q, k: (k <= q) & (q < ends_N[k]))
+    if window is None:
+        return FlexPlan(plain, None)
+    positions_N = torch.from_numpy(positions.astype(np.int32)).to(device)
+    windowed = _block_mask(
+        np.zeros_like(full), full | partial, len(ends), device,
+        lambda b, h, q, k: (k <= q) & (q < ends_N[k]) & (positions_N[q] - positions_N[k] < window),
+    )
+    return FlexPlan(plain, windowed)
+
+
+def block_map(ends: np.ndarray, block: int = BLOCK) -> tuple[np.ndarray, np.ndarray]:
+    """Boolean [query block, key block] maps: wholly visible, and to be masked element by element.
+
+    From the least and greatest `ends` of a key block K before query block [q0, q1): full iff min >= q1, empty iff
+    max <= q0, else partial; the diagonal is partial (the interval rule of the tree layout).
+    """
+    num = len(ends) // block
+    by_block = ends.reshape(num, block)
+    least, greatest = by_block.min(1), by_block.max(1)
+    first = np.arange(num) * block
+    before = np.tri(num, k=-1, dtype=bool)
+    full = before & (least[None, :] >= (first + block)[:, None])
+    partial = before & ~full & (greatest[None, :] > first[:, None])
+    np.fill_diagonal(partial, True)
+    return full, partial
+
+
+def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:
+    tables = [*_block_table(partial), *_block_table(full)]
+    return BlockMask.from_kv_blocks(*(torch.from_numpy(table)[None, None].to(device) for table in tables), BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))
+
+
+def _block_table(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many key blocks each query block has, and which, those first in order."""
+    return chosen.sum(1).astype(np.int32), np.argsort(~chosen, axis=1, kind="stable").astype(np.int32)

@@ -1,0 +1,107 @@
+"""The worker's configuration: one key each, vetted defaults, unknown keys refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Mapping, TypeVar, get_type_hints
+
+from .errors import WorkerError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """core's OptimizerOptions. AdamW (Loshchilov and Hutter 2019); defaults of the original's trainer_common.optim."""
+
+    learning_rate: float = 1e-6
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    schedule: str = "constant"
+    warmup_steps: int = 0
+    total_steps: int = 0
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters through peft (Hu et al. 2021): W + alpha / rank * B A. Rank 0 trains all weights."""
+
+    rank: int = 0
+    alpha: float = 32.0
+    target_modules: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+@dataclass(frozen=True)
+class InferenceConfig:
+    """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait. kv_tokens: cache tokens per slot;
+    0 takes the model's context length, at most 4,096. gpu_memory_utilization, colocated, tensor_parallel_size: vllm alone.
+    """
+
+    server: str = "builtin"
+    slots: int = 16
+    kv_tokens: int = 0
+    gpu_memory_utilization: float = 0.45
+    tensor_parallel_size: int = 1
+    cuda_graphs: bool = True
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
+    master weights and moments stay float32. max_pack_tokens: sizes of the compiled shapes. attention: auto, dense, flex or
+    rows. compile: each layer apart; `auto` on a GPU. cpu_offload: weights and optimizer states in host memory (FSDP2).
+    fsdp: `auto` with more than one process or cpu_offload, or `always`.
+    """
+
+    model_dir: str = ""
+    seed: int = 0
+    device: str = "auto"
+    dtype: str = "auto"
+    max_pack_tokens: int = 8192
+    attention: str = "auto"
+    compile: str = "auto"
+    activation_checkpointing: bool = False
+    cpu_offload: bool = False
+    fsdp: str = "auto"
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    lora: LoraConfig = field(default_factory=LoraConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    loss: Mapping[str, Any] = field(default_factory=dict)
+
+
+CHOICES = {
+    "device": ("auto", "cpu", "cuda"),
+    "dtype": ("auto", "bfloat16", "float32", "float64"),
+    "attention": ("auto", "dense", "flex", "rows"),
+    "compile": ("auto", "on", "off"),
+    "fsdp": ("auto", "always"),
+    "schedule": ("constant", "linear", "cosine"),
+    "server": ("builtin", "vllm"),
+}
+
+
+def parse_config(message: Mapping[str, Any], kind: type[T] = WorkerConfig, path: str = "") -> T:  # type: ignore[assignment]
+    """Builds the dataclass from a map; raises `bad_request` naming the key, the value and what is allowed."""
+    types = get_type_hints(kind)
+    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for name, value in message.items():
+        if name not in known:
+            raise WorkerError("bad_request", f"Unknown option {path + name!r}. Known: {', '.join(sorted(known))}.")
+        values[name] = _parse_value(path + name, name, value, types[name])
+    return kind(**values)
+
+
+def _parse_value(path: str, name: str, value: Any, kind: Any) -> Any:
+    if is_dataclass(kind):
+        return parse_config(value, kind, path + ".")  # type: ignore[arg-type]
+    if name in CHOICES and value not in CHOICES[name]:
+        raise WorkerError("bad_request", f"Option {path} is {value!r}; choose one of {', '.join(CHOICES[name])}.")
+    if kind in (int, float) and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise WorkerError("bad_request", f"Option {path} must be a number, got {value!r}.")
+    if kind is bool and not isinstance(value, bool):
+        raise WorkerError("bad_request", f"Option {path} must be true or false, got {value!r}.")
+    return tuple(value) if isinstance(value, list) else kind(value) if kind in (int, float, str) else value

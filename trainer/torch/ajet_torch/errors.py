@@ -1,0 +1,28 @@
+"""Errors that cross the wire. The code becomes the code of a BackboneError or EngineError on the other side."""
+
+
+class WorkerError(Exception):
+    """What is wrong, the value seen and the repair. Codes are those of core's BackboneError and EngineError."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def to_error(thrown: BaseException) -> WorkerError:
+    """Any exception as a WorkerError; running out of memory gets its own code and a repair."""
+    import torch
+
+    if isinstance(thrown, WorkerError):
+        return thrown
+    if isinstance(thrown, torch.OutOfMemoryError) or isinstance(thrown, MemoryError) or "can't allocate memory" in str(thrown):
+        return WorkerError(
+            "out_of_memory",
+            f"The device ran out of memory: {first_line(thrown)} "
+            "Lower max_pack_tokens or the number of sampling slots, or turn on activation_checkpointing, cpu_offload or lora.",
+        )
+    return WorkerError("failed", f"{type(thrown).__name__}: {first_line(thrown)}")
+
+
+def first_line(thrown: BaseException) -> str:
+    return (str(thrown).strip().splitlines() or [type(thrown).__name__])[0]

@@ -1,0 +1,130 @@
+"""Logprobs and entropies at the supervised predictors only, without a float32 logits tensor.
+
+The LM head runs once per unique predictor. Forward keeps the low-precision logits where they fit (`keep_bytes`) and
+turns them into their own gradient in place in backward; where they do not fit, backward recomputes them chunk by chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class HeadOptions:
+    """`chunk_bytes`: logits computed at a time; `keep_bytes`: logits kept for backward; `compiled`: fuse the passes over them."""
+
+    chunk_bytes: int = 1 << 31
+    keep_bytes: int = 12 << 30
+    compiled: bool = False
+
+
+def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Per row, at the temperature: log-sum-exp and entropy (nats), in at least float32."""
+    scaled = _upcast(logits_UV) * inverse_temperature
+    peak = scaled.amax(-1, keepdim=True)
+    exponentials = (scaled - peak).exp()
+    total = exponentials.sum(-1)
+    lse = total.log() + peak.squeeze(-1)
+    return lse, lse - (exponentials * scaled).sum(-1) / total
+
+
+def to_logits_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U: torch.Tensor, grads: tuple[torch.Tensor, torch.Tensor], inverse_temperature: float) -> None:
+    """Overwrites logits with d loss / d logits, the targets' own entries apart.
+
+    -(sum of the row's logprob gradients) p - (entropy gradient) p (log p + entropy), times the inverse temperature.
+    """
+    grad_row_U, grad_entropy_U = grads
+    logprob = _upcast(logits_UV) * inverse_temperature - lse_U[:, None]
+    inner = grad_row_U[:, None] + grad_entropy_U[:, None] * (logprob + entropy_U[:, None])
+    logits_UV.copy_(-inverse_temperature * logprob.exp() * inner)
+
+
+def _upcast(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype == torch.float64 else x.float()
+
+
+_compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., Any]:
+    if not options.compiled:
+        return function
+    if function not in _compiled:
+        _compiled[function] = torch.compile(function, dynamic=True)
+    return _compiled[function]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Unique (row, target) pairs sorted by row; `rows` is `row_M` on the host, so that chunking needs no device sync."""
+
+    row_M: torch.Tensor
+    targets_M: torch.Tensor
+    rows: np.ndarray
+
+    def within(self, start: int, stop: int) -> slice:
+        low, high = np.searchsorted(self.rows, (start, stop))
+        return slice(int(low), int(high))
+
+
+class _HeadLogprobs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: float, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+        num_rows, row_bytes = hidden_UD.shape[0], weight_VD.shape[0] * hidden_UD.element_size()
+        ctx.keep = num_rows * row_bytes <= options.keep_bytes and hidden_UD.requires_grad
+        ctx.chunk = num_rows if ctx.keep else max(1, options.chunk_bytes // row_bytes)
+        statistics = _fused(logits_statistics, options)
+        lse, entropy, picked = [], [], []
+        for start, stop in _chunks(num_rows, ctx.chunk):
+            logits = hidden_UD[start:stop] @ weight_VD.T
+            part = statistics(logits, inverse_temperature)
+            inside = pairs.within(start, stop)
+            lse.append(part[0])
+            entropy.append(part[1])
+            picked.append(_upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * inverse_temperature)
+        lse_U, entropy_U = torch.cat(lse), torch.cat(entropy)
+        ctx.save_for_backward(hidden_UD, weight_VD, lse_U, entropy_U)
+        ctx.kept, ctx.pairs, ctx.inverse_temperature, ctx.options = logits if ctx.keep else None, pairs, inverse_temperature, options
+        return torch.cat(picked) - lse_U[pairs.row_M], entropy_U
+
+    @staticmethod
+    def backward(ctx: Any, grad_logprob_M: torch.Tensor, grad_entropy_U: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        hidden_UD, weight_VD, lse_U, entropy_U = ctx.saved_tensors
+        grads = (torch.zeros_like(lse_U).index_add_(0, ctx.pairs.row_M, grad_logprob_M), grad_entropy_U)
+        grad_hidden = torch.empty_like(hidden_UD)
+        grad_weight = None if ctx.keep else torch.zeros_like(weight_VD, dtype=torch.promote_types(weight_VD.dtype, torch.float32))
+        for start, stop in _chunks(len(lse_U), ctx.chunk):
+            rows, inside = slice(start, stop), ctx.pairs.within(start, stop)
+            logits = ctx.kept if ctx.keep else hidden_UD[rows] @ weight_VD.T
+            index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
+            own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
+            _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), ctx.inverse_temperature)
+            logits[index] = own.to(logits.dtype)
+            grad_hidden[rows] = logits @ weight_VD
+            part = logits.T @ hidden_UD[rows]
+            grad_weight = part if grad_weight is None else grad_weight.add_(part)
+        ctx.kept = None
+        return grad_hidden, grad_weight.to(weight_VD.dtype), None, None, None
+
+
+def _target_gradient(ctx: Any, logits: torch.Tensor, rows: tuple[torch.Tensor, ...], grad_logprob_M: torch.Tensor, inside: slice) -> torch.Tensor:
+    """The targets' own entries in full precision; pairs are unique, so each entry is written once."""
+    lse, entropy, grad_row, grad_entropy = (x[ctx.pairs.row_M[inside]] for x in rows)
+    logprob = _upcast(logits) * ctx.inverse_temperature - lse
+    return ctx.inverse_temperature * (grad_logprob_M[inside] - logprob.exp() * (grad_row + grad_entropy * (logprob + entropy)))
+
+
+def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
+    return [(start, min(start + size, num_rows)) for start in range(0, max(num_rows, 1), max(size, 1))]
+
+
+def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, temperature: float, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    """logprob_M of each pair at the temperature and entropy_U of each row, nats; differentiable once.
+
+    A temperature of 0 (greedy sampling) is taken as 1, as core's Completion does.
+    """
+    return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, 1.0 / (temperature or 1.0), options)

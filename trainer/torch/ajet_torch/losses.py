@@ -1,0 +1,231 @@
+"""Losses per supervised token of a row, from scalars that were computed once per node of the tree.
+
+The step's loss is sum_k weight_k * loss_k (core's LossOptions). Every choice is one key; the formula and its source
+stand in the docstring of the function that computes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Mapping
+
+import numpy as np
+import torch
+
+from .errors import WorkerError
+from .pack import DeviceTerms, TreePack
+
+OBJECTIVES = ("ppo", "gspo", "cispo", "reinforce")
+NORMALIZATIONS = ("given", "token", "sequence", "constant")
+ESTIMATORS = ("k1", "k2", "k3")
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """core's LossOptions plus what only this worker offers.
+
+    objective: `ppo` (GRPO's and REINFORCE++'s token ratio), `gspo`, `cispo` or `reinforce`; vetted default ppo.
+    tis_cap: upper limit of the truncated importance weight between trainer and sampler; 0 turns it off.
+    normalization: `given` keeps the packer's weights; see `renormalize`.
+    constant_length: divisor length of normalization `constant`, tokens.
+    whiten_advantages: REINFORCE++'s normalisation over the whole batch; see `whiten`.
+    """
+
+    kind: str = "policy"
+    clip_low: float = 0.2
+    clip_high: float = 0.28
+    dual_clip: float = 3.0
+    kl_coef: float = 0.0
+    kl_estimator: str = "k3"
+    entropy_coef: float = 0.0
+    temperature: float = 1.0
+    objective: str = "ppo"
+    tis_cap: float = 0.0
+    normalization: str = "given"
+    constant_length: int = 0
+    whiten_advantages: bool = False
+
+    @property
+    def needs_reference(self) -> bool:
+        return self.kind == "policy" and self.kl_coef != 0.0
+
+
+def parse_loss(message: Mapping[str, Any]) -> LossConfig:
+    """From the wire; raises `bad_request` for unknown keys and values that mean nothing."""
+    unknown = sorted(set(message) - set(LossConfig.__dataclass_fields__))
+    if unknown:
+        raise WorkerError("bad_request", f"Unknown loss option {unknown[0]!r}. Known: {', '.join(LossConfig.__dataclass_fields__)}.")
+    config = LossConfig(**message)
+    _one_of("kind", config.kind, ("sft", "policy"))
+    _one_of("objective", config.objective, OBJECTIVES)
+    _one_of("normalization", config.normalization, NORMALIZATIONS)
+    _one_of("kl_estimator", config.kl_estimator, ESTIMATORS)
+    if config.normalization == "constant" and config.constant_length <= 0:
+        raise WorkerError("bad_request", f"normalization 'constant' needs constant_length > 0, got {config.constant_length}.")
+    return config
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise WorkerError("bad_request", f"Unknown {name} {value!r}. Choose one of {', '.join(choices)}.")
+
+
+def prepare_batch(packs: list[TreePack], config: LossConfig) -> list[TreePack]:
+    """What must see the whole optimizer step at once: weights and advantages, before packs go to their ranks."""
+    if config.objective == "gspo":
+        _require_whole_sequences(packs)
+    packs = renormalize(packs, config)
+    return whiten(packs) if config.whiten_advantages else packs
+
+
+def _require_whole_sequences(packs: list[TreePack]) -> None:
+    seen: set[int] = set()
+    for pack in packs:
+        here = set(pack.terms.sequence.tolist())
+        if seen & here:
+            raise WorkerError("bad_request", f"gspo needs each sequence whole in one pack; sequence {min(seen & here)} is in two. Raise max_pack_tokens.")
+        seen |= here
+
+
+def renormalize(packs: list[TreePack], config: LossConfig) -> list[TreePack]:
+    """Weights over the whole step, K terms, S sequences of length l_s:
+    `token` 1/K (DAPO, Yu et al. 2025); `sequence` 1/(S l_s) (GRPO, Shao et al. 2024);
+    `constant` 1/(S constant_length) (Dr. GRPO, Liu et al. 2025). Terms of weight 0 count nowhere.
+    """
+    if config.normalization == "given" or not packs:
+        return packs
+    trained = [pack.terms.weights != 0 for pack in packs]
+    sequences = np.concatenate([pack.terms.sequence[mask] for pack, mask in zip(packs, trained)])
+    lengths = np.bincount(sequences, minlength=1) if len(sequences) else np.ones(1)
+    num_sequences = max(1, int(np.count_nonzero(lengths)))
+
+    def weights(pack: TreePack, mask: np.ndarray) -> np.ndarray:
+        if config.normalization == "token":
+            divisor = np.full(len(mask), max(1, len(sequences)))
+        elif config.normalization == "sequence":
+            divisor = num_sequences * np.maximum(1, lengths[np.where(mask, pack.terms.sequence, sequences[0] if len(sequences) else 0)])
+        else:
+            divisor = np.full(len(mask), num_sequences * config.constant_length)
+        return (mask / divisor).astype(np.float32)
+
+    return [replace(pack, terms=replace(pack.terms, weights=weights(pack, mask))) for pack, mask in zip(packs, trained)]
+
+
+def whiten(packs: list[TreePack]) -> list[TreePack]:
+    """Advantages to mean 0 and deviation 1 over all trained tokens of the step (REINFORCE++, Hu et al. 2025, eq. 8)."""
+    values = np.concatenate([pack.terms.advantages[pack.terms.weights != 0] for pack in packs]).astype(np.float64)
+    if len(values) == 0:
+        return packs
+    mean, deviation = values.mean(), values.std() + 1e-8
+
+    def whitened(pack: TreePack) -> np.ndarray:
+        return np.where(pack.terms.weights != 0, (pack.terms.advantages - mean) / deviation, 0).astype(np.float32)
+
+    return [replace(pack, terms=replace(pack.terms, advantages=whitened(pack))) for pack in packs]
+
+
+@dataclass(frozen=True)
+class TermLoss:
+    """`sums` are weighted or plain sums over terms, to be added over packs and ranks; `peak` is a maximum."""
+
+    loss: torch.Tensor
+    sums: dict[str, torch.Tensor]
+    peak: torch.Tensor
+
+
+def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tensor, reference_M: torch.Tensor | None, config: LossConfig) -> TermLoss:
+    """The weighted loss of one pack. logprob_M and entropy_M are per (predictor, target) pair, reference_M too."""
+    logprob = logprob_M[terms.pair_K].to(terms.weights_K.dtype)
+    entropy = entropy_M[terms.pair_K].to(terms.weights_K.dtype)
+    mismatch = (logprob - terms.logprobs_K).detach()
+    importance = mismatch.exp()
+    if config.kind == "sft":
+        per_term, kl, clipped = -logprob, torch.zeros_like(logprob), torch.zeros_like(logprob)
+    else:
+        per_term, clipped = policy_loss(terms, logprob, config)
+        kl = torch.zeros_like(logprob)
+        if config.needs_reference and reference_M is not None:
+            kl = kl_estimate(logprob, reference_M[terms.pair_K].to(logprob.dtype), config.kl_estimator)
+            per_term = per_term + config.kl_coef * kl
+        if config.entropy_coef:
+            per_term = per_term - config.entropy_coef * entropy
+    weights = terms.weights_K
+    trained = (weights != 0).to(weights.dtype)
+    sums = {
+        "loss": (weights * per_term).sum(),
+        "weight": weights.sum(),
+        "entropy": (weights * entropy).sum(),
+        "kl": (weights * kl).sum(),
+        "clipped": (trained * clipped).sum(),
+        "gap": (trained * mismatch.abs()).sum(),
+        "mismatch_kl": (trained * (importance - 1 - mismatch)).sum(),
+        "importance": (trained * importance).sum(),
+        "truncated": (trained * (importance > config.tis_cap)).sum() if config.tis_cap else torch.zeros_like(weights).sum(),
+        "terms": trained.sum(),
+    }
+    peak = (trained * mismatch.abs()).max() if len(mismatch) else torch.zeros((), device=weights.device)
+    return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak)
+
+
+def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    """Loss per term and whether the clip took hold (0 or 1).
+
+    With `tis_cap` C > 0 the ratio is taken against the trainer's own logprobs and the whole term is weighted by
+    min(exp(trainer - sampler), C), held constant (truncated importance sampling, Yao et al. 2025).
+    """
+    if not config.tis_cap:
+        return _objective(terms, logprob, terms.logprobs_K, config)
+    weight = (logprob.detach() - terms.logprobs_K).exp().clamp(max=config.tis_cap)
+    per_term, clipped = _objective(terms, logprob, logprob.detach(), config)
+    return weight * per_term, clipped
+
+
+def _objective(terms: DeviceTerms, logprob: torch.Tensor, old: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    log_ratio = logprob - old
+    if config.objective == "reinforce":
+        return -terms.advantages_K * logprob, torch.zeros_like(logprob)
+    if config.objective == "cispo":
+        return cispo_loss(terms.advantages_K, logprob, log_ratio, config)
+    if config.objective == "gspo":
+        log_ratio = sequence_log_ratio(terms, log_ratio)
+    return clipped_loss(terms.advantages_K, log_ratio.exp(), config)
+
+
+def clipped_loss(advantages: torch.Tensor, ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    """-min(r A, clip(r, 1 - low, 1 + high) A) (PPO, Schulman et al. 2017; separate bounds: DAPO, Yu et al. 2025),
+    and where A < 0 no more than -dual_clip A (dual clip, Ye et al. 2020; 0 turns it off).
+    """
+    plain = -ratio * advantages
+    bounded = -ratio.clamp(1 - config.clip_low, 1 + config.clip_high) * advantages
+    loss = torch.maximum(plain, bounded)
+    clipped = bounded > plain
+    if config.dual_clip:
+        limit = -config.dual_clip * advantages
+        clipped = clipped | ((advantages < 0) & (loss > limit))
+        loss = torch.where(advantages < 0, torch.minimum(loss, limit), loss)
+    return loss, clipped.to(loss.dtype)
+
+
+def cispo_loss(advantages: torch.Tensor, logprob: torch.Tensor, log_ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    """-sg(clip(r, 1 - low, 1 + high)) A logprob: the weight is clipped, no token loses its gradient (MiniMax-M1, 2025)."""
+    ratio = log_ratio.detach().exp()
+    bounded = ratio.clamp(1 - config.clip_low, 1 + config.clip_high)
+    return -bounded * advantages * logprob, (bounded != ratio).to(logprob.dtype)
+
+
+def sequence_log_ratio(terms: DeviceTerms, log_ratio: torch.Tensor) -> torch.Tensor:
+    """log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al. 2025, eq. 14)."""
+    sequences, index = torch.unique(terms.sequence_K, return_inverse=True)
+    trained = (terms.weights_K != 0).to(log_ratio.dtype)
+    zeros = torch.zeros(len(sequences), dtype=log_ratio.dtype, device=log_ratio.device)
+    total = zeros.index_add(0, index, (log_ratio * trained).detach())
+    count = zeros.index_add(0, index, trained).clamp(min=1)
+    return (total / count)[index] + log_ratio - log_ratio.detach()
+
+
+def kl_estimate(logprob: torch.Tensor, reference: torch.Tensor, estimator: str) -> torch.Tensor:
+    """KL(policy || reference) per token, d = reference - logprob: k1 -d; k2 d^2 / 2; k3 exp(d) - d - 1 (Schulman 2020)."""
+    d = reference - logprob
+    if estimator == "k1":
+        return -d
+    return d.square() / 2 if estimator == "k2" else d.exp() - d - 1

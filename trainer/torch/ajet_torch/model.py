@@ -1,0 +1,183 @@
+"""Any causal language model that transformers loads, made ready for training on token trees."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+
+from .attention import ATTENTION_NAME, AttentionPlan
+from .config import LoraConfig, WorkerConfig
+from .errors import WorkerError, first_line
+from .head import HeadOptions, head_logprobs
+from .pack import DevicePack
+
+DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class ModelOutput:
+    logprob_M: torch.Tensor
+    entropy_U: torch.Tensor
+
+
+class PolicyModel(nn.Module):
+    """The language model with its head at the supervised predictors only: the module that data parallelism wraps."""
+
+    def __init__(self, lm: PreTrainedModel, head: HeadOptions) -> None:
+        super().__init__()
+        self.lm = lm
+        self.head = head
+
+    @property
+    def head_weight(self) -> torch.Tensor:
+        return self.lm.get_output_embeddings().weight
+
+    def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
+        return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
+
+    def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float) -> ModelOutput:
+        hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
+        hidden_UD = hidden_ND[pack.predictors_U]
+        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, temperature, self.head))
+
+
+def choose_device(name: str, local_rank: int) -> torch.device:
+    if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise WorkerError("bad_request", "device is 'cuda' but PyTorch sees no GPU. Set device to 'auto' or 'cpu', or check the driver with nvidia-smi.")
+    return torch.device("cuda", local_rank)
+
+
+def choose_dtype(name: str, device: torch.device) -> torch.dtype:
+    if name != "auto":
+        return DTYPES[name]
+    return torch.bfloat16 if device.type == "cuda" else torch.float32
+
+
+def load_model_config(model_dir: str) -> Any:
+    """The folder's config.json; raises `bad_model_files` or `unsupported_model` with the file and the reason."""
+    path = Path(model_dir) / "config.json"
+    if not path.is_file():
+        raise WorkerError("bad_model_files", f"No config.json in {model_dir}. A model folder holds config.json, tokenizer.json and *.safetensors.")
+    try:
+        json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise WorkerError("bad_model_files", f"{path} is no JSON: {first_line(error)}") from error
+    try:
+        config = AutoConfig.from_pretrained(model_dir, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        raise WorkerError("unsupported_model", f"transformers cannot read {path}: {first_line(error)}") from error
+    _check_supported(config, path)
+    return config
+
+
+def _check_supported(config: Any, path: Path) -> None:
+    for name in ("final_logit_softcapping", "attn_logit_softcapping", "logit_scale"):
+        if getattr(config, name, None) not in (None, 1.0):
+            raise WorkerError("unsupported_model", f"{path} sets {name}, which the tree attention and chunked head do not compute. Use a model without it (Qwen2, Qwen3, Llama, Mistral).")
+    kinds = set(getattr(config, "layer_types", None) or [])
+    if kinds - {"full_attention", "sliding_attention"}:
+        raise WorkerError("unsupported_model", f"{path} has layers of type {sorted(kinds)}; recurrent layers cannot fork their state at a branch of the tree.")
+
+
+def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+    """Loads the weights onto the device, in eval-free training form: no dropout, no cache, our attention."""
+    config = load_model_config(model_dir)
+    if not any(Path(model_dir).glob("*.safetensors")):
+        raise WorkerError("bad_model_files", f"No *.safetensors in {model_dir}. Convert older weights with transformers' save_pretrained.")
+    try:
+        lm, report = AutoModelForCausalLM.from_pretrained(
+            model_dir, config=config, dtype=dtype, attn_implementation=ATTENTION_NAME, local_files_only=True, output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise WorkerError("bad_model_files", f"The weights in {model_dir} cannot be loaded: {first_line(error)}") from error
+    except Exception as error:
+        raise WorkerError("bad_model_files", f"The weights in {model_dir} cannot be read ({type(error).__name__}): {first_line(error)}") from error
+    if report["missing_keys"] or report["mismatched_keys"]:
+        names = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
+        raise WorkerError("bad_model_files", f"The weights in {model_dir} lack or misshape {len(names)} tensors, first {names[0]}.")
+    return prepare_lm(lm, device)
+
+
+def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
+    """Checks what the worker needs of a model and turns off what would make its gradients random."""
+    if getattr(lm.get_output_embeddings(), "bias", None) is not None:
+        raise WorkerError("unsupported_model", f"{type(lm).__name__} has a bias on its LM head, which the chunked head does not compute.")
+    if not getattr(lm, "_supports_flex_attn", True):
+        raise WorkerError("unsupported_model", f"{type(lm).__name__} does not take a custom attention function.")
+    lm.config.use_cache = False
+    lm.train()
+    for module in lm.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.0
+    if lm.dtype == torch.float64:
+        widen_norms(lm)
+    return lm.to(device)
+
+
+def widen_norms(lm: PreTrainedModel) -> None:
+    """transformers' RMSNorm rounds to float32 inside, which hides differences that float64 runs are made to show."""
+    for module in lm.modules():
+        if type(module).__name__.endswith("RMSNorm"):
+            module.forward = partial(_rms_norm, module)
+
+
+def _rms_norm(module: Any, x: torch.Tensor) -> torch.Tensor:
+    return nn.functional.rms_norm(x, module.weight.shape, module.weight, module.variance_epsilon)
+
+
+def smallest_window(config: Any) -> int | None:
+    """The sliding window, where any layer has one."""
+    kinds = getattr(config, "layer_types", None)
+    window = getattr(config, "sliding_window", None)
+    if window is None or (kinds is not None and "sliding_attention" not in kinds) or getattr(config, "use_sliding_window", True) is False:
+        return None
+    return int(window)
+
+
+def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
+    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` where peft is not installed."""
+    try:
+        from peft import LoraConfig as PeftConfig, inject_adapter_in_model
+    except ImportError as error:
+        raise WorkerError("bad_request", "lora.rank is set but peft is not installed. Run `npm run setup:torch`, or pip install peft.") from error
+    torch.manual_seed(seed)
+    try:
+        inject_adapter_in_model(PeftConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules=list(lora.target_modules), lora_dropout=0.0), lm)
+    except ValueError as error:
+        raise WorkerError("bad_request", f"LoRA does not fit this model: {first_line(error)}") from error
+    dtype = next(lm.parameters()).dtype
+    for name, parameter in lm.named_parameters():
+        parameter.requires_grad_("lora_" in name)
+        parameter.data = parameter.data.to(dtype)
+    return lm
+
+
+def decoder_layers(lm: PreTrainedModel) -> nn.ModuleList:
+    """The stack of layers that are compiled, checkpointed and sharded one by one."""
+    layers = getattr(lm.base_model, "layers", None)
+    if not isinstance(layers, nn.ModuleList):
+        raise WorkerError("unsupported_model", f"{type(lm).__name__} has no list of decoder layers at base_model.layers.")
+    return layers
+
+
+def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.device) -> None:
+    """Activation checkpointing and per-layer compilation, in the order in which they compose."""
+    if config.activation_checkpointing:
+        lm.gradient_checkpointing_enable({"use_reentrant": False})
+    if config.compile == "on" or (config.compile == "auto" and device.type == "cuda"):
+        torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
+        for layer in decoder_layers(lm):
+            layer.compile(dynamic=False)

@@ -1,0 +1,165 @@
+"""A token tree in packed form, and the same on the device.
+
+The layout is that of core's TreePack: segments in depth-first preorder, `visible(q, k) iff k <= q < ends[k]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Mapping
+
+import numpy as np
+import torch
+
+from .errors import WorkerError
+from .head import Pairs
+
+INT_FIELDS = ("ids", "positions", "ends", "predictors", "targets")
+TERM_FIELDS = (("pair", np.int32), ("sequence", np.int32), ("weights", np.float32), ("advantages", np.float32), ("logprobs", np.float32))
+
+
+@dataclass(frozen=True)
+class LossTerms:
+    """One entry per supervised token of a row, all of shape [K]; see core's LossTerms."""
+
+    pair: np.ndarray
+    sequence: np.ndarray
+    weights: np.ndarray
+    advantages: np.ndarray
+    logprobs: np.ndarray
+
+
+@dataclass(frozen=True)
+class TreePack:
+    """Worked example, rows [5,6,7] and [5,6,8] sharing [5,6], last tokens supervised (weight 1/2 each):
+    ids [5,6,7,8], positions [0,1,2,2], ends [4,4,3,4], predictors [1,1], targets [7,8],
+    terms pair [0,1], sequence [0,1], weights [.5,.5], advantages [1,-1], logprobs [-.2,-1.6]; row_tokens 6.
+    """
+
+    ids: np.ndarray
+    positions: np.ndarray
+    ends: np.ndarray
+    predictors: np.ndarray
+    targets: np.ndarray
+    terms: LossTerms
+    row_tokens: int
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.ids)
+
+
+def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
+    """A pack from its wire form (little-endian bytes); raises `bad_request` naming the field that cannot be."""
+    ints = {name: np.frombuffer(message[name], np.int32) for name in INT_FIELDS}
+    terms = LossTerms(**{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS})
+    pack = TreePack(**ints, terms=terms, row_tokens=int(message["row_tokens"]))
+    check_pack(pack, vocab_size)
+    return pack
+
+
+def check_pack(pack: TreePack, vocab_size: int) -> None:
+    """Raises `bad_request` for a pack that would read outside its arrays or the vocabulary."""
+    num = pack.num_tokens
+    _require(num > 0, "ids", "is empty")
+    _require(len(pack.positions) == num and len(pack.ends) == num, "positions and ends", f"must have the length of ids ({num})")
+    _require(_within(pack.ids, 0, vocab_size), "ids", f"must lie in [0, {vocab_size})")
+    _require(_within(pack.positions, 0, 1 << 30), "positions", "must not be negative")
+    _require(bool(np.all(pack.ends > np.arange(num))) and _within(pack.ends, 1, num + 1), "ends", "must lie in (index, N]")
+    _require(len(pack.predictors) == len(pack.targets), "predictors and targets", "must have one length")
+    _require(_within(pack.predictors, 0, num), "predictors", f"must lie in [0, {num})")
+    _require(_within(pack.targets, 0, vocab_size), "targets", f"must lie in [0, {vocab_size})")
+    _require(_within(pack.terms.pair, 0, len(pack.targets)), "terms.pair", f"must lie in [0, {len(pack.targets)})")
+    lengths = {len(getattr(pack.terms, name)) for name, _ in TERM_FIELDS}
+    _require(len(lengths) == 1, "terms", f"must have one length, got {sorted(lengths)}")
+
+
+def _within(values: np.ndarray, low: int, high: int) -> bool:
+    return len(values) == 0 or (int(values.min()) >= low and int(values.max()) < high)
+
+
+def _require(holds: bool, field: str, what: str) -> None:
+    if not holds:
+        raise WorkerError("bad_request", f"Bad pack: {field} {what}.")
+
+
+def padded_length(num_tokens: int, max_pack_tokens: int, block: int = 128) -> int:
+    """The next of eight sizes up to max_pack_tokens (then further in the same stride), so that few shapes are compiled."""
+    stride = max(block, -(-max_pack_tokens // (8 * block)) * block)
+    return -(-num_tokens // stride) * stride
+
+
+def pad_pack(pack: TreePack, length: int) -> TreePack:
+    """Appends padding that sees itself alone: id 0, position 0, ends i + 1, no term."""
+    extra = length - pack.num_tokens
+    if extra == 0:
+        return pack
+    zeros = np.zeros(extra, np.int32)
+    own_ends = np.arange(pack.num_tokens + 1, length + 1, dtype=np.int32)
+    return replace(
+        pack,
+        ids=np.concatenate([pack.ids, zeros]),
+        positions=np.concatenate([pack.positions, zeros]),
+        ends=np.concatenate([pack.ends, own_ends]),
+    )
+
+
+def row_starts(ends: np.ndarray) -> np.ndarray | None:
+    """Starts of the documents where no two rows share anything, with the total length appended; None for a real tree."""
+    starts = [0]
+    while starts[-1] < len(ends):
+        start = starts[-1]
+        end = int(ends[start])
+        if not np.all(ends[start:end] == end):
+            return None
+        starts.append(end)
+    return np.asarray(starts, np.int32)
+
+
+def merge_padding(starts: np.ndarray, num_tokens: int) -> np.ndarray:
+    """Document starts of a padded pack with all padding as one document: nobody reads what padding sees."""
+    real = starts[starts < num_tokens]
+    return np.concatenate([real, np.unique([num_tokens, starts[-1]])]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class DeviceTerms:
+    pair_K: torch.Tensor
+    sequence_K: torch.Tensor
+    weights_K: torch.Tensor
+    advantages_K: torch.Tensor
+    logprobs_K: torch.Tensor
+
+
+@dataclass(frozen=True)
+class DevicePack:
+    """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs."""
+
+    ids_N: torch.Tensor
+    positions_N: torch.Tensor
+    predictors_U: torch.Tensor
+    pairs: Pairs
+    terms: DeviceTerms
+
+
+def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> DevicePack:
+    """Moves a pack; `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
+    predictors, row = np.unique(pack.predictors, return_inverse=True)
+    order = np.argsort(row, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+
+    def ints(values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(values.astype(np.int64)).to(device, non_blocking=True)
+
+    def reals(values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(values.astype(np.float64 if real == torch.float64 else np.float32)).to(device, non_blocking=True)
+
+    terms = pack.terms
+    return DevicePack(
+        ids_N=ints(pack.ids),
+        positions_N=ints(pack.positions),
+        predictors_U=ints(predictors),
+        pairs=Pairs(ints(row[order]), ints(pack.targets[order]), row[order]),
+        terms=DeviceTerms(ints(rank[terms.pair]), ints(terms.sequence), reals(terms.weights), reals(terms.advantages), reals(terms.logprobs)),
+    )

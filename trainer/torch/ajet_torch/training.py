@@ -1,0 +1,256 @@
+"""One optimizer step: packs in, metrics out. Weights change only if every pack went through."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from transformers import PreTrainedModel
+
+from .attention import PlanOptions, build_plan
+from .config import WorkerConfig
+from .errors import WorkerError
+from .head import HeadOptions
+from .losses import LossConfig, TermLoss, prepare_batch, term_loss
+from .model import ModelOutput, PolicyModel, add_lora, decoder_layers, load_lm, prepare_layers, smallest_window
+from .optimizer import Optimizer, PlainAdamW, SplitAdamW
+from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
+from .ranks import Ranks
+from .schedule import learning_rate
+from .share_out import share_out
+
+ABORTED = WorkerError("aborted", "The step was aborted; the weights are unchanged.")
+
+
+@dataclass(frozen=True)
+class Placement:
+    device: torch.device
+    dtype: torch.dtype
+    ranks: Ranks
+    sharded: bool
+
+    @property
+    def master_dtype(self) -> torch.dtype:
+        """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
+        return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
+
+
+class Trainer:
+    """Owns the weights and the optimizer. Every rank has one; all ranks call the same methods in the same order."""
+
+    def __init__(self, config: WorkerConfig, placement: Placement, lm: PreTrainedModel | None = None) -> None:
+        self.config = config
+        self.placement = placement
+        self.policy_version = 0
+        self.policy = self._wrap(lm if lm is not None else self._load(), config.lora.rank > 0)
+        self.reference: PolicyModel | None = None
+        self.optimizer = self._create_optimizer()
+        self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
+
+    def _load(self) -> PreTrainedModel:
+        placed = self.placement
+        if placed.sharded:
+            return load_lm(self.config.model_dir, placed.master_dtype, torch.device("cpu"))
+        return load_lm(self.config.model_dir, placed.dtype, placed.device)
+
+    def _wrap(self, lm: PreTrainedModel, lora: bool) -> PolicyModel:
+        if lora:
+            add_lora(lm, self.config.lora, self.config.seed)
+        prepare_layers(lm, self.config, self.placement.device)
+        policy = PolicyModel(lm, HeadOptions(compiled=self.placement.device.type == "cuda"))
+        if self.placement.sharded:
+            shard(policy, self.config, self.placement)
+        return policy
+
+    def _create_optimizer(self) -> Optimizer:
+        trained = {name: p for name, p in self.policy.lm.named_parameters() if p.requires_grad}
+        split = self.placement.dtype == torch.bfloat16 and not self.placement.sharded
+        return (SplitAdamW if split else PlainAdamW)(trained, self.config.optimizer)
+
+    def step(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler."""
+        if not packs:
+            raise WorkerError("bad_request", "A step needs at least one pack, got none.")
+        mine = share_out(prepare_batch(packs, loss), self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
+        try:
+            totals = self._accumulate(mine, loss, is_aborted)
+            rate = learning_rate(self.config.optimizer, self.optimizer.num_steps)
+            norm = self.optimizer.update(rate)
+        except BaseException:
+            self.optimizer.clear()
+            raise
+        if not math.isfinite(norm):
+            raise WorkerError("non_finite", f"The gradient norm is {norm}; the weights are unchanged. Lower the learning rate or look for extreme advantages.")
+        self.policy_version += 1
+        return {**totals, "grad_norm": norm, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
+
+    def _accumulate(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool]) -> dict[str, float]:
+        parts = []
+        for index, pack in enumerate(packs):
+            if self.placement.ranks.share(is_aborted()):
+                raise ABORTED
+            self._sync_gradients(index == len(packs) - 1)
+            parts.append(self.backward(pack, loss))
+            if isinstance(self.optimizer, SplitAdamW) and len(packs) > 1:
+                self.optimizer.gather()
+        return self._total(parts)
+
+    def _sync_gradients(self, last: bool) -> None:
+        """Under FSDP2 gradients are reduced once per step; in between every rank sums its own."""
+        if self.placement.sharded and not self.config.cpu_offload:
+            self.policy.set_requires_gradient_sync(last)
+            self.policy.set_is_last_backward(last)
+
+    def backward(self, pack: TreePack, loss: LossConfig) -> TermLoss:
+        """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""
+        device_pack, output = self.forward(pack, loss.temperature if loss.kind == "policy" else 1.0)
+        reference = self._reference_logprobs(pack, loss) if loss.needs_reference else None
+        entropy_M = output.entropy_U[device_pack.pairs.row_M]
+        result = term_loss(device_pack.terms, output.logprob_M, entropy_M, reference, loss)
+        with fast_attention(self.placement.device):
+            (result.loss * self.placement.ranks.size).backward()
+        return result
+
+    def forward(self, pack: TreePack, temperature: float, policy: PolicyModel | None = None) -> tuple[DevicePack, ModelOutput]:
+        placed = self.placement
+        length = padded_length(pack.num_tokens, self.config.max_pack_tokens) if placed.device.type == "cuda" else pack.num_tokens
+        padded = pad_pack(pack, length)
+        plan = build_plan(padded.ends, padded.positions, pack.num_tokens, self.plan_options)
+        device_pack = to_device(padded, placed.device, torch.float64 if placed.dtype == torch.float64 else torch.float32)
+        with fast_attention(placed.device):
+            return device_pack, (policy or self.policy)(device_pack, plan, temperature)
+
+    @torch.no_grad()
+    def _reference_logprobs(self, pack: TreePack, loss: LossConfig) -> torch.Tensor:
+        if self.config.lora.rank > 0:
+            with adapters_off(self.policy.lm):
+                return self.forward(pack, loss.temperature)[1].logprob_M
+        if self.reference is None:
+            self.reference = self._wrap(self._load(), False).requires_grad_(False)
+        return self.forward(pack, loss.temperature, self.reference)[1].logprob_M
+
+    def _total(self, parts: list[TermLoss]) -> dict[str, float]:
+        """Sums over packs and ranks, as the metrics of the step."""
+        names = list(parts[0].sums)
+        sums = torch.stack([torch.stack([part.sums[name] for name in names]) for part in parts]).sum(0).double().cpu()
+        peak = torch.stack([part.peak for part in parts]).max().double().cpu()
+        if self.placement.ranks.size > 1:
+            dist.all_reduce(sums, group=self.placement.ranks.control)
+            dist.all_reduce(peak, op=dist.ReduceOp.MAX, group=self.placement.ranks.control)
+        return to_metrics(dict(zip(names, sums.tolist())), float(peak))
+
+    @torch.no_grad()
+    def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:
+        """Per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. Complete on the first rank."""
+        batches = batch_rows(rows, self.config.max_pack_tokens)
+        ranks = self.placement.ranks
+        packs = [rows_pack([rows[i] for i in batch]) for batch in batches]
+        found: list[tuple[int, np.ndarray]] = []
+        for start in range(0, len(packs), ranks.size):
+            index = start + ranks.rank
+            pack = packs[min(index, len(packs) - 1)]
+            device_pack, output = self.forward(pack, 1.0)
+            if index < len(packs):
+                values = output.logprob_M[device_pack.terms.pair_K].float().cpu().numpy()
+                found.extend(split_rows(values, batches[index], rows))
+        gathered = dict(pair for part in ranks.gather(found) for pair in part)
+        return [gathered.get(i, np.zeros(len(row), np.float32)) for i, row in enumerate(rows)]
+
+
+def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
+    """FSDP2: each layer is one group, embedding, norm and head another."""
+    mesh = dist.init_device_mesh(placement.device.type, (placement.ranks.size,))
+    precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
+    offload = CPUOffloadPolicy() if config.cpu_offload else OffloadPolicy()
+    options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
+    for layer in decoder_layers(policy.lm):
+        fully_shard(layer, **options)
+    fully_shard(policy, **options, reshard_after_forward=False)
+
+
+def fast_attention(device: torch.device) -> Any:
+    """cuDNN's attention first, then flash: the fastest first on Hopper."""
+    if device.type != "cuda":
+        return nullcontext()
+    return sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True)
+
+
+class adapters_off:
+    """Runs the frozen model under the LoRA adapters."""
+
+    def __init__(self, lm: nn.Module) -> None:
+        from peft.tuners.tuners_utils import BaseTunerLayer
+
+        self.layers = [module for module in lm.modules() if isinstance(module, BaseTunerLayer)]
+
+    def __enter__(self) -> None:
+        for layer in self.layers:
+            layer._disable_adapters = True
+
+    def __exit__(self, *_: object) -> None:
+        for layer in self.layers:
+            layer._disable_adapters = False
+
+
+def to_metrics(sums: dict[str, float], peak: float) -> dict[str, float]:
+    weight, terms = sums["weight"] or 1.0, max(1.0, sums["terms"])
+    return {
+        "loss": sums["loss"],
+        "entropy": sums["entropy"] / weight,
+        "kl": sums["kl"] / weight,
+        "clip_fraction": sums["clipped"] / terms,
+        "logprob_gap_max": peak,
+        "logprob_gap_mean": sums["gap"] / terms,
+        "mismatch_kl": sums["mismatch_kl"] / terms,
+        "importance_mean": sums["importance"] / terms,
+        "truncated_fraction": sums["truncated"] / terms,
+        "trained_tokens": int(sums["terms"]),
+    }
+
+
+def count_tokens(packs: list[TreePack]) -> dict[str, int]:
+    return {"row_tokens": sum(pack.row_tokens for pack in packs), "tree_tokens": sum(pack.num_tokens for pack in packs)}
+
+
+def batch_rows(rows: list[np.ndarray], max_tokens: int) -> list[list[int]]:
+    """Indices of rows that share a forward pass; rows of fewer than two tokens need none."""
+    batches: list[list[int]] = []
+    room = 0
+    for index in sorted((i for i, row in enumerate(rows) if len(row) > 1), key=lambda i: -len(rows[i])):
+        if not batches or room < len(rows[index]):
+            batches.append([])
+            room = max(max_tokens, len(rows[index]))
+        batches[-1].append(index)
+        room -= len(rows[index])
+    return batches
+
+
+def rows_pack(rows: list[np.ndarray]) -> TreePack:
+    """Rows side by side, nothing shared, every token but the first of each supervised."""
+    lengths = [len(row) for row in rows]
+    starts = np.cumsum([0, *lengths[:-1]])
+    predictors = np.concatenate([np.arange(s, s + n - 1) for s, n in zip(starts, lengths)]).astype(np.int32)
+    ids = np.concatenate(rows).astype(np.int32)
+    blank = np.zeros(len(predictors), np.float32)
+    return TreePack(
+        ids=ids,
+        positions=np.concatenate([np.arange(n) for n in lengths]).astype(np.int32),
+        ends=np.concatenate([np.full(n, s + n) for s, n in zip(starts, lengths)]).astype(np.int32),
+        predictors=predictors,
+        targets=ids[predictors + 1],
+        terms=LossTerms(np.arange(len(predictors), dtype=np.int32), np.zeros(len(predictors), np.int32), blank, blank, blank),
+        row_tokens=len(ids),
+    )
+
+
+def split_rows(values: np.ndarray, batch: list[int], rows: list[np.ndarray]) -> list[tuple[int, np.ndarray]]:
+    bounds = np.cumsum([len(rows[i]) - 1 for i in batch])[:-1]
+    return [(i, np.concatenate([np.zeros(1, np.float32), part])) for i, part in zip(batch, np.split(values, bounds))]
