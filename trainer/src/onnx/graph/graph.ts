@@ -61,7 +61,11 @@ export class Graph {
 
   /** An input that `backward` reaches. */
   parameter(name: string, shape: Shape): Value {
-    const value = this.input(name, shape);
+    return this.track(this.input(name, shape));
+  }
+
+  /** Makes `backward` reach a value that no rule computed from a parameter. */
+  track(value: Value): Value {
     this.#tracked.add(value);
     return value;
   }

@@ -1,0 +1,58 @@
+/** The inputs that every whole-sequence graph has, and the way from them to chosen log probabilities. */
+
+import { multiply } from '../graph/elementwise.js';
+import { gatherUnique } from '../graph/gather.js';
+import { gemm } from '../graph/matmul.js';
+import { reshape } from '../graph/reshape.js';
+import { tokenLogprobs } from '../layers/token-logprobs.js';
+import { decoder, parameter } from './decoder.js';
+import type { Graph } from '../graph/graph.js';
+import type { Value } from '../graph/value.js';
+import type { ModelConfig } from './model-config.js';
+import type { ParameterLayout } from './parameter-layout.js';
+
+export type ScoredTokens = {
+  readonly parameters: ReadonlyMap<string, Value>;
+  /** Shape [N, hiddenSize]: the embedding row of each token. */
+  readonly embedded: Value;
+  /** int32 [M]. */
+  readonly pairRows: Value;
+  /** Shape [M]. */
+  readonly logprobs: Value;
+  /** Shape [U], nats. */
+  readonly entropies: Value;
+};
+
+/** Declares a parameter input per entry of the layout. */
+export function parameterInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
+  return new Map(layout.parameters.map(({ name, shape }) => [name, graph.parameter(name, shape)]));
+}
+
+/**
+ * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, T]; cos, sin [P, headDim / 2] for positions below P; head_rows
+ * int32 [U] (tokens n = b * T + t whose hidden state predicts) with head_inverse int32 [N] (see gatherUnique);
+ * pair_rows, pair_targets int32 [M] (row of the U, predicted id); inverse_temperature, a scalar.
+ */
+export function scoredTokens(graph: Graph, config: ModelConfig, layout: ParameterLayout): ScoredTokens {
+  const parameters = parameterInputs(graph, layout);
+  const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
+  const tokens = graph.defineDim('N', ['B', 'T']);
+  const embedding = parameter(parameters, 'model.embed_tokens.weight');
+  const embedded = graph.track(graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] }));
+  const hidden = decoder(config, parameters, {
+    embedded,
+    rotation: rotationInputs(graph, config, positions),
+    bias: graph.input('bias', ['B', 1, 'T', 'T']),
+  });
+  const predicting = gatherUnique(hidden, graph.input('head_rows', ['U'], 'int32'), graph.input('head_inverse', [tokens], 'int32'));
+  const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');
+  const logits = multiply(gemm(predicting, head, { transposeRight: true }), graph.input('inverse_temperature', []));
+  const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
+  return { parameters, embedded, pairRows, ...tokenLogprobs({ logits, rows: pairRows, targets }) };
+}
+
+function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
+  const [cos, sin] = [graph.input('cos', ['P', config.headDim / 2]), graph.input('sin', ['P', config.headDim / 2])];
+  const positions64 = graph.node('Cast', [positions], { shape: positions.shape, type: 'int64' }, { attributes: { to: 7 } });
+  return { cos, sin, positions: positions64 };
+}

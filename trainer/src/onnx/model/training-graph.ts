@@ -1,0 +1,101 @@
+/**
+ * The graphs that run over a whole micro-batch: scoring, and training with its gradients. The loss is the one of
+ * LossOptions in @agentjet/core; its coefficients are inputs, its form is fixed when the graph is built.
+ */
+
+import { add, exponential, maximum, minimum, multiply, negate, square, subtract } from '../graph/elementwise.js';
+import { gather } from '../graph/gather.js';
+import { Graph } from '../graph/graph.js';
+import { sumAll } from '../graph/reduce.js';
+import { scoredTokens } from './sequence-inputs.js';
+import type { GraphOptions } from '../graph/graph.js';
+import type { Value } from '../graph/value.js';
+import type { ModelConfig } from './model-config.js';
+import type { ParameterLayout } from './parameter-layout.js';
+import type { ScoredTokens } from './sequence-inputs.js';
+
+/** What the form of a loss depends on; each form is a graph of its own. */
+export type LossForm =
+  | { readonly kind: 'sft' }
+  | { readonly kind: 'policy'; readonly klEstimator: 'none' | 'k1' | 'k2' | 'k3'; readonly hasEntropyBonus: boolean };
+
+export const embeddedGradientName = 'gradient of embedded';
+
+/** Name of the output with a parameter's gradient. */
+export function gradientName(parameter: string): string {
+  return `gradient of ${parameter}`;
+}
+
+/** Output: logprobs [M]. */
+export function scoringGraph(config: ModelConfig, layout: ParameterLayout, options: GraphOptions = {}): Graph {
+  const graph = new Graph(options);
+  const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, config, layout));
+  graph.output('logprobs', logprobs);
+  return graph;
+}
+
+/**
+ * More inputs: term_pairs int32 [K], term_weights [K]; for `policy` also term_advantages, term_logprobs, term_caps
+ * [K] (the largest loss a term may have), the scalars ratio_low and ratio_high; with a KL term reference_logprobs [M]
+ * and kl_coef; with an entropy bonus entropy_coef.
+ * Outputs: loss; logprobs [M]; entropies [U]; kl [M] with a KL term; the gradient of every parameter but the
+ * embedding's input side, which is left as the gradient of `embedded` [N, hiddenSize]: adding N rows into a table is
+ * quicker outside than any scatter inside.
+ */
+export function trainingGraph(config: ModelConfig, layout: ParameterLayout, form: LossForm, options: GraphOptions = {}): Graph {
+  const graph = new Graph(options);
+  const scored = scoredTokens(graph, config, layout);
+  const loss = form.kind === 'sft' ? sftLoss(graph, scored) : policyLoss(graph, scored, form);
+  graph.output('loss', loss);
+  graph.output('logprobs', scored.logprobs);
+  graph.output('entropies', scored.entropies);
+  outputGradients(graph, { config, scored, loss });
+  return graph;
+}
+
+function outputGradients(graph: Graph, { config, scored, loss }: { readonly config: ModelConfig; readonly scored: ScoredTokens; readonly loss: Value }): void {
+  const inGraph = [...scored.parameters].filter(([name]) => config.isTied || name !== 'model.embed_tokens.weight');
+  const [ofEmbedded, ...ofParameters] = graph.backward(loss, [scored.embedded, ...inGraph.map(([, value]) => value)]);
+  if (ofEmbedded !== undefined) graph.output(embeddedGradientName, ofEmbedded);
+  for (const [index, gradient] of ofParameters.entries()) graph.output(gradientName(inGraph[index]?.[0] ?? ''), gradient);
+}
+
+function sftLoss(graph: Graph, { logprobs }: ScoredTokens): Value {
+  const { pairs, weights } = termInputs(graph);
+  return negate(sumAll(multiply(weights, gather(logprobs, pairs))));
+}
+
+function policyLoss(graph: Graph, scored: ScoredTokens, form: LossForm & { readonly kind: 'policy' }): Value {
+  const { pairs, weights } = termInputs(graph);
+  let perTerm = clippedLoss(graph, gather(scored.logprobs, pairs));
+  if (form.klEstimator !== 'none') {
+    const kl = klEstimate(subtract(graph.input('reference_logprobs', ['M']), scored.logprobs), form.klEstimator);
+    graph.output('kl', kl);
+    perTerm = add(perTerm, multiply(gather(kl, pairs), graph.input('kl_coef', [])));
+  }
+  if (form.hasEntropyBonus) {
+    const entropies = gather(gather(scored.entropies, scored.pairRows), pairs);
+    perTerm = subtract(perTerm, multiply(entropies, graph.input('entropy_coef', [])));
+  }
+  return sumAll(multiply(weights, perTerm));
+}
+
+function termInputs(graph: Graph): { readonly pairs: Value; readonly weights: Value } {
+  return { pairs: graph.input('term_pairs', ['K'], 'int32'), weights: graph.input('term_weights', ['K']) };
+}
+
+/** min(cap, -min(r A, clip(r) A)), r = exp(logprob - behaviour logprob). */
+function clippedLoss(graph: Graph, logprobs: Value): Value {
+  const ratio = exponential(subtract(logprobs, graph.input('term_logprobs', ['K'])));
+  const advantages = graph.input('term_advantages', ['K']);
+  const clipped = minimum(maximum(ratio, graph.input('ratio_low', [])), graph.input('ratio_high', []));
+  const loss = negate(minimum(multiply(ratio, advantages), multiply(clipped, advantages)));
+  return minimum(loss, graph.input('term_caps', ['K']));
+}
+
+/** Estimates of KL(policy, reference) from one sample (Schulman 2020), with d = reference - logprob. */
+function klEstimate(difference: Value, estimator: 'k1' | 'k2' | 'k3'): Value {
+  if (estimator === 'k1') return negate(difference);
+  if (estimator === 'k2') return multiply(square(difference), 0.5);
+  return subtract(subtract(exponential(difference), difference), 1);
+}
