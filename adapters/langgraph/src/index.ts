@@ -1,1 +1,2 @@
-export {};
+export { asModel, type LangGraphModelOptions } from './as-model.js';
+export { type TunedCallOptions, TunedChatModel } from './tuned-chat-model.js';

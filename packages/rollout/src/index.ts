@@ -21,3 +21,5 @@ export { createTaskReader, type TaskInput, type TaskReader, type TaskSource } fr
 export { readJsonlTasks } from './tasks/jsonl-tasks.js';
 export { repeatTasks, shuffleTasks } from './tasks/task-order.js';
 export { importUserModule } from './user-module.js';
+export { fromStash, type ShownMessage, type ShownToolCall } from './adapter/stash.js';
+export { streamChat } from './adapter/stream-chat.js';

@@ -18,6 +18,7 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
   const expire = (): void => end(new WorkflowError('timeout', `The workflow was still running after ${timeoutMs / 1000} s. Make it faster, or raise the time limit of an episode.`));
   const timer = setTimeout(expire, timeoutMs);
+  timer.unref();
   if (signal?.aborted) stop();
   else signal?.addEventListener('abort', stop, { once: true });
   return {

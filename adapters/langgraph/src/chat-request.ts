@@ -1,0 +1,110 @@
+import { EngineError, type AssistantMessage, type ChatMessage, type ChatRequest, type ResponseFormat, type SamplingOptions, type ToolChoice, type ToolSpec } from '@agentjet/core';
+import { fromStash, type ShownToolCall } from '@agentjet/rollout';
+import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/function_calling';
+import type { BindToolsInput } from '@langchain/core/language_models/chat_models';
+import type { TunedCallOptions } from './tuned-chat-model.js';
+
+/** Where the turn travels as the model wrote it: one entry of `additional_kwargs`. */
+export const stashKey = 'agentjet';
+
+export function toChatRequest(messages: readonly BaseMessage[], options: TunedCallOptions, defaults: SamplingOptions): ChatRequest {
+  const toolChoice = toToolChoice(options.tool_choice);
+  const responseFormat = toResponseFormat(options);
+  return {
+    messages: messages.map(toChatMessage),
+    sampling: toSampling(options, defaults),
+    ...(options.tools !== undefined && options.tools.length > 0 && { tools: options.tools.map(toToolSpec) }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(responseFormat !== undefined && { responseFormat }),
+    ...(options.requestId !== undefined && { requestId: options.requestId }),
+  };
+}
+
+function toChatMessage(message: BaseMessage): ChatMessage {
+  const name = message.name === undefined ? {} : { name: message.name };
+  if (AIMessage.isInstance(message) || AIMessageChunk.isInstance(message)) return toAssistantMessage(message);
+  if (ToolMessage.isInstance(message)) return { role: 'tool', content: toText(message), toolCallId: message.tool_call_id, ...name };
+  switch (message.type) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', content: toText(message) };
+    case 'human':
+      return { role: 'user', content: toText(message), ...name };
+    default:
+      throw new EngineError('bad_request', `A message of type "${message.type}" cannot be shown to the model. Use system, human, ai or tool messages.`);
+  }
+}
+
+/** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
+function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
+  const content = toText(message);
+  const shown: readonly ShownToolCall[] = [
+    ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
+    ...(message.invalid_tool_calls ?? []).map(({ id, name, args }) => ({ id, name: name ?? '', arguments: args ?? '' })),
+  ];
+  const reasoning = message.additional_kwargs['reasoning_content'];
+  return (
+    fromStash(message.additional_kwargs[stashKey], { content, toolCalls: shown }) ?? {
+      role: 'assistant',
+      content,
+      ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning }),
+      ...(shown.length > 0 && { toolCalls: shown.map(toToolCall) }),
+    }
+  );
+}
+
+function toToolCall({ id, name, arguments: args }: ShownToolCall): { readonly id: string; readonly name: string; readonly arguments: string } {
+  return { id: id ?? '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args) };
+}
+
+type Block = { readonly type: string; readonly text?: unknown };
+
+/** Text of a message; blocks that are no text (images, audio) are refused by name, those beside the text left out. */
+function toText({ content, type }: BaseMessage): string {
+  if (typeof content === 'string') return content;
+  const silent = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'tool_call_chunk', 'reasoning', 'thinking']);
+  return content
+    .filter((block) => !silent.has(block.type))
+    .map((block: Block) => {
+      if (typeof block.text === 'string') return block.text;
+      throw new EngineError('bad_request', `Content of type "${block.type}" in a ${type} message is not supported: the model reads text only.`);
+    })
+    .join('');
+}
+
+function toToolSpec(tool: BindToolsInput): ToolSpec {
+  const { function: spec } = isLangChainTool(tool) ? convertToOpenAITool(tool) : (tool as ReturnType<typeof convertToOpenAITool>);
+  return { name: spec.name, ...(spec.description !== undefined && { description: spec.description }), parameters: { ...spec.parameters } };
+}
+
+function toToolChoice(choice: TunedCallOptions['tool_choice']): ToolChoice | undefined {
+  if (choice === undefined || choice === 'auto' || choice === 'none' || choice === 'required') return choice;
+  if (choice === 'any') return 'required';
+  if (typeof choice === 'string') return { name: choice };
+  const name: unknown = choice['function']?.name ?? choice['name'];
+  if (typeof name === 'string') return { name };
+  throw new EngineError('bad_request', `tool_choice ${JSON.stringify(choice)} is not supported. Use auto, none, any, or a tool's name.`);
+}
+
+type WireFormat = { readonly type?: unknown; readonly json_schema?: { readonly name?: string; readonly schema?: Readonly<Record<string, unknown>> } };
+
+function toResponseFormat({ response_format: format }: TunedCallOptions): ResponseFormat | undefined {
+  const { type, json_schema: wanted } = (format ?? {}) as WireFormat;
+  if (format === undefined || type === 'text') return undefined;
+  if (type === 'json_object') return { type };
+  if (type === 'json_schema') return { type, name: wanted?.name ?? 'answer', schema: wanted?.schema ?? {} };
+  throw new EngineError('bad_request', `response_format ${JSON.stringify(format)} is not supported. Use text, json_object or json_schema.`);
+}
+
+function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
+  return {
+    ...defaults,
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+    ...(options.topP !== undefined && { topP: options.topP }),
+    ...(options.topK !== undefined && { topK: options.topK }),
+    ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+    ...(options.seed !== undefined && { seed: options.seed }),
+    ...(options.stop !== undefined && { stop: options.stop }),
+  };
+}

@@ -1,0 +1,120 @@
+import type { ChatDelta, ChatModel, ChatRequest, ChatResponse, SamplingOptions, TokenUsage } from '@agentjet/core';
+import { streamChat } from '@agentjet/rollout';
+import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
+import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from '@langchain/core/language_models/chat_models';
+import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
+import type { AIMessageChunk, BaseMessage } from '@langchain/core/messages';
+import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
+import type { Runnable } from '@langchain/core/runnables';
+import { toChatRequest } from './chat-request.js';
+import { toLangChainError } from './errors.js';
+import { withJsonOutput } from './structured-output.js';
+import { toDeltaChunk, toFinalChunk, toWholeChunk } from './tuned-message.js';
+
+/** What a call may say, in `invoke(input, options)`, `withConfig` or `bindTools(tools, options)`. */
+export interface TunedCallOptions extends BaseChatModelCallOptions {
+  tools?: BindToolsInput[];
+  response_format?: unknown;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  maxTokens?: number;
+  seed?: number;
+  /** Answers of a call; `generate()` returns them all, `invoke()` the first. */
+  n?: number;
+  /** A repeated id gets the first call's answer. */
+  requestId?: string;
+}
+
+/** A chat model of LangChain over a ChatModel. Retries are off: a repeated call would be a second sample. */
+export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChunk> {
+  readonly #model: ChatModel;
+  readonly #sampling: SamplingOptions;
+
+  constructor(model: ChatModel, sampling: SamplingOptions = {}) {
+    super({ maxRetries: 0 });
+    this.#model = model;
+    this.#sampling = sampling;
+  }
+
+  static override lc_name(): string {
+    return 'TunedChatModel';
+  }
+
+  override get callKeys(): string[] {
+    return [...super.callKeys, 'tools', 'response_format', 'temperature', 'topP', 'topK', 'maxTokens', 'seed', 'n', 'requestId'];
+  }
+
+  override _llmType(): string {
+    return 'agentjet';
+  }
+
+  /** Seen by tracers. */
+  override invocationParams(options?: this['ParsedCallOptions']): Record<string, unknown> {
+    return { model: this.#model.name, ...this.#sampling, ...(options?.tools !== undefined && { tools: options.tools.length }) };
+  }
+
+  override bindTools(tools: BindToolsInput[], kwargs: Partial<TunedCallOptions> = {}): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
+    return this.withConfig({ tools, ...kwargs });
+  }
+
+  /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. */
+  override withStructuredOutput(schema: object, config: StructuredOutputMethodOptions<boolean> = {}): Runnable<BaseLanguageModelInput, never> {
+    const isJson = config.method === 'jsonSchema' || config.method === 'jsonMode';
+    const structured = isJson ? withJsonOutput(this, schema, config) : super.withStructuredOutput(schema as Record<string, unknown>, config as StructuredOutputMethodOptions<false>);
+    return structured as Runnable<BaseLanguageModelInput, never>;
+  }
+
+  override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {
+    try {
+      const request = toChatRequest(messages, options, this.#sampling);
+      const responses = await Promise.all(choices(options.n).map((choice) => this.#model.generate(withChoice(request, choice), signalOf(options))));
+      return { generations: responses.map(toWholeChunk), llmOutput: { tokenUsage: sumUsage(responses.map(({ usage }) => usage)) } };
+    } catch (error) {
+      throw toLangChainError(error);
+    }
+  }
+
+  override async *_streamResponseChunks(messages: BaseMessage[], options: this['ParsedCallOptions'], runManager?: CallbackManagerForLLMRun): AsyncGenerator<ChatGenerationChunk> {
+    try {
+      const deltas = streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options));
+      const response = yield* announced(deltas, runManager);
+      yield toFinalChunk(response);
+    } catch (error) {
+      throw toLangChainError(error);
+    }
+  }
+}
+
+async function* announced(deltas: AsyncGenerator<ChatDelta, ChatResponse>, runManager: CallbackManagerForLLMRun | undefined): AsyncGenerator<ChatGenerationChunk, ChatResponse> {
+  try {
+    for (;;) {
+      const next = await deltas.next();
+      if (next.done === true) return next.value;
+      const chunk = toDeltaChunk(next.value);
+      yield chunk;
+      await runManager?.handleLLMNewToken(chunk.text, { prompt: 0, completion: 0 }, undefined, undefined, undefined, { chunk });
+    }
+  } finally {
+    await deltas.return(undefined as never);
+  }
+}
+
+/** Several answers to one request are several calls: a retry of the request repeats each of them. */
+function withChoice(request: ChatRequest, choice: number): ChatRequest {
+  return request.requestId === undefined || choice === 0 ? request : { ...request, requestId: `${request.requestId}#${choice}` };
+}
+
+function choices(count = 1): readonly number[] {
+  return Array.from({ length: count }, (_none, choice) => choice);
+}
+
+function signalOf({ signal }: { readonly signal?: AbortSignal }): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+function sumUsage(usages: readonly TokenUsage[]): { promptTokens: number; completionTokens: number; totalTokens: number } {
+  const promptTokens = usages.reduce((sum, usage) => sum + usage.promptTokens, 0);
+  const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}

@@ -1,0 +1,75 @@
+import type { AssistantMessage, ToolCall } from '@agentjet/core';
+
+/**
+ * Frameworks re-spell the model's own turns: arguments parsed and printed again, reasoning dropped, blanks trimmed.
+ * Most carry opaque data along with a message, though. An adapter stashes the turn there as the model wrote it (it is
+ * plain JSON), and takes it back when the message returns, provided that what the framework shows still says the
+ * same. A message that was edited on purpose no longer does, and counts as what it has become.
+ */
+export type ShownMessage = {
+  readonly content: string;
+  /** In any order. */
+  readonly toolCalls: readonly ShownToolCall[];
+};
+
+export type ShownToolCall = {
+  readonly id: string | undefined;
+  readonly name: string;
+  /** Parsed, or as text. Left out where the framework itself rewrites them, so that a difference would mean nothing. */
+  readonly arguments?: unknown;
+};
+
+/** The stashed turn, or undefined where there is none or the shown message says something else. */
+export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {
+  const message = parseStash(stash);
+  if (message === undefined || message.content.trim() !== shown.content.trim()) {
+    return undefined;
+  }
+  const { toolCalls = [] } = message;
+  const shownById = new Map(shown.toolCalls.map((call) => [call.id, call]));
+  const isSame = toolCalls.length === shownById.size && toolCalls.every((call) => isSameCall(call, shownById.get(call.id)));
+  return isSame ? message : undefined;
+}
+
+function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
+  if (shown === undefined || shown.name !== call.name) {
+    return false;
+  }
+  const text = typeof shown.arguments === 'string' ? shown.arguments : JSON.stringify(shown.arguments);
+  return text === undefined || text === call.arguments || canonicalJson(text) === canonicalJson(call.arguments);
+}
+
+/** Equal for texts that mean the same JSON; a text that is no JSON stands for itself. */
+function canonicalJson(text: string): string {
+  try {
+    return JSON.stringify(sortKeys(JSON.parse(text)));
+  } catch {
+    return text.trim();
+  }
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, sortKeys(inner)] as const);
+  return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** It went through somebody else's storage: checked, and reduced to the fields that are known. */
+function parseStash(stash: unknown): AssistantMessage | undefined {
+  const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<Record<string, unknown>>;
+  if (typeof content !== 'string' || (toolCalls !== undefined && !isToolCalls(toolCalls))) {
+    return undefined;
+  }
+  return {
+    role: 'assistant',
+    content,
+    ...(typeof reasoning === 'string' && { reasoning }),
+    ...(toolCalls !== undefined && { toolCalls }),
+  };
+}
+
+function isToolCalls(value: unknown): value is readonly ToolCall[] {
+  const isText = (call: Readonly<Record<string, unknown>>): boolean => ['id', 'name', 'arguments'].every((field) => typeof call[field] === 'string');
+  return Array.isArray(value) && value.every((call: unknown) => typeof call === 'object' && call !== null && isText(call as Readonly<Record<string, unknown>>));
+}

@@ -1,0 +1,37 @@
+import type { ChatDelta, ChatModel, ChatRequest, ChatResponse } from '@agentjet/core';
+
+/**
+ * A model call as a stream, for frameworks that pull: yields deltas as the engine makes them and returns the whole
+ * response. Leaving the loop early aborts the call, so that it leaves no sample.
+ */
+export async function* streamChat(model: ChatModel, request: ChatRequest, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<ChatDelta, ChatResponse, undefined> {
+  const left = new AbortController();
+  const abort = (): void => left.abort(options.signal?.reason);
+  if (options.signal?.aborted) abort();
+  else options.signal?.addEventListener('abort', abort, { once: true });
+  const waiting: ChatDelta[] = [];
+  let wake: () => void = () => {};
+  const onDelta = (delta: ChatDelta): void => {
+    waiting.push(delta);
+    wake();
+  };
+  let isDone = false;
+  const answer = model.generate(request, { signal: left.signal, onDelta }).finally(() => {
+    isDone = true;
+    wake();
+  });
+  answer.catch(() => {});
+  try {
+    while (true) {
+      for (let delta = waiting.shift(); delta !== undefined; delta = waiting.shift()) yield delta;
+      if (isDone) return await answer;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (isDone || waiting.length > 0) resolve();
+      });
+    }
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    if (!isDone) left.abort(new Error('The reader left the stream.'));
+  }
+}
