@@ -6,3 +6,13 @@ export { padPack } from './packing/pad-pack.js';
 export type { Sharing } from './packing/sharing.js';
 export type { Normalization, Weighting } from './packing/supervision.js';
 export { findParents, unpackRow } from './packing/unpack-rows.js';
+
+export { train, type TrainObserver, type TrainOptions, type TrainOutcome } from './loop/train.js';
+export type { GroupReport, TrainingGroup } from './loop/training-group.js';
+
+export type { Checkpoint, Checkpoints, TrainingState } from './run-folder/checkpoints.js';
+export type { EpisodeFiles } from './run-folder/episode-files.js';
+export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './run-folder/episode-record.js';
+export { renderLineChart, type LineChart, type Series } from './run-folder/line-chart.js';
+export type { MetricsRecord } from './run-folder/metrics-record.js';
+export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFolder } from './run-folder/run-folder.js';

@@ -1,0 +1,47 @@
+import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@agentjet/core';
+
+export type CreditedGroup<G extends EpisodeGroup> = {
+  readonly group: G;
+  readonly samples: readonly Sample[];
+  /** False where no trained token has an advantage: all rewards equal, or no episode at all. */
+  readonly hasGradient: boolean;
+};
+
+/**
+ * Groups and their episodes in order of their ids, with advantages: the same set gives the same step, whoever
+ * finished first. Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
+ */
+export function creditGroups<G extends EpisodeGroup>(algorithm: Algorithm, groups: readonly G[]): CreditedGroup<G>[] {
+  const ordered = groups.toSorted((a, b) => compareText(a.groupId, b.groupId)).map(sortEpisodes);
+  checkEpisodeIds(ordered);
+  const samplesOf = createCredit(algorithm, ordered);
+  return ordered.map((group) => {
+    const samples = samplesOf(group);
+    return { group, samples, hasGradient: samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)) };
+  });
+}
+
+function createCredit(algorithm: Algorithm, groups: readonly EpisodeGroup[]): (group: EpisodeGroup) => readonly Sample[] {
+  if (algorithm.creditBatch === undefined) return (group) => algorithm.credit(group);
+  const groupOf = new Map(groups.flatMap((group) => group.episodes.map(({ episodeId }) => [episodeId, group] as const)));
+  const samples = algorithm.creditBatch(groups);
+  return (group) => samples.filter(({ episodeId }) => groupOf.get(episodeId) === group);
+}
+
+function sortEpisodes<G extends EpisodeGroup>(group: G): G {
+  return { ...group, episodes: group.episodes.toSorted((a, b) => compareText(a.episodeId, b.episodeId)) };
+}
+
+function checkEpisodeIds(groups: readonly EpisodeGroup[]): void {
+  const seen = new Set<string>();
+  for (const { episodeId } of groups.flatMap(({ episodes }) => episodes)) {
+    if (seen.has(episodeId)) throw new BackboneError('duplicate_episode', `Two episodes of one step have the id "${episodeId}"; ids must differ.`);
+    seen.add(episodeId);
+  }
+}
+
+/** By code units: the same on every machine. */
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

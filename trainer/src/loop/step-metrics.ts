@@ -1,0 +1,98 @@
+import type { TrainStepMetrics } from '@agentjet/core';
+import type { LimitedSamples } from '../packing/length-policy.js';
+import type { PackReport } from '../packing/pack-trees.js';
+import { countMasked } from '../packing/length-policy.js';
+import type { MetricsRecord } from '../run-folder/metrics-record.js';
+import type { TrainingGroup } from './training-group.js';
+
+/** What one step of the loop did. */
+export type StepResult = {
+  readonly step: number;
+  readonly policyVersion: number;
+  readonly groups: readonly TrainingGroup[];
+  /** Groups without a gradient: no episode, or all rewards equal. */
+  readonly groupsSkipped: number;
+  readonly limited: LimitedSamples;
+  /** One per optimizer step; none where every group was skipped. */
+  readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
+  readonly seconds: { readonly sampling: number; readonly packing: number; readonly training: number };
+};
+
+/**
+ * One line of metrics.jsonl. Sums over no terms are 0: a step whose groups were all skipped has loss 0, gradient norm 0
+ * and the policy version of the step before. `success_rate` is missing where no group has a report.
+ */
+export function toStepMetrics(result: StepResult): MetricsRecord {
+  const { step, policyVersion, groups, groupsSkipped, limited, updates, seconds } = result;
+  const reports = updates.map(({ report }) => report);
+  return {
+    step,
+    policy_version: policyVersion,
+    ...episodeMetrics(groups),
+    groups: groups.length,
+    groups_skipped: groupsSkipped,
+    samples: sum(reports, ({ rows }) => rows),
+    trained_tokens: sum(reports, ({ trainedTokens }) => trainedTokens),
+    row_tokens: sum(reports, ({ rowTokens }) => rowTokens),
+    tree_tokens: sum(reports, ({ treeTokens }) => treeTokens),
+    packs: sum(reports, ({ packs }) => packs),
+    splits: sum(reports, ({ splits }) => splits),
+    duplicated_tokens: sum(reports, ({ duplicatedTokens }) => duplicatedTokens),
+    repeated_tokens: sum(reports, ({ repeatedTokens }) => repeatedTokens),
+    overlong_samples: limited.overlongSamples,
+    dropped_episodes: limited.droppedEpisodes,
+    truncated_samples: limited.truncatedSamples,
+    lost_tokens: limited.lostTokens,
+    ...updateMetrics(updates.map(({ metrics }) => metrics)),
+    seconds_sampling: toMillis(seconds.sampling),
+    seconds_packing: toMillis(seconds.packing),
+    seconds_training: toMillis(seconds.training),
+    ...workflowMetrics(groups),
+  };
+}
+
+function episodeMetrics(groups: readonly TrainingGroup[]) {
+  const reports = groups.flatMap(({ report }) => report ?? []);
+  const rewards = groups.flatMap((group) => group.episodes.map(({ reward }) => reward));
+  const episodes = sum(groups, (group) => group.report?.episodes ?? group.episodes.length);
+  return {
+    reward_mean: mean(rewards),
+    ...(reports.length > 0 && { success_rate: sum(reports, ({ successes }) => successes) / Math.max(episodes, 1) }),
+    episodes,
+    failed_episodes: sum(reports, ({ failedEpisodes }) => failedEpisodes),
+    generated_tokens: sum(groups, (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples))),
+  };
+}
+
+/** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. */
+function updateMetrics(updates: readonly TrainStepMetrics[]) {
+  const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
+  return {
+    loss: meanOf('loss'),
+    grad_norm: meanOf('gradNorm'),
+    entropy: meanOf('entropy'),
+    kl: meanOf('kl'),
+    clip_fraction: meanOf('clipFraction'),
+    logprob_gap_max: updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0),
+    logprob_gap_mean: meanOf('logprobGapMean'),
+    learning_rate: updates.at(-1)?.learningRate ?? 0,
+  };
+}
+
+function workflowMetrics(groups: readonly TrainingGroup[]): Record<string, number> {
+  const logged = groups.flatMap(({ report }) => report?.logMetrics ?? []);
+  const names = [...new Set(logged.flatMap((metrics) => Object.keys(metrics)))].sort();
+  return Object.fromEntries(names.map((name) => [`workflow/${name}`, mean(logged.flatMap((metrics) => metrics[name] ?? []))]));
+}
+
+function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : sum(values, (value) => value) / values.length;
+}
+
+function toMillis(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
+}

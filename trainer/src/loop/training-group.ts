@@ -1,0 +1,20 @@
+import type { EpisodeGroup } from '@agentjet/core';
+
+/**
+ * What a source gives the loop. The report is what the rollout side knows beside the samples; the loop adds it up,
+ * averages it and writes it down, and understands nothing of it.
+ */
+export type TrainingGroup = EpisodeGroup & { readonly report?: GroupReport };
+
+export type GroupReport = {
+  /** Episodes that ran for this group, failed ones included, also those that are not in the group. */
+  readonly episodes: number;
+  readonly failedEpisodes: number;
+  readonly successes: number;
+  /** Of all these episodes. */
+  readonly generatedTokens: number;
+  /** What the workflow logged, one object per episode; averaged into the step's metrics as `workflow/<name>`. */
+  readonly logMetrics?: readonly Readonly<Record<string, number>>[];
+  /** What episodes/ shall say of an episode beside its samples: task, status, error, messages. Failed ones too. */
+  readonly records?: readonly ({ readonly episode_id: string } & Readonly<Record<string, unknown>>)[];
+};

@@ -1,0 +1,57 @@
+import type { Backbone, LossOptions, TrainStepMetrics } from '@agentjet/core';
+import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
+import { packTrees, type PackOptions, type PackReport } from '../packing/pack-trees.js';
+import type { CreditedGroup } from './credit-groups.js';
+import type { TrainingGroup } from './training-group.js';
+
+export type UpdateOptions = {
+  readonly backbone: Backbone;
+  readonly loss: LossOptions;
+  readonly packing: PackOptions;
+  readonly lengthLimit?: LengthLimit;
+  readonly numMiniBatches?: number;
+  readonly numEpochs?: number;
+};
+
+export type Update = {
+  readonly groupsSkipped: number;
+  readonly limited: LimitedSamples;
+  /** One per optimizer step. */
+  readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
+  readonly seconds: { readonly packing: number; readonly training: number };
+};
+
+/**
+ * The optimizer steps of one batch. Groups without a gradient are left out of the loss and of its denominators;
+ * over-long samples follow the policy after credit. Makes no optimizer step where nothing is left to train.
+ */
+export async function updateWeights(credited: readonly CreditedGroup<TrainingGroup>[], options: UpdateOptions): Promise<Update> {
+  const { backbone, loss, packing, lengthLimit = { maxSampleTokens: Infinity, policy: 'error' }, numMiniBatches = 1, numEpochs = 1 } = options;
+  const groups = credited.filter(({ hasGradient }) => hasGradient);
+  const limited = limitLengths(groups.flatMap(({ samples }) => samples), lengthLimit);
+  const updates: { report: PackReport; metrics: TrainStepMetrics }[] = [];
+  const seconds = { packing: 0, training: 0 };
+  for (let pass = 0; pass < numEpochs; pass++) {
+    for (const part of divide(groups, numMiniBatches)) {
+      const packedAt = performance.now();
+      const { packs, report } = packTrees(samplesOf(part, limited), packing);
+      const trainedAt = performance.now();
+      if (packs.length > 0) updates.push({ report, metrics: await backbone.trainStep({ packs, loss }) });
+      seconds.packing += (trainedAt - packedAt) / 1000;
+      seconds.training += (performance.now() - trainedAt) / 1000;
+    }
+  }
+  return { groupsSkipped: credited.length - groups.length, limited, updates, seconds };
+}
+
+/** The samples of these groups that the length policy has left. */
+function samplesOf(groups: readonly CreditedGroup<TrainingGroup>[], limited: LimitedSamples) {
+  const episodes = new Set(groups.flatMap(({ group }) => group.episodes.map(({ episodeId }) => episodeId)));
+  return limited.samples.filter(({ episodeId }) => episodes.has(episodeId));
+}
+
+/** At most `parts` lists of nearly the same length, in order. */
+function divide<T>(items: readonly T[], parts: number): T[][] {
+  const bounds = Array.from({ length: parts + 1 }, (_, part) => Math.round((part * items.length) / parts));
+  return bounds.slice(1).map((end, part) => items.slice(bounds[part], end)).filter((list) => list.length > 0);
+}

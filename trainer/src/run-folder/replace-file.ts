@@ -1,0 +1,27 @@
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+/**
+ * Whoever reads `file` sees the old text or the new one, whenever the process is killed; with `isFlushed` (default)
+ * also when the power fails.
+ */
+export async function replaceFile(file: string, text: string, { isFlushed = true }: { readonly isFlushed?: boolean } = {}): Promise<void> {
+  const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}`);
+  try {
+    await writeText(temporary, text, isFlushed);
+    await rename(temporary, file);
+  } catch (thrown) {
+    await rm(temporary, { force: true });
+    throw thrown;
+  }
+}
+
+async function writeText(file: string, text: string, isFlushed: boolean): Promise<void> {
+  const handle = await open(file, 'w');
+  try {
+    await handle.writeFile(text);
+    if (isFlushed) await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

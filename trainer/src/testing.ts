@@ -1,0 +1,4 @@
+export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
+export { termLoss, type Term, type TermLoss } from './testing/term-loss.js';
+export { createTinyBackbone, type TinyBackboneOptions } from './testing/tiny-backbone.js';
+export { createTinyWeights, nextLogprobs, pairLogprobs, tinyGradient, type TinyGradient, type TinyShape, type TinyWeights } from './testing/tiny-model.js';
