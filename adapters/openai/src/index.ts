@@ -1,1 +1,2 @@
-export {};
+export { asModel } from './as-model.js';
+export { createInProcessFetch } from './in-process-fetch.js';

@@ -47,27 +47,21 @@ async function answerOnce(options: TunedModelOptions, name: string, request: Cha
     return countedCall(options, name, request, callOptions);
   }
   const key = `${options.agent.agentName}\u0000${request.requestId}`;
-  const earlier = await repeatedAnswer(options, key, callOptions);
-  if (earlier !== undefined) {
-    return earlier;
+  for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
+    const response = await abortable(earlier.catch(() => undefined), callOptions.signal);
+    if (response !== undefined) return repeat(options, response, callOptions);
+    checkAborted(options.signal, callOptions.signal);
   }
   const answer = countedCall(options, name, request, callOptions);
   options.ledger.remember(key, answer);
   return answer;
 }
 
-/** What a retry gets: the first call's answer as one burst of deltas; undefined where that call came to nothing. */
-async function repeatedAnswer(options: TunedModelOptions, key: string, callOptions: ChatOptions): Promise<ChatResponse | undefined> {
-  for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
-    const response = await abortable(earlier.catch(() => undefined), callOptions.signal);
-    if (response !== undefined) {
-      options.ledger.count('repeated');
-      replayDeltas(response, callOptions);
-      return response;
-    }
-    checkOpen(options.signal);
-  }
-  return undefined;
+/** What a retry gets: the first call's answer, as one burst of deltas. */
+function repeat(options: TunedModelOptions, response: ChatResponse, callOptions: ChatOptions): ChatResponse {
+  options.ledger.count('repeated');
+  replayDeltas(response, callOptions);
+  return response;
 }
 
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -29,7 +29,7 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
 let numEpisodes = 0;
 
 export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEpisode {
-  const chatTokenizer = options.chatTokenizer ?? createChatTokenizer(createChatTokenizerFiles(options.family ?? 'chatml'));
+  const chatTokenizer = options.chatTokenizer ?? createChatTokenizer(createChatTokenizerFiles(options.family ?? 'qwen3'));
   const engine = createScriptedEngine({ ...options, chatTokenizer });
   const episodeId = `scripted-${numEpisodes++}`;
   const life = openLife({ timeoutMs: 2 ** 31 - 1 }, { episodeId });

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { ChatDelta, ChatModel, ChatResponse } from '@agentjet/core';
+import type { OpenAI } from 'openai';
+import { toChatRequest, toChoices } from './wire-request.js';
+import type { Head } from './wire-response.js';
+
+/** One request of the SDK. */
+export type Call = {
+  readonly body: OpenAI.ChatCompletionCreateParams;
+  readonly head: Head;
+  /** 0 to n-1. */
+  readonly choices: readonly number[];
+  /** `.stream()` or `.runTools()` of the SDK. */
+  readonly isHelper: boolean;
+  generate(choice: number, onDelta?: (delta: ChatDelta) => void): Promise<ChatResponse>;
+  isAborted(): boolean;
+  /** Ends the call because nobody reads on. */
+  leave(): void;
+};
+
+export function openCall(model: ChatModel, init: RequestInit): Call {
+  const headers = new Headers(init.headers);
+  const body = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as Call['body'];
+  const key = headers.get('idempotency-key');
+  const left = new AbortController();
+  const abort = (): void => left.abort(init.signal?.reason);
+  if (init.signal?.aborted) abort();
+  else init.signal?.addEventListener('abort', abort, { once: true });
+  return {
+    body,
+    head: { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: model.name },
+    choices: toChoices(body),
+    isHelper: headers.has('x-stainless-helper-method'),
+    generate: async (choice, onDelta) => {
+      const request = toChatRequest(body, key === null ? undefined : `${key}#${choice}`);
+      return model.generate(request, { signal: left.signal, ...(onDelta !== undefined && { onDelta }) });
+    },
+    isAborted: () => init.signal?.aborted === true,
+    leave: () => left.abort(new Error('The reader left the stream.')),
+  };
+}
+
+/** All answers of a call; where one fails, the others are of no use. */
+export async function allOrLeave(call: Call, one: (choice: number) => Promise<ChatResponse>): Promise<readonly ChatResponse[]> {
+  try {
+    return await Promise.all(call.choices.map(one));
+  } catch (error) {
+    call.leave();
+    throw error;
+  }
+}

@@ -1,0 +1,173 @@
+import { openScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { APIError, APIUserAbortError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
+import { zodResponseFormat } from 'openai/helpers/zod';
+import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { asModel } from './index.js';
+
+const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const add: OpenAI.ChatCompletionTool = { type: 'function', function: { name: 'add', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } } };
+const ask = { model: 'any', messages: [{ role: 'user' as const, content: 'hi' }] };
+const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+
+function openClient(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+  const episode = openScriptedEpisode({ replies, ...options });
+  return { episode, client: asModel(episode.tuner, { agentName: 'solver' }) };
+}
+
+describe('one call', () => {
+  it('is an OpenAI client whose answer has usage, finish reason and logprobs', async () => {
+    const { client, episode } = openClient(['hello there']);
+    expect(client).toBeInstanceOf(OpenAI);
+    const completion = await client.chat.completions.create({ ...ask, logprobs: true });
+    const tokens = episode.engine.requests[0]?.completion?.ids.length ?? 0;
+    expect(completion.choices[0]).toMatchObject({ message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' });
+    expect(completion.choices[0]?.logprobs?.content).toHaveLength(tokens);
+    expect(completion.usage).toMatchObject({ completion_tokens: tokens, prompt_tokens: episode.engine.requests[0]?.request.promptIds.length });
+  });
+
+  it('gives parallel tool calls with the very text of their arguments, and the thinking', async () => {
+    const { client } = openClient([thinking]);
+    const [choice] = (await client.chat.completions.create({ ...ask, tools: [add] })).choices;
+    expect(choice?.finish_reason).toBe('tool_calls');
+    expect(choice?.message.tool_calls?.map((made) => made.type === 'function' && made.function.arguments)).toEqual(['{"b": 2,  "a":1.0}', '{"a": 3, "b": 4}']);
+    expect(choice?.message).toMatchObject({ reasoning_content: expect.stringContaining('long hard thought') });
+  });
+
+  it('gives n answers with seeds of their own', async () => {
+    const { client, episode } = openClient(['one']);
+    expect((await client.chat.completions.create({ ...ask, n: 3 })).choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(new Set(episode.engine.requests.map(({ request }) => request.sampling.seed)).size).toBe(3);
+  });
+
+  it('honours sampling, or refuses it by name', async () => {
+    const { client, episode } = openClient(['one two STOP three']);
+    const completion = await client.chat.completions.create({ ...ask, temperature: 0.5, top_p: 0.9, max_completion_tokens: 40, seed: 9, stop: 'STOP', frequency_penalty: 0 });
+    expect(completion.choices[0]?.message.content).toBe('one two ');
+    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, maxTokens: 40, seed: 9 });
+    await expect(client.chat.completions.create({ ...ask, frequency_penalty: 0.5 })).rejects.toThrow(/frequency_penalty/);
+    await expect(client.chat.completions.create({ ...ask, top_logprobs: 5 })).rejects.toThrow(/top_logprobs/);
+    await expect(client.chat.completions.create({ ...ask, temperature: -1 })).rejects.toThrow(/temperature is -1/);
+  });
+
+  it('says length for a truncated answer', async () => {
+    const { client } = openClient(['far too many words']);
+    expect((await client.chat.completions.create({ ...ask, max_tokens: 2 })).choices[0]?.finish_reason).toBe('length');
+  });
+
+  it('answers a request with a known idempotency key once', async () => {
+    const { client, episode } = openClient(['a', 'b']);
+    const options = { headers: { 'idempotency-key': 'k1' } };
+    const answers = await Promise.all([client.chat.completions.create(ask, options), client.chat.completions.create(ask, options)]);
+    expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
+    expect(episode.record().samples).toHaveLength(1);
+  });
+});
+
+describe('streams', () => {
+  it('come as the engine makes tokens, and add up to the whole answer', async () => {
+    const { client, episode } = openClient([{ text: thinking, tokenDelayMs: 0 }]);
+    let numRunning = 0;
+    const deltas: (OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string })[] = [];
+    let usage: unknown;
+    for await (const chunk of await client.chat.completions.create({ ...ask, stream: true, stream_options: { include_usage: true } })) {
+      numRunning = Math.max(numRunning, episode.engine.numRunning);
+      if (chunk.choices[0] !== undefined) deltas.push(chunk.choices[0].delta);
+      usage = chunk.usage ?? usage;
+    }
+    expect(numRunning).toBe(1);
+    expect(deltas.map(({ content }) => content ?? '').join('')).toContain('Summing.');
+    expect(deltas.map(({ reasoning_content }) => reasoning_content ?? '').join('')).toContain('long hard thought');
+    expect(deltas.flatMap(({ tool_calls = [] }) => tool_calls).map((made) => made.function?.arguments)).toEqual(['{"b": 2,  "a":1.0}', '{"a": 3, "b": 4}']);
+    expect(usage).toMatchObject({ completion_tokens: episode.engine.requests[0]?.completion?.ids.length });
+  });
+
+  it('keep the thinking whole in the stream helper', async () => {
+    const { client } = openClient([{ text: thinking, tokenDelayMs: 0 }]);
+    const message = await client.chat.completions.stream(ask).finalMessage();
+    expect(message).toMatchObject({ reasoning_content: expect.stringMatching(/^\s*long hard thought\s*$/), tool_calls: [{ function: { arguments: '{"b": 2,  "a":1.0}' } }, {}] });
+  });
+
+  it('free the slot when the reader breaks', async () => {
+    const { client, episode } = openClient([{ text: 'a long answer that nobody reads to the end', tokenDelayMs: 1 }]);
+    for await (const _chunk of await client.chat.completions.create({ ...ask, stream: true })) break;
+    await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
+    expect(episode.record().samples).toHaveLength(0);
+  });
+
+  it('raise errors with a status before the first token, and as APIError after it', async () => {
+    const { client } = openClient(['x'], { contextLength: 60 });
+    const long = [{ role: 'user' as const, content: 'word '.repeat(100) }];
+    await expect(client.chat.completions.create({ ...ask, messages: long, stream: true })).rejects.toBeInstanceOf(BadRequestError);
+    const { client: closing, episode } = openClient([{ text: 'a long answer', tokenDelayMs: 1 }]);
+    const read = async (): Promise<void> => {
+      for await (const _chunk of await closing.chat.completions.create({ ...ask, stream: true })) episode.end();
+    };
+    await expect(read()).rejects.toThrow(/has ended/);
+    await expect(read()).rejects.toMatchObject({ status: 410 });
+  });
+});
+
+describe('errors are the SDK’s own', () => {
+  it('context overflow, for that call alone', async () => {
+    const { client } = openClient(['fine'], { contextLength: 60 });
+    const error = await client.chat.completions.create({ ...ask, messages: [{ role: 'user', content: 'word '.repeat(100) }] }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect((error as BadRequestError).code).toBe('context_length_exceeded');
+    expect((await client.chat.completions.create(ask)).choices[0]?.message.content).toBe('fine');
+  });
+
+  it('an engine that fails is asked once', async () => {
+    const { client, episode } = openClient([{ text: '', error: new Error('device lost') }]);
+    await expect(client.chat.completions.create(ask)).rejects.toBeInstanceOf(InternalServerError);
+    expect(episode.engine.requests).toHaveLength(1);
+  });
+
+  it('abort', async () => {
+    const { client, episode } = openClient([{ text: 'slow answer', tokenDelayMs: 5 }]);
+    const controller = new AbortController();
+    const answer = client.chat.completions.create(ask, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 8);
+    await expect(answer).rejects.toBeInstanceOf(APIUserAbortError);
+    await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
+    expect(episode.record().samples).toHaveLength(0);
+  });
+
+  it('after the episode, and for other APIs', async () => {
+    const { client, episode } = openClient(['x']);
+    await expect(client.responses.create({ model: 'm', input: 'hi' })).rejects.toBeInstanceOf(NotFoundError);
+    episode.end();
+    const error = await client.chat.completions.create(ask).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(APIError);
+    expect((error as APIError).status).toBe(410);
+  });
+});
+
+describe('helpers', () => {
+  it('parse structured output', async () => {
+    const { client } = openClient(['{"answer": 4}']);
+    const completion = await client.chat.completions.parse({ ...ask, response_format: zodResponseFormat(z.object({ answer: z.number() }), 'sum') });
+    expect(completion.choices[0]?.message.parsed).toEqual({ answer: 4 });
+  });
+
+  it('run tools, also one that does not exist, to the end', async () => {
+    const { client, episode } = openClient([call('add', '{"a": 1, "b": 2}'), call('nope', '{}'), 'three']);
+    const parse = (text: string): { a: number; b: number } => JSON.parse(text) as { a: number; b: number };
+    const runner = client.chat.completions.runTools({
+      ...ask,
+      tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: {}, parse, function: ({ a, b }) => String(a + b) } } satisfies RunnableToolFunctionWithParse<{ a: number; b: number }>],
+    });
+    expect(await runner.finalContent()).toBe('three');
+    expect(episode.record().calls).toMatchObject({ answered: 3, unknownTools: 1 });
+  });
+});
+
+describe('asModel', () => {
+  it('returns the very debug model for a target that does not learn', () => {
+    const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
+    const debugModel = new OpenAI({ apiKey: 'k' });
+    expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);
+    expect(() => asModel(tuner, { agentName: 'a' })).toThrow(/No model for agent "a"/);
+  });
+});
