@@ -1,0 +1,154 @@
+/**
+ * The keys and values of rows that run together. Each of the 2 * numLayers buffers is [row][kv head][stride][headDim],
+ * rows close together, so that a run of rows is one view without a copy. Rows [0, numDecoding) sample; the rest still
+ * read their prompt. A row's stored tokens are its first `length`; what lies behind them is finite and never seen.
+ * Knows no requests: a row is an index, and moves are reported to the owner.
+ */
+
+import type { KvShape } from './step-model.js';
+import { kvBytesPerToken } from './step-model.js';
+
+/** New rows of one forward pass: shape [2 * numLayers, numRows, numKvHeads, width, headDim]. */
+export type FreshTokens = { readonly values: Float32Array; readonly numRows: number; readonly width: number };
+
+/** A stretch of tokens kept apart from any batch: shape [2 * numLayers, numKvHeads, numTokens, headDim]. */
+export type KvSegment = { readonly values: Float32Array; readonly numTokens: number };
+
+/** Buffers this much larger than needed are kept rather than allocated anew. */
+const maxSlack = 4;
+
+export class KvBatch {
+  readonly shape: KvShape;
+  #stride = 0;
+  #buffers: Float32Array[];
+
+  constructor(shape: KvShape) {
+    this.shape = shape;
+    this.#buffers = Array.from({ length: 2 * shape.numLayers }, () => new Float32Array(0));
+  }
+
+  /** Room per row, in tokens. */
+  get stride(): number {
+    return this.#stride;
+  }
+
+  get bytes(): number {
+    return this.#buffers.reduce((total, buffer) => total + buffer.byteLength, 0);
+  }
+
+  /** Bytes the buffers take after such a `resize`. */
+  bytesAfter(capacity: number, stride: number): number {
+    const bytes = capacity * stride * kvBytesPerToken(this.shape);
+    return this.bytes >= bytes && this.bytes <= maxSlack * bytes ? this.bytes : bytes;
+  }
+
+  /** Room for `capacity` rows of `stride` tokens; keeps the first lengths[r] tokens of the rows. */
+  resize(capacity: number, stride: number, lengths: readonly number[]): void {
+    const size = capacity * this.#rowSize(stride);
+    for (const [index, buffer] of this.#buffers.entries()) {
+      const target = buffer.length >= size && buffer.length <= maxSlack * size ? buffer : new Float32Array(size);
+      this.#restride(buffer, target, { stride, lengths });
+      this.#buffers[index] = target;
+    }
+    this.#stride = stride;
+  }
+
+  /** Gives the memory back. Only without rows. */
+  release(): void {
+    this.#buffers = this.#buffers.map(() => new Float32Array(0));
+    this.#stride = 0;
+  }
+
+  /** Capacity in rows at the present stride. */
+  get capacity(): number {
+    const [first] = this.#buffers;
+    return this.#stride === 0 || first === undefined ? 0 : Math.floor(first.length / this.#rowSize(this.#stride));
+  }
+
+  /** Views of rows [start, end). */
+  views(start: number, end: number): Float32Array[] {
+    const size = this.#rowSize(this.#stride);
+    return this.#buffers.map((buffer) => buffer.subarray(start * size, end * size));
+  }
+
+  /** Row `from` overwrites row `to`. */
+  moveRow(from: number, to: number): void {
+    const size = this.#rowSize(this.#stride);
+    for (const buffer of this.#buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);
+  }
+
+  swapRows(left: number, right: number): void {
+    const size = this.#rowSize(this.#stride);
+    for (const buffer of this.#buffers) {
+      const kept = buffer.slice(left * size, (left + 1) * size);
+      buffer.copyWithin(left * size, right * size, (right + 1) * size);
+      buffer.set(kept, right * size);
+    }
+  }
+
+  /** Appends the first `count` new tokens of row `source` of the pass behind the row's `length` tokens. */
+  append(row: number, length: number, fresh: FreshTokens, source: { readonly row: number; readonly count: number }): void {
+    const { numKvHeads, headDim } = this.shape;
+    const chunk = source.count * headDim;
+    for (let index = 0; index < this.#buffers.length; index += 1) {
+      const buffer = this.#buffers[index] ?? fresh.values;
+      for (let head = 0; head < numKvHeads; head += 1) {
+        const from = ((index * fresh.numRows + source.row) * numKvHeads + head) * fresh.width * headDim;
+        const to = ((row * numKvHeads + head) * this.#stride + length) * headDim;
+        // A loop beats set(subarray()) for the few dozen floats of one decoded token.
+        for (let offset = 0; offset < chunk; offset += 1) buffer[to + offset] = fresh.values[from + offset] ?? 0;
+      }
+    }
+  }
+
+  /** Writes the first `count` tokens of a segment at token `position` of a row. */
+  writeSegment(row: number, position: number, segment: KvSegment, count: number): void {
+    const { numKvHeads, headDim } = this.shape;
+    this.#eachHead((buffer, index, head) => {
+      const from = (index * numKvHeads + head) * segment.numTokens * headDim;
+      const to = ((row * numKvHeads + head) * this.#stride + position) * headDim;
+      buffer.set(segment.values.subarray(from, from + count * headDim), to);
+    });
+  }
+
+  /** Copies tokens [start, end) of a row. */
+  readSegment(row: number, start: number, end: number): KvSegment {
+    const { numLayers, numKvHeads, headDim } = this.shape;
+    const numTokens = end - start;
+    const values = new Float32Array(2 * numLayers * numKvHeads * numTokens * headDim);
+    this.#eachHead((buffer, index, head) => {
+      const from = ((row * numKvHeads + head) * this.#stride + start) * headDim;
+      values.set(buffer.subarray(from, from + numTokens * headDim), (index * numKvHeads + head) * numTokens * headDim);
+    });
+    return { values, numTokens };
+  }
+
+  /** Copies a row's first `length` tokens from another batch. */
+  copyRow(row: number, source: KvBatch, sourceRow: number, length: number): void {
+    this.writeSegment(row, 0, source.readSegment(sourceRow, 0, length), length);
+  }
+
+  #rowSize(stride: number): number {
+    return this.shape.numKvHeads * stride * this.shape.headDim;
+  }
+
+  #eachHead(visit: (buffer: Float32Array, index: number, head: number) => void): void {
+    for (const [index, buffer] of this.#buffers.entries()) {
+      for (let head = 0; head < this.shape.numKvHeads; head += 1) visit(buffer, index, head);
+    }
+  }
+
+  /** In place too: growing moves the last row first, shrinking the first. */
+  #restride(source: Float32Array, target: Float32Array, { stride, lengths }: { readonly stride: number; readonly lengths: readonly number[] }): void {
+    const { numKvHeads, headDim } = this.shape;
+    const [before, after] = [this.#stride * headDim, stride * headDim];
+    if (before === after && source === target) return;
+    const numChunks = lengths.length * numKvHeads;
+    for (let step = 0; step < numChunks; step += 1) {
+      const chunk = after > before ? numChunks - 1 - step : step;
+      const size = (lengths[Math.floor(chunk / numKvHeads)] ?? 0) * headDim;
+      if (source === target) target.copyWithin(chunk * after, chunk * before, chunk * before + size);
+      else target.set(source.subarray(chunk * before, chunk * before + size), chunk * after);
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Sequences that run together, in one KvBatch: rows [0, numDecoding) sample, the rest still read their prompt.
+ * Keeps rows dense and each sequence's `place` right.
+ */
+
+import { KvBatch } from './kv-batch.js';
+import type { KvShape } from './step-model.js';
+import type { Sequence } from './sequence.js';
+
+export class RowBatch {
+  readonly kv: KvBatch;
+  /** Longest row that belongs here. */
+  readonly maxLength: number;
+  readonly #rows: Sequence[] = [];
+  #numDecoding = 0;
+
+  constructor(shape: KvShape, maxLength: number) {
+    this.kv = new KvBatch(shape);
+    this.maxLength = maxLength;
+  }
+
+  get rows(): readonly Sequence[] {
+    return this.#rows;
+  }
+
+  get numDecoding(): number {
+    return this.#numDecoding;
+  }
+
+  get decoding(): readonly Sequence[] {
+    return this.#rows.slice(0, this.#numDecoding);
+  }
+
+  get prefilling(): readonly Sequence[] {
+    return this.#rows.slice(this.#numDecoding);
+  }
+
+  /** Bytes it takes with this many more rows and room for rows of `length`. */
+  bytesWith(numMore: number, length: number): number {
+    const { capacity, stride } = this.#sizeFor(numMore, length);
+    return this.kv.bytesAfter(capacity, stride);
+  }
+
+  /** Makes room for rows of `length`, and for this many more rows. Shrinks what has become far too long. */
+  reserve(numMore: number, length: number): void {
+    const { capacity, stride } = this.#sizeFor(numMore, length);
+    if (capacity <= this.kv.capacity && stride === this.kv.stride) return;
+    this.kv.resize(capacity, stride, this.#rows.map((row) => row.kvLength));
+  }
+
+  /** Adds a sequence behind all others. Room must be reserved. */
+  add(sequence: Sequence): number {
+    const row = this.#rows.length;
+    this.#rows.push(sequence);
+    sequence.place = { batch: this, row };
+    return row;
+  }
+
+  remove(sequence: Sequence): void {
+    const hole = this.#rowOf(sequence);
+    sequence.place = null;
+    const last = this.#rows.length - 1;
+    if (hole >= this.#numDecoding) return this.#drop(hole, last);
+    this.#numDecoding -= 1;
+    this.#move(this.#numDecoding, hole);
+    this.#drop(this.#numDecoding, last);
+  }
+
+  /** The sequence has read its prompt. */
+  startDecoding(sequence: Sequence): void {
+    this.#swap(this.#rowOf(sequence), this.#numDecoding);
+    this.#numDecoding += 1;
+  }
+
+  /** Puts sequences that still read their prompt right behind those that sample, in this order. */
+  arrange(sequences: readonly Sequence[]): void {
+    for (const [index, sequence] of sequences.entries()) this.#swap(this.#rowOf(sequence), this.#numDecoding + index);
+  }
+
+  #sizeFor(numMore: number, length: number): { readonly capacity: number; readonly stride: number } {
+    const numRows = this.#rows.length + numMore;
+    const longest = this.#rows.reduce((most, row) => Math.max(most, row.length), length);
+    const stride = roundStride(longest);
+    const isFitting = stride <= this.kv.stride && 2 * stride > this.kv.stride;
+    const capacity = isFitting && numRows <= this.kv.capacity ? this.kv.capacity : roundRows(numRows);
+    return { capacity, stride: isFitting ? this.kv.stride : stride };
+  }
+
+  #rowOf(sequence: Sequence): number {
+    if (sequence.place?.batch !== this) throw new Error('A sequence was looked up in a batch it is not in.');
+    return sequence.place.row;
+  }
+
+  #drop(hole: number, last: number): void {
+    this.#move(last, hole);
+    this.#rows.length = last;
+  }
+
+  #move(from: number, to: number): void {
+    const sequence = this.#rows[from];
+    if (from === to || sequence === undefined) return;
+    this.kv.moveRow(from, to);
+    this.#put(sequence, to);
+  }
+
+  #swap(left: number, right: number): void {
+    const [atLeft, atRight] = [this.#rows[left], this.#rows[right]];
+    if (left === right || atLeft === undefined || atRight === undefined) return;
+    this.kv.swapRows(left, right);
+    this.#put(atLeft, right);
+    this.#put(atRight, left);
+  }
+
+  #put(sequence: Sequence, row: number): void {
+    this.#rows[row] = sequence;
+    sequence.place = { batch: this, row };
+  }
+}
+
+/** Steps of 32 up to 256, then four per power of two: at most a quarter of a row is slack. */
+export function roundStride(length: number): number {
+  const step = length <= 256 ? 32 : 2 ** (Math.floor(Math.log2(length - 1)) - 2);
+  return Math.max(step, Math.ceil(length / step) * step);
+}
+
+function roundRows(numRows: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, numRows)));
+}

@@ -1,0 +1,312 @@
+/**
+ * Continuous batching: calls join and leave the running batch between any two tokens. Each step lets waiting calls in,
+ * reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its rows'
+ * keys and values in a KvBatch; what it leaves behind goes to the prefix cache. When memory runs out, the youngest call
+ * goes back to the queue and is read again later; its draws do not depend on that. Knows no threads and no weights.
+ */
+
+import { EngineError, toErrorMessage } from '@agentjet/core';
+import type { Completion } from '@agentjet/core';
+import { BatchPool } from './batch-pool.js';
+import type { FreshTokens } from './kv-batch.js';
+import { chooseLeader, planPrefill } from './prefill-plan.js';
+import { PrefixCache } from './prefix-cache.js';
+import type { RowBatch } from './row-batch.js';
+import { drawToken } from './sampler.js';
+import type { Draw } from './sampler.js';
+import { Sequence } from './sequence.js';
+import type { Job } from './sequence.js';
+import { StepInputBuilder } from './step-input.js';
+import type { StepModel } from './step-model.js';
+
+export type SchedulerOptions = {
+  /** Most calls that run at once; others wait. */
+  readonly maxBatchSize: number;
+  /** Most prompt tokens, padding included, that one step reads: bounds how long running calls wait for new ones. */
+  readonly prefillTokens: number;
+  /** Limit of the running calls' keys and values, in bytes; raised where a single full row would not fit. */
+  readonly maxKvBytes: number;
+  /** Limit of the prefix cache, in bytes; 0 turns it off. */
+  readonly maxPrefixCacheBytes: number;
+};
+
+export type SchedulerStats = {
+  readonly running: number;
+  readonly waiting: number;
+  readonly decodeSteps: number;
+  readonly decodedTokens: number;
+  readonly prefilledTokens: number;
+  /** Prompt tokens taken from the prefix cache. */
+  readonly reusedTokens: number;
+  readonly preemptions: number;
+  readonly kvBytes: number;
+  readonly prefixCacheBytes: number;
+};
+
+/** A prompt waits for another one that is being read when it can reuse at least this many tokens of it. */
+const minShared = 16;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #pool: BatchPool;
+  readonly #prefixCache: PrefixCache;
+  readonly #input = new StepInputBuilder();
+  readonly #onStep: () => void;
+  #model: StepModel;
+  #policyVersion: number;
+  #waiting: Sequence[] = [];
+  #running: Promise<void> | null = null;
+  #arrivals = 0;
+  #turn = 0;
+  readonly #counts = { decodeSteps: 0, decodedTokens: 0, prefilledTokens: 0, reusedTokens: 0, preemptions: 0 };
+
+  /** `onStep` is called after each step, when all its tokens were reported. */
+  constructor(model: StepModel, policyVersion: number, options: SchedulerOptions & { readonly onStep?: () => void }) {
+    this.#model = model;
+    this.#policyVersion = policyVersion;
+    this.#options = options;
+    this.#onStep = options.onStep ?? (() => undefined);
+    this.#pool = new BatchPool(model, options.maxKvBytes);
+    this.#prefixCache = new PrefixCache(model.kvShape, options.maxPrefixCacheBytes);
+  }
+
+  get numCalls(): number {
+    return this.#waiting.length + this.#pool.numRows;
+  }
+
+  get stats(): SchedulerStats {
+    const { bytes: kvBytes, numRows: running } = this.#pool;
+    return { running, waiting: this.#waiting.length, kvBytes, prefixCacheBytes: this.#prefixCache.bytes, ...this.#counts };
+  }
+
+  /** Starts a call; the returned function takes it out again, without a callback. The request must be valid. */
+  submit(job: Job): () => void {
+    const sequence = new Sequence(job, this.#arrivals, this.#model.contextLength);
+    this.#arrivals += 1;
+    this.#waiting.push(sequence);
+    this.#running ??= this.#run();
+    return () => {
+      sequence.isCancelled = true;
+      this.#waiting = this.#waiting.filter((other) => other !== sequence);
+    };
+  }
+
+  /** New weights, of the same shape. Only without calls. */
+  replaceModel(model: StepModel, policyVersion: number): void {
+    if (this.numCalls > 0) throw new Error('The model was replaced while calls were running.');
+    this.#prefixCache.clear();
+    this.#model = model;
+    this.#policyVersion = policyVersion;
+  }
+
+  /** Resolves when no pass over the model is under way and no call is left. */
+  async whenIdle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Rejects whatever waits or runs. */
+  failAll(error: EngineError): void {
+    const sequences = [...this.#waiting, ...this.#pool.rows];
+    this.#waiting = [];
+    for (const sequence of sequences) this.#fail(sequence, error);
+  }
+
+  async #run(): Promise<void> {
+    // Calls made in the same turn of the event loop start together.
+    await new Promise(setImmediate);
+    while (this.numCalls > 0) {
+      try {
+        await this.#step();
+      } catch (error) {
+        this.failAll(new EngineError('failed', `The model could not be run: ${toErrorMessage(error)}`, { cause: error }));
+        this.#sweep();
+      }
+    }
+    this.#running = null;
+  }
+
+  async #step(): Promise<void> {
+    this.#sweep();
+    this.#admit();
+    await this.#prefill();
+    for (const batch of this.#pool.batches) await this.#decode(batch);
+    this.#onStep();
+  }
+
+  /** Takes cancelled calls out of their batch. Never while a pass over them is under way. */
+  #sweep(): void {
+    for (const sequence of this.#pool.rows) if (sequence.isCancelled) sequence.place?.batch.remove(sequence);
+  }
+
+  #admit(): void {
+    const waiting = this.#waiting;
+    for (const sequence of waiting) {
+      if (this.#pool.numRows >= this.#options.maxBatchSize) return;
+      const match = this.#prefixCache.matchLength(sequence.ids, sequence.length - 1);
+      if (this.#isWorthWaiting(sequence, match)) continue;
+      if (!this.#start(sequence)) return;
+      this.#waiting = this.#waiting.filter((other) => other !== sequence);
+    }
+  }
+
+  /** Another prompt that is being read, and not much longer, will soon leave a good part of this one in the cache. */
+  #isWorthWaiting(sequence: Sequence, match: number): boolean {
+    if (this.#options.maxPrefixCacheBytes === 0) return false;
+    const pending = sequence.length - match;
+    const saved = Math.max(minShared, pending / 4);
+    const isSibling = (other: Sequence): boolean => other.numPending <= 2 * pending && sharesPrefix(sequence, other, match + saved);
+    return this.#pool.batches.some(({ prefilling }) => prefilling.some(isSibling));
+  }
+
+  /** Gives a waiting call a row. False where memory does not allow it now. */
+  #start(sequence: Sequence): boolean {
+    const length = Math.min(sequence.length + 1, this.#model.contextLength);
+    const batch = this.#pool.batchFor(length);
+    if (!this.#pool.tryReserve(batch, 1, length)) return false;
+    const row = batch.add(sequence);
+    for (const { kv, count } of this.#prefixCache.match(sequence.ids, sequence.length - 1).pieces) {
+      batch.kv.writeSegment(row, sequence.kvLength, kv, count);
+      sequence.kvLength += count;
+    }
+    this.#counts.reusedTokens += sequence.kvLength;
+    return true;
+  }
+
+  async #prefill(): Promise<void> {
+    const leader = chooseLeader(this.#pool.batches.flatMap(({ prefilling }) => prefilling), this.#turn);
+    const batch = leader?.place?.batch;
+    if (leader === undefined || batch === undefined) return;
+    this.#turn += 1;
+    const others = batch.prefilling.toSorted((left, right) => left.arrival - right.arrival);
+    const { items, width } = planPrefill(leader, others, this.#options.prefillTokens);
+    batch.arrange(items);
+    await this.#pass(batch, items, width);
+    for (const sequence of items) if (isReading(sequence) && sequence.numPending <= 1) batch.startDecoding(sequence);
+  }
+
+  async #decode(batch: RowBatch): Promise<void> {
+    this.#moveOverlong(batch);
+    this.#makeRoomToGrow(batch);
+    if (batch.numDecoding === 0) return;
+    this.#counts.decodeSteps += 1;
+    await this.#pass(batch, batch.decoding, 1);
+  }
+
+  /** Rows that outgrew their class move to the next one. */
+  #moveOverlong(batch: RowBatch): void {
+    for (const sequence of batch.decoding) {
+      if (sequence.kvLength < batch.maxLength) continue;
+      const next = this.#pool.batchFor(sequence.length);
+      if (this.#tryReserveByPreempting(next, 1, sequence)) moveSequence(sequence, next);
+    }
+  }
+
+  #makeRoomToGrow(batch: RowBatch): void {
+    const longest = batch.decoding.reduce((most, sequence) => Math.max(most, sequence.length), 0);
+    const oldest = chooseLeader(batch.decoding, 0);
+    if (oldest !== undefined) this.#tryReserveByPreempting(batch, 0, oldest, longest);
+  }
+
+  /** Sends the youngest calls back to the queue until there is room. False where `kept` itself had to go. */
+  #tryReserveByPreempting(batch: RowBatch, numMore: number, kept: Sequence, length = kept.length): boolean {
+    while (!this.#pool.tryReserve(batch, numMore, length)) {
+      const youngest = this.#pool.rows.reduce((last, row) => (row.arrival > last.arrival ? row : last), kept);
+      this.#preempt(youngest);
+      if (youngest === kept) return false;
+    }
+    return true;
+  }
+
+  #preempt(sequence: Sequence): void {
+    this.#remember(sequence);
+    sequence.place?.batch.remove(sequence);
+    sequence.kvLength = 0;
+    this.#waiting.unshift(sequence);
+    this.#counts.preemptions += 1;
+  }
+
+  /** One forward pass over up to `width` pending tokens of each of the sequences, which stand together in the batch. */
+  async #pass(batch: RowBatch, sequences: readonly Sequence[], width: number): Promise<void> {
+    const start = sequences[0]?.place?.row ?? 0;
+    const output = await this.#model.run(this.#input.build(batch, { start, end: start + sequences.length }, width));
+    const fresh = { values: output.fresh, numRows: sequences.length, width };
+    const { vocabSize } = this.#model;
+    for (const [row, sequence] of sequences.entries()) {
+      this.#receive(sequence, fresh, { row, probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize) });
+    }
+  }
+
+  #receive(sequence: Sequence, fresh: FreshTokens, { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array }): void {
+    const { place } = sequence;
+    if (sequence.isCancelled || place === null) return;
+    // Before anything is stored: a NaN among unseen tokens would still spoil whoever gets the row next.
+    if (!Number.isFinite(probabilities[0])) return this.#failOnWeights(sequence);
+    const count = Math.min(fresh.width, sequence.numPending);
+    place.batch.kv.append(place.row, sequence.kvLength, fresh, { row, count });
+    sequence.kvLength += count;
+    this.#counts[isReading(sequence) ? 'prefilledTokens' : 'decodedTokens'] += count;
+    if (isReading(sequence) && sequence.numPending <= 1) this.#remember(sequence);
+    if (sequence.numPending === 0) this.#draw(sequence, probabilities);
+  }
+
+  #draw(sequence: Sequence, probabilities: Float32Array): void {
+    const draw = drawToken(probabilities, sequence.job.sampling, sequence.numSampled);
+    if (draw === undefined) return this.#failOnWeights(sequence);
+    const finishReason = this.#push(sequence, draw);
+    if (finishReason === null || sequence.isCancelled) return;
+    this.#remember(sequence);
+    sequence.place?.batch.remove(sequence);
+    sequence.job.onDone(sequence.toCompletion(finishReason, this.#policyVersion));
+  }
+
+  /** A callback that throws ends its own call alone. */
+  #push(sequence: Sequence, draw: Draw): Completion['finishReason'] | null {
+    try {
+      return sequence.push(draw);
+    } catch (error) {
+      this.#fail(sequence, new EngineError('failed', `onToken threw: ${toErrorMessage(error)}`, { cause: error }));
+      return null;
+    }
+  }
+
+  /** Leaves the sequence's keys and values to later calls. */
+  #remember(sequence: Sequence): void {
+    const { place } = sequence;
+    if (place === null) return;
+    this.#prefixCache.insert(sequence.ids, sequence.kvLength, (start, end) => place.batch.kv.readSegment(place.row, start, end));
+  }
+
+  #failOnWeights(sequence: Sequence): void {
+    sequence.place?.batch.remove(sequence);
+    this.#fail(sequence, new EngineError('failed', brokenWeights));
+  }
+
+  #fail(sequence: Sequence, error: EngineError): void {
+    if (sequence.isCancelled) return;
+    sequence.isCancelled = true;
+    sequence.job.onError(error);
+  }
+}
+
+const brokenWeights =
+  'The model gave probabilities that are not numbers: its weights hold NaN or infinite values, or overflow. Load an earlier checkpoint, and train with a lower learning rate.';
+
+/** Still in the part of its batch that reads prompts. */
+function isReading({ place }: Sequence): boolean {
+  return place !== null && place.row >= place.batch.numDecoding;
+}
+
+function sharesPrefix(sequence: Sequence, other: Sequence, length: number): boolean {
+  if (sequence.length <= length || other.length < length) return false;
+  for (let index = 0; index < length; index += 1) if (sequence.idAt(index) !== other.idAt(index)) return false;
+  return true;
+}
+
+function moveSequence(sequence: Sequence, target: RowBatch): void {
+  const { place } = sequence;
+  if (place === null) return;
+  const source = place.batch.kv.readSegment(place.row, 0, sequence.kvLength);
+  place.batch.remove(sequence);
+  target.kv.writeSegment(target.add(sequence), 0, source, sequence.kvLength);
+  target.startDecoding(sequence);
+}

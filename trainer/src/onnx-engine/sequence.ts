@@ -1,0 +1,88 @@
+/** One call while it is in the scheduler: the prompt, what was sampled so far, and where its keys and values stand. */
+
+import type { Completion, EngineError, TokenSampling } from '@agentjet/core';
+import type { RowBatch } from './row-batch.js';
+import { toInverseTemperature } from './sampler.js';
+import type { Draw } from './sampler.js';
+
+/** A call, with synchronous callbacks; exactly one of onDone and onError comes, unless the call is cancelled. */
+export type Job = {
+  readonly promptIds: Int32Array;
+  readonly sampling: TokenSampling;
+  readonly onToken?: (id: number, logprob: number) => 'stop' | undefined;
+  readonly onDone: (completion: Completion) => void;
+  readonly onError: (error: EngineError) => void;
+};
+
+export class Sequence {
+  readonly job: Job;
+  /** Counts submissions: lower is older. */
+  readonly arrival: number;
+  readonly inverseTemperature: number;
+  /** Tokens whose keys and values are stored. */
+  kvLength = 0;
+  isCancelled = false;
+  /** Its batch and row there, while it runs. */
+  place: { readonly batch: RowBatch; row: number } | null = null;
+  readonly #maxLength: number;
+  #ids: Int32Array;
+  #logprobs: Float32Array;
+  #length: number;
+
+  constructor(job: Job, arrival: number, contextLength: number) {
+    this.job = job;
+    this.arrival = arrival;
+    this.inverseTemperature = toInverseTemperature(job.sampling.temperature);
+    this.#length = job.promptIds.length;
+    this.#maxLength = Math.min(contextLength, this.#length + job.sampling.maxTokens);
+    this.#ids = new Int32Array(Math.min(this.#maxLength, this.#length + 64));
+    this.#ids.set(job.promptIds);
+    this.#logprobs = new Float32Array(this.#ids.length - this.#length);
+  }
+
+  /** Prompt and sampled tokens. */
+  get length(): number {
+    return this.#length;
+  }
+
+  get numSampled(): number {
+    return this.#length - this.job.promptIds.length;
+  }
+
+  /** Tokens that must still go through the model before the next one can be drawn. */
+  get numPending(): number {
+    return this.#length - this.kvLength;
+  }
+
+  /** Shape [length], a view. */
+  get ids(): Int32Array {
+    return this.#ids.subarray(0, this.#length);
+  }
+
+  idAt(index: number): number {
+    return this.#ids[index] ?? 0;
+  }
+
+  /** Why the call is over after this token, or null. */
+  push({ id, logprob }: Draw): Completion['finishReason'] | null {
+    if (this.#length === this.#ids.length) this.#grow();
+    this.#logprobs[this.numSampled] = logprob;
+    this.#ids[this.#length] = id;
+    this.#length += 1;
+    if (this.job.onToken?.(id, logprob) === 'stop' || this.job.sampling.stopIds.includes(id)) return 'stop';
+    return this.#length === this.#maxLength ? 'length' : null;
+  }
+
+  toCompletion(finishReason: Completion['finishReason'], policyVersion: number): Completion {
+    const ids = this.#ids.slice(this.job.promptIds.length, this.#length);
+    return { ids, logprobs: this.#logprobs.slice(0, this.numSampled), finishReason, policyVersion };
+  }
+
+  #grow(): void {
+    const [ids, logprobs] = [this.#ids, this.#logprobs];
+    this.#ids = new Int32Array(Math.min(this.#maxLength, 2 * ids.length));
+    this.#ids.set(ids);
+    this.#logprobs = new Float32Array(this.#ids.length - this.job.promptIds.length);
+    this.#logprobs.set(logprobs);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What the scheduler needs of a model: one forward pass over new tokens of several rows, each with its own past.
+ * The past keys and values belong to the caller and are only read; the pass returns the new ones, for the caller to append.
+ */
+
+export type KvShape = { readonly numLayers: number; readonly numKvHeads: number; readonly headDim: number };
+
+export type StepInput = {
+  /** B. */
+  readonly numRows: number;
+  /** T: new tokens per row, shorter rows padded at their end. */
+  readonly width: number;
+  /** S: room for past tokens per row. */
+  readonly pastLength: number;
+  /** Shape [B, T]. */
+  readonly ids: Int32Array;
+  /** Shape [B, T]: depth of each token in its row. */
+  readonly positions: Int32Array;
+  /** Shape [B]: index into the flat [B * T] tokens whose next-token distribution is wanted. */
+  readonly lastTokens: Int32Array;
+  /** Shape [B, T, S + T]: added to the attention scores of past, then new tokens; 0 is visible, `hidden` is not. */
+  readonly bias: Float32Array;
+  /** Shape [B]: 1 / temperature. */
+  readonly inverseTemperatures: Float32Array;
+  /** 2 * numLayers buffers, keys then values of each layer, shape [B, numKvHeads, S, headDim]; finite everywhere. */
+  readonly past: readonly Float32Array[];
+};
+
+export type StepOutput = {
+  /** Shape [B, vocabSize]: softmax of the logits times the inverse temperature. */
+  readonly probabilities: Float32Array;
+  /** Shape [2 * numLayers, B, numKvHeads, T, headDim], in the order of `past`. */
+  readonly fresh: Float32Array;
+};
+
+export interface StepModel {
+  readonly vocabSize: number;
+  /** Limit of a row, in tokens. */
+  readonly contextLength: number;
+  readonly kvShape: KvShape;
+  /** Lets the event loop turn before it computes, so that calls can arrive and leave between two steps. */
+  run(input: StepInput): Promise<StepOutput>;
+}
+
+/** Bias of a token that must not be seen: its softmax is exactly 0. */
+export const hidden = -1e9;
+
+export function kvBytesPerToken({ numLayers, numKvHeads, headDim }: KvShape): number {
+  return 2 * numLayers * numKvHeads * headDim * Float32Array.BYTES_PER_ELEMENT;
+}
