@@ -1,0 +1,65 @@
+import { byteCharacters } from '@agentjet/tokenizer';
+import { chatTemplates } from '@agentjet/tokenizer/testing';
+import type { Merge } from './train-bpe.js';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Words with the character before them, single digits, punctuation, line ends: the split of Qwen's tokenizers. */
+const wordPattern = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+/** The same for JavaScript, which has no group of its own case. */
+export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
+
+/** Ends of turns and documents, which no text of a person spells. */
+const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'];
+/** Marks of the tool form, one token each, which are text all the same. */
+const markTokens = ['<tools>', '</tools>', '<tool_call>', '</tool_call>', '<tool_response>', '</tool_response>'];
+
+export const addedTokens: readonly string[] = [...specialTokens, ...markTokens];
+
+export const turnEnd = '<|im_end|>';
+
+export function createTokenizerJson(merges: readonly Merge[]): JsonObject {
+  const spellings = [...byteCharacters, ...merges.map((pair) => pair.join(''))];
+  const vocab = Object.fromEntries(spellings.map((spelling, id) => [spelling, id]));
+  const toAdded = (content: string, index: number): JsonObject => ({
+    id: spellings.length + index,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: specialTokens.includes(content),
+  });
+  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
+  const split = { type: 'Split', pattern: { Regex: wordPattern }, behavior: 'Isolated', invert: false };
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: addedTokens.map(toAdded),
+    normalizer: { type: 'NFC' },
+    pre_tokenizer: { type: 'Sequence', pretokenizers: [split, byteLevel] },
+    post_processor: byteLevel,
+    decoder: byteLevel,
+    model: { type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: '', end_of_word_suffix: '', fuse_unk: false, byte_fallback: false, ignore_merges: false, vocab, merges },
+  };
+}
+
+export function createTokenizerConfig(maxLength: number): JsonObject {
+  return {
+    tokenizer_class: 'Qwen2TokenizerFast',
+    add_bos_token: false,
+    add_prefix_space: false,
+    bos_token: null,
+    eos_token: turnEnd,
+    pad_token: '<|endoftext|>',
+    unk_token: null,
+    additional_special_tokens: ['<|im_start|>', turnEnd],
+    model_max_length: maxLength,
+    clean_up_tokenization_spaces: false,
+    errors: 'replace',
+    split_special_tokens: false,
+    chat_template: chatTemplates.chatml,
+  };
+}
