@@ -6,15 +6,17 @@ import type { ElementType } from './graph/value.js';
 export type SessionOptions = {
   /** Threads inside one operator. */
   readonly threads: number;
+  /** ONNX Runtime's own fusions make operators that exist in float32 only. On unless set. */
+  readonly canFuse?: boolean;
   /** Bytes that the model's external tensors refer to, by location. */
   readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
 };
 
-export async function openSession(model: Uint8Array, { threads, externalData }: SessionOptions): Promise<InferenceSession> {
+export async function openSession(model: Uint8Array, { threads, canFuse = true, externalData }: SessionOptions): Promise<InferenceSession> {
   return InferenceSession.create(model, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
-    graphOptimizationLevel: 'all',
+    graphOptimizationLevel: canFuse ? 'all' : 'basic',
     logSeverityLevel: 3,
     // A pattern is planned per input shape and held: it costs memory and gains nothing with changing shapes.
     enableMemPattern: false,

@@ -28,7 +28,7 @@ export async function gradientError(testCase: GradientCase): Promise<number> {
     return options.floatType === 'float64' ? drawn : Float32Array.from(drawn);
   };
   const graph = buildLoss(testCase, options, draw);
-  const session = await openSession(graph.encode(), { threads: 1 });
+  const session = await openSession(graph.encode(), { threads: 1, canFuse: options.floatType !== 'float64' });
   const inputs = shapes.map(draw);
   const feeds = Object.fromEntries([
     ...inputs.map((data, index) => [`input${index}`, toTensor(data, shapes[index] ?? [])] as const),

@@ -1,0 +1,110 @@
+/** Opens a model from a Hugging Face folder, and saves and loads it with what training needs to go on. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
+import type { OptimizerOptions } from '@agentjet/core';
+import { readModelFolder, readTensor, writeModelFolder } from '../model-files/model-folder.js';
+import { readTensorEntries, readTensorInto, writeSafetensors } from '../model-files/safetensors.js';
+import { parseModelConfig } from './model/model-config.js';
+import { parameterLayout } from './model/parameter-layout.js';
+import { OnnxModel } from './onnx-model.js';
+import type { ModelFolder } from '../model-files/model-folder.js';
+import type { NamedTensor } from '../model-files/safetensors.js';
+import type { ParameterLayout } from './model/parameter-layout.js';
+import type { FloatArray } from './optimizer/optimizer-memory.js';
+
+export type OpenOnnxModelOptions = {
+  readonly modelDir: string;
+  readonly optimizer: OptimizerOptions;
+  readonly threads?: number;
+};
+
+const stateDir = 'trainer_state';
+const momentsFile = 'moments.safetensors';
+const stepFile = 'state.json';
+const momentNames = ['firstMoments', 'secondMoments'] as const;
+
+/** Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read again when a KL term first needs the frozen reference. */
+export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxModelOptions): Promise<OnnxModel> {
+  const folder = await readModelFolder(modelDir);
+  const config = parseModelConfig(folder.config);
+  const layout = parameterLayout(config);
+  const readWeights = () => readParameters(folder, layout);
+  return new OnnxModel({ config, weights: await readWeights(), optimizer, readReference: readWeights, ...(threads === undefined ? {} : { threads }) });
+}
+
+/** Writes a model folder with `trainer_state/` inside, whole or not at all; tokenizer files come from `modelDir`. Rejects with BackboneError `checkpoint`. */
+export async function saveOnnxModel(model: OnnxModel, options: { readonly modelDir: string; readonly dir: string }): Promise<void> {
+  const { config } = await readModelFolder(options.modelDir);
+  await model.withState((state) =>
+    writeModelFolder(options.dir, {
+      config: { ...config, torch_dtype: 'float32' },
+      tensors: namedTensors(model.layout, state.parameters),
+      companionsFrom: options.modelDir,
+      writeMore: async (temporaryDir) => {
+        await mkdir(path.join(temporaryDir, stateDir));
+        const moments = momentNames.flatMap((moment) => namedTensors(model.layout, state[moment], `${moment}.`));
+        await writeSafetensors(path.join(temporaryDir, stateDir, momentsFile), moments);
+        const progress = { format: 1, step: state.step, policy_version: state.policyVersion };
+        await writeFile(path.join(temporaryDir, stateDir, stepFile), `${JSON.stringify(progress, null, 2)}\n`);
+      },
+    }),
+  );
+}
+
+/** Restores weights, moments, step and policy version; the model is untouched when that fails. Rejects with BackboneError `bad_model_files` or `checkpoint`. */
+export async function loadOnnxModel(model: OnnxModel, dir: string): Promise<void> {
+  const folder = await readModelFolder(dir);
+  const progress = await readProgress(dir);
+  const parameters = await readParameters(folder, model.layout);
+  const [firstMoments, secondMoments] = await readMoments(dir, model.layout);
+  await model.restore({ parameters, firstMoments, secondMoments, ...progress });
+}
+
+async function readParameters(folder: ModelFolder, layout: ParameterLayout): Promise<Float32Array> {
+  const weights = new Float32Array(layout.length);
+  for (const tensor of namedTensors(layout, weights)) await readTensor(folder, tensor);
+  return weights;
+}
+
+async function readMoments(dir: string, layout: ParameterLayout): Promise<readonly [Float32Array, Float32Array]> {
+  const file = path.join(dir, stateDir, momentsFile);
+  const entries = new Map((await readTensorEntries(file)).map((entry) => [entry.name, entry]));
+  const moments = [new Float32Array(layout.length), new Float32Array(layout.length)] as const;
+  for (const [index, moment] of momentNames.entries()) {
+    for (const { name, data } of namedTensors(layout, moments[index === 0 ? 0 : 1], `${moment}.`)) {
+      const entry = entries.get(name);
+      if (entry === undefined || entry.numBytes !== data.byteLength) throw new BackboneError('checkpoint', `${file} has no "${name}" of ${data.length} numbers: it was saved from another model.`);
+      await readTensorInto(entry, data);
+    }
+  }
+  return moments;
+}
+
+async function readProgress(dir: string): Promise<{ readonly step: number; readonly policyVersion: number }> {
+  const file = path.join(dir, stateDir, stepFile);
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but no checkpoint.`, { cause });
+  });
+  const { step, policy_version: policyVersion } = parseProgress(text) ?? {};
+  if (isCount(step) && isCount(policyVersion)) return { step, policyVersion };
+  throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: ${stateDir}/${stepFile} is damaged (${JSON.stringify(text.slice(0, 80))}).`);
+}
+
+function parseProgress(text: string): { readonly [key: string]: unknown } | undefined {
+  try {
+    return JSON.parse(text) as { readonly [key: string]: unknown };
+  } catch {
+    return undefined; // The caller names the file.
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function namedTensors(layout: ParameterLayout, buffer: FloatArray, prefix = ''): readonly NamedTensor[] {
+  if (!(buffer instanceof Float32Array)) throw new Error('Only single precision is saved.');
+  return layout.parameters.map(({ name, shape, offset, size }) => ({ name: `${prefix}${name}`, shape, data: buffer.subarray(offset, offset + size) }));
+}

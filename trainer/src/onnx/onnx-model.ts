@@ -1,0 +1,244 @@
+/**
+ * A model that is trained in this process: forward, backward and AdamW over token trees, and scoring. `run` of ONNX
+ * Runtime blocks its thread, so whoever also has to answer calls keeps this class in a worker. Knows no sampling:
+ * samplers read `parameters` between steps.
+ */
+
+import { BackboneError } from '@agentjet/core';
+import type { LossOptions, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import { parameterLayout } from './model/parameter-layout.js';
+import { learningRateAt } from './optimizer/learning-rate.js';
+import { createOptimizerMemory } from './optimizer/optimizer-memory.js';
+import { checkPack } from './training/check-pack.js';
+import { GraphRunner } from './training/graph-runner.js';
+import { microbatchArrays } from './training/microbatch-arrays.js';
+import { FeedWriter } from './training/microbatch-feeds.js';
+import { microbatchLimits } from './training/microbatch-limits.js';
+import { planMicrobatches } from './training/plan-microbatches.js';
+import { packOfRow } from './training/rows-as-packs.js';
+import { addMicrobatch, emptySums, stepMetrics } from './training/step-metrics.js';
+import { treesOfPack } from './training/trees-of-pack.js';
+import type { ModelConfig } from './model/model-config.js';
+import type { ParameterLayout } from './model/parameter-layout.js';
+import type { LossForm } from './model/training-graph.js';
+import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.js';
+import type { TrainingOutputs } from './training/graph-runner.js';
+import type { MicrobatchArrays } from './training/microbatch-arrays.js';
+import type { Microbatch } from './training/plan-microbatches.js';
+import type { StepSums } from './training/step-metrics.js';
+
+export type OnnxModelOptions = {
+  readonly config: ModelConfig;
+  /** Shape [layout.length], laid out by parameterLayout(config). Copied. */
+  readonly weights: FloatArray;
+  readonly optimizer: OptimizerOptions;
+  /** Threads inside one operator; 2 unless given. */
+  readonly threads?: number;
+  /** Double precision is for proofs: slow, and of standard operators only. */
+  readonly precision?: 'float32' | 'float64';
+  /** Weights of the frozen reference of the KL term, read at first use; those given as `weights` unless this is set. */
+  readonly readReference?: () => Promise<FloatArray>;
+};
+
+/** What a checkpoint holds. The arrays are the live buffers. */
+export type OnnxModelState = {
+  readonly parameters: FloatArray;
+  readonly firstMoments: FloatArray;
+  readonly secondMoments: FloatArray;
+  /** Optimizer steps taken. */
+  readonly step: number;
+  readonly policyVersion: number;
+};
+
+export class OnnxModel {
+  readonly config: ModelConfig;
+  readonly layout: ParameterLayout;
+  readonly #optimizer: OptimizerOptions;
+  readonly #memory: OptimizerMemory;
+  readonly #runner: GraphRunner;
+  readonly #feeds: FeedWriter;
+  readonly #readReference: () => Promise<FloatArray>;
+  #reference: FloatArray | undefined;
+  #step = 0;
+  #policyVersion = 0;
+  /** Buffers are reused: one call at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor({ config, weights, optimizer, threads = 2, precision = 'float32', readReference }: OnnxModelOptions) {
+    this.config = config;
+    this.layout = parameterLayout(config);
+    this.#optimizer = optimizer;
+    this.#memory = createOptimizerMemory(this.layout.length, precision);
+    this.#memory.parameters.set(weights);
+    this.#runner = new GraphRunner({ config, layout: this.layout, precision, threads });
+    this.#feeds = new FeedWriter(config, precision);
+    this.#readReference = readReference ?? copyLater(weights);
+  }
+
+  get policyVersion(): number {
+    return this.#policyVersion;
+  }
+
+  /** Shape [layout.length]: the live weights, which change in place with each step. */
+  get parameters(): FloatArray {
+    return this.#memory.parameters;
+  }
+
+  /** Gradients of the last step, before clipping. */
+  get gradients(): FloatArray {
+    return this.#memory.gradients;
+  }
+
+  /** Lets `use` read the state while no step changes it. */
+  async withState<Result>(use: (state: OnnxModelState) => Promise<Result>): Promise<Result> {
+    const { parameters, firstMoments, secondMoments } = this.#memory;
+    return this.#inTurn(() => use({ parameters, firstMoments, secondMoments, step: this.#step, policyVersion: this.#policyVersion }));
+  }
+
+  /** Takes over a state of the same layout. */
+  async restore(state: OnnxModelState): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#memory.parameters.set(state.parameters);
+      this.#memory.firstMoments.set(state.firstMoments);
+      this.#memory.secondMoments.set(state.secondMoments);
+      this.#step = state.step;
+      this.#policyVersion = state.policyVersion;
+    });
+  }
+
+  /**
+   * One optimizer step over all packs. Rejects, with weights and moments as they were, with BackboneError `bad_batch`
+   * (a pack that is malformed, or nothing supervised), `non_finite_gradient`, or `aborted` (looked at between
+   * micro-batches).
+   */
+  async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
+    return this.#inTurn(() => this.#trainStep(batch, options.signal));
+  }
+
+  /** Per row, shape [T]: the logprob of each token given those before it, at temperature 1; entry 0 is 0. */
+  async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
+    return this.#inTurn(() => this.#logprobs(rows));
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(() => this.#runner.close());
+  }
+
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #trainStep(batch: TrainBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
+    for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
+    const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), microbatchLimits(this.config));
+    if (microbatches.length === 0) throw new BackboneError('bad_batch', `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`);
+    const sums = await this.#accumulateGradients(microbatches, batch.loss, signal);
+    const gradNorm = Math.sqrt(this.#memory.sumOfGradientSquares());
+    this.#refuseNonFinite(gradNorm, sums.loss);
+    const learningRate = this.#update(gradNorm);
+    return stepMetrics(batch, { sums, gradNorm, learningRate, policyVersion: this.#policyVersion });
+  }
+
+  async #logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
+    const results = rows.map(({ ids }) => new Float32Array(ids.length));
+    const resultOfPack = new Map(rows.flatMap((row, index) => (row.ids.length < 2 ? [] : [[packOfRow(row), results[index] ?? new Float32Array()] as const])));
+    for (const [index, pack] of [...resultOfPack.keys()].entries()) checkPack(pack, index, this.config.vocabSize);
+    const trees = [...resultOfPack.keys()].flatMap(treesOfPack);
+    for (const microbatch of planMicrobatches(trees, microbatchLimits(this.config))) {
+      const logprobs = await this.#runner.score(this.#memory.parameters, this.#feeds.sequence(microbatchArrays(microbatch), 1));
+      let pair = 0;
+      for (const { pack, pairs } of microbatch.rows.flat()) {
+        resultOfPack.get(pack)?.set(logprobs.subarray(pair, pair + pairs.length), 1);
+        pair += pairs.length;
+      }
+    }
+    return results;
+  }
+
+  /** The first micro-batch writes the gradients, each further one adds its own. */
+  async #accumulateGradients(microbatches: readonly Microbatch[], loss: LossOptions, signal: AbortSignal | undefined): Promise<StepSums> {
+    let sums = emptySums();
+    for (const [index, microbatch] of microbatches.entries()) {
+      await refuseAborted(signal);
+      const { gradients, partialGradients } = this.#memory;
+      const arrays = microbatchArrays(microbatch);
+      const outputs = await this.#runMicrobatch(arrays, loss, index === 0 ? gradients : partialGradients);
+      if (index > 0) this.#memory.addPartialGradients();
+      sums = addMicrobatch(sums, arrays, { outputs, loss });
+    }
+    await refuseAborted(signal);
+    return sums;
+  }
+
+  async #runMicrobatch(arrays: MicrobatchArrays, loss: LossOptions, gradients: FloatArray): Promise<TrainingOutputs> {
+    const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
+    const form = lossForm(loss);
+    const reference = hasReference(form) ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence)) : {};
+    const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, loss) };
+    return this.#runner.train(form, { parameters: this.#memory.parameters, gradients, feeds, ids: arrays.ids });
+  }
+
+  async #referenceWeights(): Promise<FloatArray> {
+    return (this.#reference ??= toPrecisionOf(this.#memory.parameters, await this.#readReference()));
+  }
+
+  #refuseNonFinite(gradNorm: number, loss: number): void {
+    if (Number.isFinite(gradNorm)) return;
+    throw new BackboneError(
+      'non_finite_gradient',
+      `The gradient norm of optimizer step ${this.#step + 1} is ${gradNorm} (loss ${loss}). The weights are unchanged. A lower learning rate, or max_grad_norm, keeps training from diverging.`,
+    );
+  }
+
+  #update(gradNorm: number): number {
+    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = this.#optimizer;
+    const learningRate = learningRateAt(this.#optimizer, this.#step);
+    this.#step += 1;
+    this.#policyVersion += 1;
+    const [first, second] = [1 - beta1 ** this.#step, Math.sqrt(1 - beta2 ** this.#step)];
+    const shared = {
+      beta1,
+      beta2,
+      gradientScale: maxGradNorm > 0 && gradNorm > maxGradNorm ? maxGradNorm / (gradNorm + 1e-6) : 1,
+      stepSize: (learningRate * second) / first,
+      epsilon: epsilon * second,
+    };
+    const { decayedLength, length } = this.layout;
+    this.#memory.update({ start: 0, end: decayedLength }, { ...shared, decay: 1 - learningRate * weightDecay });
+    this.#memory.update({ start: decayedLength, end: length }, { ...shared, decay: 1 });
+    return learningRate;
+  }
+}
+
+/** A copy that is made at once, for the source changes; typed as the reader that a model folder would be. */
+function copyLater(weights: FloatArray): () => Promise<FloatArray> {
+  const copy = weights.slice();
+  return async () => copy;
+}
+
+function toPrecisionOf(like: FloatArray, weights: FloatArray): FloatArray {
+  return like instanceof Float32Array ? Float32Array.from(weights) : Float64Array.from(weights);
+}
+
+function lossForm(loss: LossOptions): LossForm {
+  if (loss.kind === 'sft') return { kind: 'sft' };
+  return { kind: 'policy', klEstimator: loss.klCoef === 0 ? 'none' : loss.klEstimator, hasEntropyBonus: loss.entropyCoef !== 0 };
+}
+
+function hasReference(form: LossForm): boolean {
+  return form.kind === 'policy' && form.klEstimator !== 'none';
+}
+
+/** Greedy behaviour logprobs are those of temperature 1 (see Completion in @agentjet/core). */
+function temperatureOf(loss: LossOptions): number {
+  return loss.kind === 'policy' && loss.temperature > 0 ? loss.temperature : 1;
+}
+
+/** Lets messages in first: in a worker an abort arrives as one. */
+async function refuseAborted(signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  if (signal.aborted) throw new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', { cause: signal.reason });
+}

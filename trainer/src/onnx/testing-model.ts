@@ -1,0 +1,63 @@
+/** For tests: the smallest model that has every kind of parameter, and samples for it. */
+
+import { createRandom } from '@agentjet/core';
+import type { LossOptions, OptimizerOptions, Sample } from '@agentjet/core';
+import { initialWeights } from './model/initial-weights.js';
+import { parseModelConfig } from './model/model-config.js';
+import { parameterLayout } from './model/parameter-layout.js';
+import { OnnxModel } from './onnx-model.js';
+import type { ModelConfig } from './model/model-config.js';
+import type { OnnxModelOptions } from './onnx-model.js';
+
+export const tinyConfigJson = {
+  model_type: 'qwen2',
+  vocab_size: 11,
+  hidden_size: 8,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 4,
+  intermediate_size: 12,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: true,
+};
+
+export const plainOptimizer: OptimizerOptions = {
+  learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0,
+};
+
+export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
+  kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 3, klCoef: 0.1, klEstimator: 'k3', entropyCoef: 0.01, temperature: 0.8,
+};
+
+/** Weights of all kinds are random and large enough for every gradient to be far from zero; norms are around one. */
+export function tinyModel(options: { readonly configJson?: object } & Partial<OnnxModelOptions> = {}): OnnxModel {
+  const config = options.config ?? parseModelConfig({ ...tinyConfigJson, ...options.configJson });
+  return new OnnxModel({ config, weights: options.weights ?? lively(config, 1), optimizer: plainOptimizer, threads: 1, readReference: async () => lively(config, 2), ...options });
+}
+
+function lively(config: ModelConfig, seed: number): Float32Array {
+  const layout = parameterLayout(config);
+  const random = createRandom(seed);
+  const weights = initialWeights(config, layout, { seed, standardDeviation: 0.4 });
+  for (const { shape, offset, size } of layout.parameters) {
+    if (shape.length === 1) for (let index = offset; index < offset + size; index++) weights[index] = (weights[index] ?? 0) + 0.4 * (random.next() - 0.5);
+  }
+  return weights;
+}
+
+/** A sample whose masked tokens carry a behaviour logprob and an advantage. */
+export function sampleOf(ids: readonly number[], lossMask: readonly number[], rest: Partial<Sample> & { readonly seed?: number } = {}): Sample {
+  const random = createRandom(rest.seed ?? ids.length);
+  const masked = (value: () => number) => Float32Array.from(lossMask, (mask) => (mask === 1 ? value() : 0));
+  return {
+    episodeId: 'episode', agentName: 'agent', targetTag: 'agent',
+    ids: Int32Array.from(ids),
+    lossMask: Uint8Array.from(lossMask),
+    logprobs: masked(() => -2.4 + random.next()),
+    policyVersions: Int32Array.from(lossMask, (mask) => (mask === 1 ? 0 : -1)),
+    advantages: masked(() => random.next() * 2 - 1),
+    ...rest,
+  };
+}

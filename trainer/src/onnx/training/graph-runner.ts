@@ -1,0 +1,106 @@
+/** Runs the scoring and training graphs over micro-batches. Each form of loss has a session, opened at first use. */
+
+import { gradientName, embeddedGradientName, scoringGraph, trainingGraph } from '../model/training-graph.js';
+import { openSession, toTensor } from '../session.js';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { ModelConfig } from '../model/model-config.js';
+import type { ParameterLayout } from '../model/parameter-layout.js';
+import type { LossForm } from '../model/training-graph.js';
+import type { FloatArray } from '../optimizer/optimizer-memory.js';
+import type { Feeds } from './microbatch-feeds.js';
+
+export type TrainingOutputs = {
+  readonly loss: number;
+  /** Shape [M]. */
+  readonly logprobs: FloatArray;
+  /** Shape [U]. */
+  readonly entropies: FloatArray;
+  /** Shape [M]; undefined without a KL term. */
+  readonly kl: FloatArray | undefined;
+};
+
+export type GraphRunnerOptions = {
+  readonly config: ModelConfig;
+  readonly layout: ParameterLayout;
+  readonly precision: 'float32' | 'float64';
+  readonly threads: number;
+};
+
+const embeddingName = 'model.embed_tokens.weight';
+
+export class GraphRunner {
+  readonly #options: GraphRunnerOptions;
+  readonly #sessions = new Map<string, Promise<InferenceSession>>();
+
+  constructor(options: GraphRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Shape [M], of a forward pass only. */
+  async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
+    const { config, layout, precision } = this.#options;
+    const session = await this.#session('scoring', () => scoringGraph(config, layout, { floatType: precision }).encode());
+    const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) });
+    return floats(outputs['logprobs']);
+  }
+
+  /** Writes the gradients of every parameter into `gradients`, over what was there. */
+  async train(form: LossForm, request: { readonly parameters: FloatArray; readonly gradients: FloatArray; readonly feeds: Feeds; readonly ids: Int32Array }): Promise<TrainingOutputs> {
+    const { config, layout, precision } = this.#options;
+    const session = await this.#session(JSON.stringify(form), () => trainingGraph(config, layout, form, { floatType: precision }).encode());
+    const { parameters, gradients, feeds, ids } = request;
+    const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) }, this.#fetches(session, gradients));
+    this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
+    return {
+      loss: Number(outputs['loss']?.data[0]),
+      logprobs: floats(outputs['logprobs']),
+      entropies: floats(outputs['entropies']),
+      kl: outputs['kl'] && floats(outputs['kl']),
+    };
+  }
+
+  async close(): Promise<void> {
+    const sessions = await Promise.all(this.#sessions.values());
+    this.#sessions.clear();
+    await Promise.all(sessions.map((session) => session.release()));
+  }
+
+  #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {
+    const { threads, precision } = this.#options;
+    const opened = this.#sessions.get(key) ?? openSession(buildModel(), { threads, canFuse: precision === 'float32' });
+    this.#sessions.set(key, opened);
+    return opened;
+  }
+
+  #parameterTensors(buffer: FloatArray): Feeds {
+    return Object.fromEntries(this.#options.layout.parameters.map((parameter) => [parameter.name, viewOf(buffer, parameter)]));
+  }
+
+  /** A tensor as fetch is written in place. */
+  #fetches(session: InferenceSession, gradients: FloatArray): { readonly [output: string]: Tensor | null } {
+    const views = new Map(this.#options.layout.parameters.map((parameter) => [gradientName(parameter.name), viewOf(gradients, parameter)]));
+    return Object.fromEntries(session.outputNames.map((name) => [name, views.get(name) ?? null]));
+  }
+
+  /** The embedding's input side: each token adds its row. A tied embedding already holds the head's gradient. */
+  #addEmbeddingRows(gradients: FloatArray, rows: FloatArray, ids: Int32Array): void {
+    const { config, layout } = this.#options;
+    const { offset, size } = layout.parameters.find(({ name }) => name === embeddingName) ?? { offset: 0, size: 0 };
+    if (!config.isTied) gradients.fill(0, offset, offset + size);
+    for (const [token, id] of ids.entries()) {
+      const [from, into] = [token * config.hiddenSize, offset + id * config.hiddenSize];
+      for (let index = 0; index < config.hiddenSize; index++) {
+        gradients[into + index] = (gradients[into + index] as number) + (rows[from + index] as number);
+      }
+    }
+  }
+}
+
+function viewOf(buffer: FloatArray, { offset, size, shape }: ParameterLayout['parameters'][number]): Tensor {
+  return toTensor(buffer.subarray(offset, offset + size), shape);
+}
+
+function floats(tensor: Tensor | undefined): FloatArray {
+  if (tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array) return tensor.data;
+  throw new Error('An output of the graph is missing.');
+}

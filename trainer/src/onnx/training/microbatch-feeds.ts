@@ -1,0 +1,110 @@
+/** Turns micro-batch arrays into the tensors that the graphs take, in the graphs' precision. */
+
+import { toTensor } from '../session.js';
+import { ropeTables } from '../model/rope-tables.js';
+import { writeAttentionBias } from './attention-bias.js';
+import type { LossOptions } from '@agentjet/core';
+import type { Tensor } from 'onnxruntime-node';
+import type { ModelConfig } from '../model/model-config.js';
+import type { FloatArray } from '../optimizer/optimizer-memory.js';
+import type { MicrobatchArrays } from './microbatch-arrays.js';
+
+export type Feeds = { readonly [input: string]: Tensor };
+
+/** The largest finite float32: a cap that never holds. */
+const noCap = 3.4e38;
+
+export class FeedWriter {
+  readonly #config: ModelConfig;
+  readonly #precision: 'float32' | 'float64';
+  #bias: FloatArray;
+  #rotation: { readonly numPositions: number; readonly cos: FloatArray; readonly sin: FloatArray };
+
+  constructor(config: ModelConfig, precision: 'float32' | 'float64') {
+    this.#config = config;
+    this.#precision = precision;
+    this.#bias = this.#allocate(0);
+    this.#rotation = { numPositions: 0, cos: this.#allocate(0), sin: this.#allocate(0) };
+  }
+
+  /** What scoring and training both need. The bias tensor lives until the next call. */
+  sequence(arrays: MicrobatchArrays, temperature: number): Feeds {
+    const { numRows, rowLength, headRows, headInverse, pairRows, pairTargets } = arrays;
+    const grid = [numRows, rowLength];
+    return {
+      ids: toTensor(arrays.ids, grid),
+      positions: toTensor(arrays.positions, grid),
+      bias: this.#biasTensor(arrays),
+      ...this.#rotationTensors(arrays.positions),
+      head_rows: toTensor(headRows, [headRows.length]),
+      head_inverse: toTensor(headInverse, [headInverse.length]),
+      pair_rows: toTensor(pairRows, [pairRows.length]),
+      pair_targets: toTensor(pairTargets, [pairTargets.length]),
+      inverse_temperature: this.#scalar(1 / temperature),
+    };
+  }
+
+  /** Shape [M]: logprobs of the frozen reference, as scoring returned them. */
+  reference(logprobs: FloatArray): Feeds {
+    return { reference_logprobs: this.#vector(logprobs) };
+  }
+
+  loss(arrays: MicrobatchArrays, loss: LossOptions): Feeds {
+    const terms = { term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]), term_weights: this.#vector(arrays.termWeights) };
+    if (loss.kind === 'sft') return terms;
+    return {
+      ...terms,
+      term_advantages: this.#vector(arrays.termAdvantages),
+      term_logprobs: this.#vector(arrays.termLogprobs),
+      term_caps: this.#vector(arrays.termAdvantages.map((advantage) => lossCap(advantage, loss.dualClip))),
+      ratio_low: this.#scalar(1 - loss.clipLow),
+      ratio_high: this.#scalar(1 + loss.clipHigh),
+      kl_coef: this.#scalar(loss.klCoef),
+      entropy_coef: this.#scalar(loss.entropyCoef),
+    };
+  }
+
+  #biasTensor({ ends, numRows, rowLength }: MicrobatchArrays): Tensor {
+    const length = numRows * rowLength * rowLength;
+    if (this.#bias.length < length) this.#bias = this.#allocate(length);
+    const bias = this.#bias.subarray(0, length);
+    writeAttentionBias(ends, rowLength, bias);
+    return toTensor(bias, [numRows, 1, rowLength, rowLength]);
+  }
+
+  #rotationTensors(positions: Int32Array): Feeds {
+    const needed = positions.reduce((largest, position) => Math.max(largest, position), 0) + 1;
+    if (this.#rotation.numPositions < needed) this.#growRotation(needed);
+    const { numPositions, cos, sin } = this.#rotation;
+    const shape = [numPositions, this.#config.headDim / 2];
+    return { cos: toTensor(cos, shape), sin: toTensor(sin, shape) };
+  }
+
+  #growRotation(needed: number): void {
+    const numPositions = 2 ** Math.ceil(Math.log2(needed));
+    const { cos, sin } = ropeTables(this.#config, numPositions);
+    this.#rotation = { numPositions, cos: this.#convert(cos), sin: this.#convert(sin) };
+  }
+
+  #vector(values: FloatArray): Tensor {
+    return toTensor(this.#convert(values), [values.length]);
+  }
+
+  #scalar(value: number): Tensor {
+    return toTensor(this.#convert(Float64Array.of(value)), []);
+  }
+
+  #allocate(length: number): FloatArray {
+    return this.#precision === 'float32' ? new Float32Array(length) : new Float64Array(length);
+  }
+
+  #convert(values: FloatArray): FloatArray {
+    if (values instanceof Float32Array === (this.#precision === 'float32')) return values;
+    return this.#precision === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
+  }
+}
+
+/** Dual clip (Ye et al. 2020): a term with a negative advantage costs at most dualClip * |advantage|. */
+function lossCap(advantage: number, dualClip: number): number {
+  return dualClip > 0 && advantage < 0 ? -advantage * dualClip : noCap;
+}

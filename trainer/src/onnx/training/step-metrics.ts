@@ -1,0 +1,72 @@
+/** Sums over the micro-batches of one optimizer step, and the metrics they make. */
+
+import type { LossOptions, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { TrainingOutputs } from './graph-runner.js';
+import type { MicrobatchArrays } from './microbatch-arrays.js';
+
+export type StepSums = {
+  loss: number;
+  numTerms: number;
+  weight: number;
+  entropy: number;
+  kl: number;
+  numClipped: number;
+  gap: number;
+  gapMax: number;
+};
+
+export function emptySums(): StepSums {
+  return { loss: 0, numTerms: 0, weight: 0, entropy: 0, kl: 0, numClipped: 0, gap: 0, gapMax: 0 };
+}
+
+/** The sums with one micro-batch more. */
+export function addMicrobatch(sums: StepSums, arrays: MicrobatchArrays, { outputs, loss }: { readonly outputs: TrainingOutputs; readonly loss: LossOptions }): StepSums {
+  const next = { ...sums, loss: sums.loss + outputs.loss, numTerms: sums.numTerms + arrays.termPairs.length };
+  for (const [term, pair] of arrays.termPairs.entries()) {
+    const weight = arrays.termWeights[term] ?? 0;
+    next.weight += weight;
+    next.entropy += weight * (outputs.entropies[arrays.pairRows[pair] ?? 0] ?? 0);
+    if (loss.kind === 'sft') continue;
+    const change = (outputs.logprobs[pair] ?? 0) - (arrays.termLogprobs[term] ?? 0);
+    next.kl += weight * (outputs.kl?.[pair] ?? 0);
+    next.gap += Math.abs(change);
+    next.gapMax = Math.max(next.gapMax, Math.abs(change));
+    if (isClipped(Math.exp(change), arrays.termAdvantages[term] ?? 0, loss)) next.numClipped += 1;
+  }
+  return next;
+}
+
+/** Whether the term has no policy gradient left because its ratio went too far. */
+function isClipped(ratio: number, advantage: number, { clipLow, clipHigh, dualClip }: Extract<LossOptions, { readonly kind: 'policy' }>): boolean {
+  if (advantage > 0) return ratio > 1 + clipHigh;
+  if (advantage < 0) return ratio < 1 - clipLow || (dualClip > 0 && ratio > dualClip);
+  return false;
+}
+
+export type StepResult = { readonly sums: StepSums; readonly gradNorm: number; readonly learningRate: number; readonly policyVersion: number };
+
+export function stepMetrics(batch: TrainBatch, { sums, gradNorm, learningRate, policyVersion }: StepResult): TrainStepMetrics {
+  const perWeight = (sum: number): number => (sums.weight === 0 ? 0 : sum / sums.weight);
+  const perTerm = (sum: number): number => (sums.numTerms === 0 ? 0 : sum / sums.numTerms);
+  return {
+    loss: sums.loss,
+    gradNorm,
+    entropy: perWeight(sums.entropy),
+    kl: perWeight(sums.kl),
+    clipFraction: perTerm(sums.numClipped),
+    logprobGapMax: sums.gapMax,
+    logprobGapMean: perTerm(sums.gap),
+    learningRate,
+    policyVersion,
+    trainedTokens: sums.numTerms,
+    rowTokens: batch.packs.reduce((total, pack) => total + pack.rowTokens, 0),
+    treeTokens: batch.packs.reduce((total, pack) => total + countTokens(pack), 0),
+  };
+}
+
+/** Tokens that are no padding. Padding is a root of one token, with id 0, that predicts nothing. */
+function countTokens({ ids, ends, positions, predictors }: TrainBatch['packs'][number]): number {
+  const supervised = new Set(predictors);
+  const isPadding = (token: number): boolean => ids[token] === 0 && positions[token] === 0 && ends[token] === token + 1 && !supervised.has(token);
+  return ids.filter((_, token) => !isPadding(token)).length;
+}
