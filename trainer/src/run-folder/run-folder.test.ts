@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createRandom, type Backbone } from '@agentjet/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRandomSample } from '../testing/random-samples.js';
+import { createTinyTaskBackbone } from '../testing/tiny-task.js';
+import { toSampleRecord } from './episode-record.js';
+import { createRunFolder, findLatestRun, openRunFolder, type RunFolder } from './run-folder.js';
+
+let dir: string;
+let run: RunFolder;
+const clock = () => new Date(2026, 7, 9, 12, 30, 5);
+const newRun = (experimentName = 'lake') => createRunFolder({ experimentDir: dir, experimentName, configYaml: 'ajet:\n  seed: 1 # <b>\n', clock });
+const stateOf = (step: number) => ({ step, policyVersion: step, groupsDrawn: step * 4 });
+const samples = [toSampleRecord(createRandomSample(createRandom(1), [1, 2, 3], 1))];
+
+/** Saves by `save`, and is otherwise a whole backbone. */
+function backboneSaving(save: (folder: string) => Promise<void>): Backbone {
+  const tiny = createTinyTaskBackbone(1);
+  return { engine: tiny.engine, modelDir: tiny.modelDir, policyVersion: 0, trainStep: (batch) => tiny.trainStep(batch), logprobs: (rows) => tiny.logprobs(rows), load: (folder) => tiny.load(folder), close: () => tiny.close(), save };
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'run-folder-'));
+  run = await newRun();
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+describe('createRunFolder', () => {
+  it('names the folder by experiment and time, and never takes one that exists', async () => {
+    expect(path.relative(dir, run.dir)).toBe(path.join('lake', '2026-08-09T12-30-05'));
+    expect(path.basename((await newRun()).dir)).toBe('2026-08-09T12-30-05_2');
+    expect(await run.readConfig()).toBe('ajet:\n  seed: 1 # <b>\n');
+  });
+
+  it('says what is wrong and what to do where it cannot write', async () => {
+    await writeFile(path.join(dir, 'file'), '');
+    const inFile = createRunFolder({ experimentDir: path.join(dir, 'file'), experimentName: 'x', configYaml: '' });
+    await expect(inFile).rejects.toMatchObject({ code: 'unwritable_run_folder', message: expect.stringMatching(/Cannot write .*file.*a part of the path is a file.*Choose another experiment_dir/) });
+  });
+});
+
+describe('openRunFolder, findLatestRun', () => {
+  it('open what is a run folder, and find the newest', async () => {
+    for (let count = 0; count < 10; count++) await newRun();
+    expect(await findLatestRun(dir, 'lake')).toBe(`${run.dir}_11`);
+    expect(await findLatestRun(dir, 'unknown')).toBeUndefined();
+    await expect(openRunFolder(dir)).rejects.toThrow(/is not a run folder: it holds no config.yaml/);
+    expect((await openRunFolder(run.dir)).dir).toBe(run.dir);
+  });
+});
+
+describe('a run folder', () => {
+  it('keeps metrics, evaluations, episodes and a log', async () => {
+    await run.recordStep({ step: 1, reward_mean: 0.25 }, [{ episode_id: 'a', reward: 1, samples }, { episode_id: 'b', reward: 0, samples: [] }]);
+    await run.recordStep({ step: 2, reward_mean: 0.5 }, [{ episode_id: 'a', reward: 0.5, samples }]);
+    await run.recordEvaluation({ step: 2, success_rate: 0.75 });
+    expect(await run.readMetrics()).toEqual([{ step: 1, reward_mean: 0.25 }, { step: 2, reward_mean: 0.5 }]);
+    expect(await run.readEvaluations()).toEqual([{ step: 2, success_rate: 0.75 }]);
+    expect(await run.episodes.readStep(1)).toEqual([{ episode_id: 'a', step: 1, reward: 1, samples }, { episode_id: 'b', step: 1, reward: 0, samples: [] }]);
+    expect(await run.episodes.find('a')).toMatchObject({ step: 2, reward: 0.5 });
+    expect(await run.episodes.find('b')).toMatchObject({ step: 1 });
+    expect(await run.episodes.find('c')).toBeUndefined();
+    await run.log('notice', { text: 'hello' });
+    expect((await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim()).toBe(`{"time":"${clock().toISOString()}","event":"notice","text":"hello"}`);
+  });
+
+  it('draws a curve with axes, and writes a report that needs nothing else', async () => {
+    for (let step = 1; step <= 30; step++) await run.recordStep({ step, reward_mean: step / 30, success_rate: step / 40, loss: 1 / step, seconds_sampling: 1, seconds_training: 2 }, [{ episode_id: `<e${step}>`, reward: 1, samples }]);
+    await run.recordEvaluation({ step: 0, success_rate: 0.1 });
+    await run.writeReport();
+    const curve = await readFile(path.join(run.dir, 'reward.svg'), 'utf8');
+    expect(curve).toMatch(/^<svg xmlns/);
+    for (const text of ['reward, mean of 4 steps', 'success in evaluation', '>0.2<', '>30<', '>step<']) expect(curve).toContain(text);
+    expect(curve).not.toMatch(/NaN|Infinity|undefined/);
+    const report = await readFile(path.join(run.dir, 'report.html'), 'utf8');
+    for (const text of ['lake', '# &lt;b&gt;', '&lt;e1&gt;', '&lt;e30&gt;', 'Gradient norm', '<svg']) expect(report.includes(text), text).toBe(text !== 'Gradient norm');
+    expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
+  });
+
+  it('goes back to a checkpoint: later lines and files go, and so do torn lines', async () => {
+    for (let step = 1; step <= 4; step++) {
+      await run.recordStep({ step, reward_mean: 0 }, [{ episode_id: `e${step}`, samples }]);
+      await run.recordEvaluation({ step, success_rate: 0 });
+    }
+    await run.save(createTinyTaskBackbone(1), stateOf(2));
+    await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step":5,"rew');
+    await appendFile(path.join(run.dir, 'log.jsonl'), '{"ti');
+    await mkdir(path.join(run.dir, 'checkpoints', '.step-000004.writing-1'));
+    const reopened = await openRunFolder(run.dir, { clock });
+    expect((await reopened.readMetrics()).length).toBe(4);
+    await reopened.rewind(stateOf(2));
+    expect((await reopened.readMetrics()).map(({ step }) => step)).toEqual([1, 2]);
+    expect((await reopened.readEvaluations()).map(({ step }) => step)).toEqual([1, 2]);
+    expect(await reopened.episodes.steps()).toEqual([1, 2]);
+    expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual(['latest', 'step-000002']);
+    const events = (await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim().split('\n').map((line) => (JSON.parse(line) as { event: string }).event);
+    expect(events).toEqual(['checkpoint', 'resumed']);
+    await reopened.recordStep({ step: 3, reward_mean: 1 });
+    expect((await reopened.readMetrics()).map(({ step }) => step)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('checkpoints', () => {
+  it('keep the newest, and point to the last', async () => {
+    for (let step = 1; step <= 4; step++) await run.save(createTinyTaskBackbone(1), stateOf(step), { maxCheckpoints: 2 });
+    expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000003', 'step-000004']);
+    expect(await run.checkpoints.latest()).toEqual({ dir: path.join(run.checkpoints.dir, 'step-000004'), state: stateOf(4) });
+  });
+
+  it('save what the backbone loads', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    const { dir: saved } = await run.save(backbone, stateOf(1));
+    const other = createTinyTaskBackbone(2);
+    const rows = [{ ids: Int32Array.of(0, 1, 2) }];
+    expect(await other.logprobs(rows)).not.toEqual(await backbone.logprobs(rows));
+    await other.load(saved);
+    expect(await other.logprobs(rows)).toEqual(await backbone.logprobs(rows));
+  });
+
+  it('leave the previous one intact when a write fails, and say why', async () => {
+    await run.save(createTinyTaskBackbone(1), stateOf(1));
+    const full = backboneSaving(async (folder) => {
+      await writeFile(path.join(folder, 'half.safetensors'), 'half');
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    });
+    await expect(run.save(full, stateOf(2))).rejects.toMatchObject({ code: 'checkpoint', message: expect.stringMatching(/step-000002: the disk is full\. Free some space, then go on with --resume\. Earlier checkpoints are intact\./) });
+    expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
+    expect(await run.checkpoints.latest()).toMatchObject({ state: stateOf(1) });
+  });
+
+  it('name the folder whose state cannot be read', async () => {
+    const { dir: saved } = await run.save(createTinyTaskBackbone(1), stateOf(1));
+    await writeFile(path.join(saved, 'state.json'), '{"step":1}');
+    await expect(run.checkpoints.latest()).rejects.toThrow(/state\.json is not the state of a checkpoint\. Remove the folder .*step-000001/);
+  });
+
+  it.each([0, 4, 9, 17])('survive a kill %i ms into writing', async (delayMs) => {
+    await run.save(createTinyTaskBackbone(1), stateOf(1));
+    const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, '../testing/save-forever.ts'), run.dir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TSX_TSCONFIG_PATH: path.join(import.meta.dirname, '../../../tsconfig.check.json') },
+    });
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    child.kill('SIGKILL');
+    await exited;
+    const reopened = await openRunFolder(run.dir);
+    const checkpoint = await reopened.checkpoints.latest();
+    if (checkpoint === undefined) throw new Error('The checkpoint is gone.');
+    await createTinyTaskBackbone(2).load(checkpoint.dir);
+    await reopened.rewind(checkpoint.state);
+    expect(await readFile(path.join(reopened.checkpoints.dir, 'latest'), 'utf8')).toBe(`${path.basename(checkpoint.dir)}\n`);
+    expect((await readdir(reopened.checkpoints.dir)).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+});
