@@ -54,7 +54,7 @@ def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., 
     if not options.compiled:
         return function
     if function not in _compiled:
-        _compiled[function] = torch.compile(function, dynamic=True)
+        _compiled[function] = torch.compile(function)
     return _compiled[function]
 
 
@@ -71,6 +71,12 @@ class Pairs:
         return slice(int(low), int(high))
 
 
+def _any_number_of_rows(logits_UV: torch.Tensor) -> torch.Tensor:
+    """Compiled once for all U; V stays a constant, which divides faster."""
+    torch._dynamo.maybe_mark_dynamic(logits_UV, 0)
+    return logits_UV
+
+
 class _HeadLogprobs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: float, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
@@ -80,7 +86,7 @@ class _HeadLogprobs(torch.autograd.Function):
         statistics = _fused(logits_statistics, options)
         lse, entropy, picked = [], [], []
         for start, stop in _chunks(num_rows, ctx.chunk):
-            logits = hidden_UD[start:stop] @ weight_VD.T
+            logits = _any_number_of_rows(hidden_UD[start:stop] @ weight_VD.T)
             part = statistics(logits, inverse_temperature)
             inside = pairs.within(start, stop)
             lse.append(part[0])
@@ -99,7 +105,7 @@ class _HeadLogprobs(torch.autograd.Function):
         grad_weight = None if ctx.keep else torch.zeros_like(weight_VD, dtype=torch.promote_types(weight_VD.dtype, torch.float32))
         for start, stop in _chunks(len(lse_U), ctx.chunk):
             rows, inside = slice(start, stop), ctx.pairs.within(start, stop)
-            logits = ctx.kept if ctx.keep else hidden_UD[rows] @ weight_VD.T
+            logits = ctx.kept if ctx.keep else _any_number_of_rows(hidden_UD[rows] @ weight_VD.T)
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
             _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), ctx.inverse_temperature)

@@ -12,6 +12,7 @@ import math
 from typing import Iterator, Protocol
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from .config import OptimizerConfig
 
@@ -21,9 +22,13 @@ STATE_NAMES = ("master", "exp_avg", "exp_avg_sq")
 
 class Optimizer(Protocol):
     num_steps: int
+    """Updates made; the caller counts."""
 
-    def update(self, rate: float) -> float:
-        """Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing."""
+    def update(self, rate: float) -> torch.Tensor:
+        """Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
+
+        SplitAdamW only queues device work.
+        """
         ...
 
     def clear(self) -> None:
@@ -48,17 +53,16 @@ class PlainAdamW:
             weight_decay=config.weight_decay, fused=device.type == "cuda",
         )
 
-    def update(self, rate: float) -> float:
+    def update(self, rate: float) -> torch.Tensor:
         limit = self.config.max_grad_norm or float("inf")
         norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), limit)
-        value = float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
-        if math.isfinite(value):
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        if math.isfinite(norm):
             for group in self.adam.param_groups:
                 group["lr"] = rate
             self.adam.step()
-            self.num_steps += 1
         self.clear()
-        return value
+        return norm
 
     def clear(self) -> None:
         self.adam.zero_grad(set_to_none=True)
@@ -83,7 +87,7 @@ class PlainAdamW:
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
     """This process's part of a sharded tensor, or the tensor itself."""
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def join_halves(high: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
@@ -100,12 +104,15 @@ def split_halves(master: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, square: torch.Tensor, gradient: torch.Tensor, scalars: torch.Tensor) -> None:
     scale, rate, decay, beta1, beta2, correction1, correction2, epsilon = scalars.unbind()
-    gradient = gradient.float() * scale
-    mean.copy_(mean + (gradient - mean) * (1 - beta1))
-    square.copy_(square * beta2 + gradient * gradient * (1 - beta2))
-    step = rate / correction1
-    master = join_halves(high, low) * (1 - rate * decay) - step * mean / ((square / correction2).sqrt() + epsilon)
-    new_high, new_low = split_halves(master)
+    usable = scale > 0
+    gradient = torch.where(usable, gradient.float() * scale, 0.0)
+    new_mean = mean + (gradient - mean) * (1 - beta1)
+    new_square = square * beta2 + gradient * gradient * (1 - beta2)
+    old = join_halves(high, low)
+    master = old * (1 - rate * decay) - rate / correction1 * new_mean / ((new_square / correction2).sqrt() + epsilon)
+    new_high, new_low = split_halves(torch.where(usable, master, old))
+    mean.copy_(torch.where(usable, new_mean, mean))
+    square.copy_(torch.where(usable, new_square, square))
     high.copy_(new_high)
     low.copy_(new_low)
 
@@ -141,24 +148,24 @@ class SplitAdamW:
                 yield name, gradient
 
     @torch.no_grad()
-    def update(self, rate: float) -> float:
+    def update(self, rate: float) -> torch.Tensor:
         gradients = dict(self._gradients())
         norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
-        value = float(norm)
-        if math.isfinite(value):
-            scalars = self._scalars(rate, value).to(norm.device)
-            for name, gradient in gradients.items():
-                parts = (self.parameters[name].data, self.low[name], self.mean[name], self.square[name], gradient)
-                self.fused(*(part.reshape(-1) for part in parts), scalars)
-            self.num_steps += 1
+        scalars = self._scalars(rate, norm)
+        for name, gradient in gradients.items():
+            parts = (self.parameters[name].data, self.low[name], self.mean[name], self.square[name], gradient)
+            self.fused(*(part.reshape(-1) for part in parts), scalars)
         self.clear()
-        return value
+        return norm
 
-    def _scalars(self, rate: float, norm: float) -> torch.Tensor:
+    def _scalars(self, rate: float, norm: torch.Tensor) -> torch.Tensor:
+        """On the device, the gradient scale first: 0 where the norm is not finite, which leaves everything as it was."""
         config, step = self.config, self.num_steps + 1
-        scale = min(1.0, config.max_grad_norm / (norm + 1e-6)) if config.max_grad_norm else 1.0
         corrections = (1 - config.beta1**step, 1 - config.beta2**step)
-        return torch.tensor([scale, rate, config.weight_decay, config.beta1, config.beta2, *corrections, config.epsilon], dtype=torch.float32)
+        rest = torch.tensor([rate, config.weight_decay, config.beta1, config.beta2, *corrections, config.epsilon], dtype=torch.float32)
+        clip = (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if config.max_grad_norm else torch.ones_like(norm)
+        scale = torch.where(torch.isfinite(norm), clip, torch.zeros_like(norm))
+        return torch.cat([scale[None], rest.to(norm.device, non_blocking=True)])
 
     def clear(self) -> None:
         self.gathered.clear()

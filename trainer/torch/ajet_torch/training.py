@@ -15,7 +15,7 @@ from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, Offlo
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
-from .attention import PlanOptions, build_plan
+from .attention import AttentionPlan, PlanOptions, build_plan
 from .config import WorkerConfig
 from .errors import WorkerError
 from .head import HeadOptions
@@ -26,9 +26,6 @@ from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_d
 from .ranks import Ranks
 from .schedule import learning_rate
 from .share_out import share_out
-
-ABORTED = WorkerError("aborted", "The step was aborted; the weights are unchanged.")
-
 
 @dataclass(frozen=True)
 class Placement:
@@ -41,6 +38,12 @@ class Placement:
     def master_dtype(self) -> torch.dtype:
         """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
+
+
+@dataclass(frozen=True)
+class PlacedPack:
+    data: DevicePack
+    plan: AttentionPlan
 
 
 class Trainer:
@@ -76,32 +79,36 @@ class Trainer:
         return (SplitAdamW if split else PlainAdamW)(trained, self.config.optimizer)
 
     def step(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler."""
+        """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler.
+
+        Nothing waits for the device until the update is queued.
+        """
         if not packs:
             raise WorkerError("bad_request", "A step needs at least one pack, got none.")
         mine = share_out(prepare_batch(packs, loss), self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
         try:
-            totals = self._accumulate(mine, loss, is_aborted)
+            parts = self._accumulate([self.place(pack) for pack in mine], loss, is_aborted)
             rate = learning_rate(self.config.optimizer, self.optimizer.num_steps)
-            norm = self.optimizer.update(rate)
+            norm = float(self.optimizer.update(rate))
         except BaseException:
             self.optimizer.clear()
             raise
         if not math.isfinite(norm):
             raise WorkerError("non_finite", f"The gradient norm is {norm}; the weights are unchanged. Lower the learning rate or look for extreme advantages.")
+        self.optimizer.num_steps += 1
         self.policy_version += 1
-        return {**totals, "grad_norm": norm, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
+        return {**self._total(parts), "grad_norm": norm, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
 
-    def _accumulate(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool]) -> dict[str, float]:
+    def _accumulate(self, packs: list[PlacedPack], loss: LossConfig, is_aborted: Callable[[], bool]) -> list[TermLoss]:
         parts = []
         for index, pack in enumerate(packs):
             if self.placement.ranks.share(is_aborted()):
-                raise ABORTED
+                raise WorkerError("aborted", "The step was aborted; the weights are unchanged.")
             self._sync_gradients(index == len(packs) - 1)
             parts.append(self.backward(pack, loss))
             if isinstance(self.optimizer, SplitAdamW) and len(packs) > 1:
                 self.optimizer.gather()
-        return self._total(parts)
+        return parts
 
     def _sync_gradients(self, last: bool) -> None:
         """Under FSDP2 gradients are reduced once per step; in between every rank sums its own."""
@@ -109,33 +116,37 @@ class Trainer:
             self.policy.set_requires_gradient_sync(last)
             self.policy.set_is_last_backward(last)
 
-    def backward(self, pack: TreePack, loss: LossConfig) -> TermLoss:
+    def place(self, pack: TreePack) -> PlacedPack:
+        """Pads a pack, plans its attention and moves it to the device."""
+        placed = self.placement
+        length = padded_length(pack.num_tokens, self.config.max_pack_tokens) if placed.device.type == "cuda" else pack.num_tokens
+        padded = pad_pack(pack, length)
+        real = torch.float64 if placed.dtype == torch.float64 else torch.float32
+        plan = build_plan(padded.ends, padded.positions, pack.num_tokens, self.plan_options)
+        return PlacedPack(to_device(padded, placed.device, real), plan)
+
+    def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
         """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""
-        device_pack, output = self.forward(pack, loss.temperature if loss.kind == "policy" else 1.0)
+        output = self.forward(pack, loss.temperature if loss.kind == "policy" else 1.0)
         reference = self._reference_logprobs(pack, loss) if loss.needs_reference else None
-        entropy_M = output.entropy_U[device_pack.pairs.row_M]
-        result = term_loss(device_pack.terms, output.logprob_M, entropy_M, reference, loss)
+        entropy_M = output.entropy_U[pack.data.pairs.row_M]
+        result = term_loss(pack.data.terms, output.logprob_M, entropy_M, reference, loss)
         with fast_attention(self.placement.device):
             (result.loss * self.placement.ranks.size).backward()
         return result
 
-    def forward(self, pack: TreePack, temperature: float, policy: PolicyModel | None = None) -> tuple[DevicePack, ModelOutput]:
-        placed = self.placement
-        length = padded_length(pack.num_tokens, self.config.max_pack_tokens) if placed.device.type == "cuda" else pack.num_tokens
-        padded = pad_pack(pack, length)
-        plan = build_plan(padded.ends, padded.positions, pack.num_tokens, self.plan_options)
-        device_pack = to_device(padded, placed.device, torch.float64 if placed.dtype == torch.float64 else torch.float32)
-        with fast_attention(placed.device):
-            return device_pack, (policy or self.policy)(device_pack, plan, temperature)
+    def forward(self, pack: PlacedPack, temperature: float, policy: PolicyModel | None = None) -> ModelOutput:
+        with fast_attention(self.placement.device):
+            return (policy or self.policy)(pack.data, pack.plan, temperature)
 
     @torch.no_grad()
-    def _reference_logprobs(self, pack: TreePack, loss: LossConfig) -> torch.Tensor:
+    def _reference_logprobs(self, pack: PlacedPack, loss: LossConfig) -> torch.Tensor:
         if self.config.lora.rank > 0:
             with adapters_off(self.policy.lm):
-                return self.forward(pack, loss.temperature)[1].logprob_M
+                return self.forward(pack, loss.temperature).logprob_M
         if self.reference is None:
             self.reference = self._wrap(self._load(), False).requires_grad_(False)
-        return self.forward(pack, loss.temperature, self.reference)[1].logprob_M
+        return self.forward(pack, loss.temperature, self.reference).logprob_M
 
     def _total(self, parts: list[TermLoss]) -> dict[str, float]:
         """Sums over packs and ranks, as the metrics of the step."""
@@ -157,9 +168,10 @@ class Trainer:
         for start in range(0, len(packs), ranks.size):
             index = start + ranks.rank
             pack = packs[min(index, len(packs) - 1)]
-            device_pack, output = self.forward(pack, 1.0)
+            placed = self.place(pack)
+            output = self.forward(placed, 1.0)
             if index < len(packs):
-                values = output.logprob_M[device_pack.terms.pair_K].float().cpu().numpy()
+                values = output.logprob_M[placed.data.terms.pair_K].float().cpu().numpy()
                 found.extend(split_rows(values, batches[index], rows))
         gathered = dict(pair for part in ranks.gather(found) for pair in part)
         return [gathered.get(i, np.zeros(len(row), np.float32)) for i, row in enumerate(rows)]

@@ -2,3 +2,7 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import torch
+
+torch.set_num_threads(1)

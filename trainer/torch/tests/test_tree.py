@@ -21,7 +21,7 @@ LOSSES = {
 
 def step_gradients(trainer: Trainer, packs, loss: LossConfig) -> tuple[float, torch.Tensor]:
     trainer.optimizer.clear()
-    total = sum(float(trainer.backward(pack, loss).loss.detach()) for pack in packs)
+    total = sum(float(trainer.backward(trainer.place(pack), loss).loss.detach()) for pack in packs)
     return total, gradients(trainer).clone()
 
 

@@ -1,0 +1,121 @@
+"""Does the GPU path give the gradient of the rows? bf16 against a noise floor, and how often it recompiles.
+
+The floor is the distance between two linear packings of the same rows in bf16: rows one by one, and rows side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ajet_torch.config import WorkerConfig
+from ajet_torch.losses import LossConfig
+from ajet_torch.pack import LossTerms, TreePack
+from ajet_torch.ranks import Ranks
+from ajet_torch.training import Placement, Trainer
+from shapes import SHAPES, Node, header, lay_out, random_lm
+
+LOSS = LossConfig(kind="sft")
+
+
+def to_rows(pack: TreePack) -> list[TreePack]:
+    """The root-to-leaf rows of a pack whose weights are all equal; shared supervised tokens keep their weight in the first row alone."""
+    tokens = np.arange(pack.num_tokens)
+    followed = np.zeros(pack.num_tokens, bool)
+    followed[:-1] = (pack.positions[1:] == pack.positions[:-1] + 1) & (pack.ends[:-1] > tokens[1:])
+    leaves = tokens[~followed]
+    wanted = dict(zip(zip(pack.predictors.tolist(), pack.targets.tolist()), range(len(pack.targets))))
+    rows = []
+    for leaf in leaves:
+        path = tokens[(tokens <= leaf) & (leaf < pack.ends)]
+        ids = pack.ids[path]
+        pairs = [(i, wanted.pop((int(p), int(t)))) for i, (p, t) in enumerate(zip(path[:-1], ids[1:])) if (int(p), int(t)) in wanted]
+        at = np.asarray([i for i, _ in pairs], np.int32)
+        source = [k for _, k in pairs]
+        num, size = len(path), len(at)
+        terms = LossTerms(np.arange(size, dtype=np.int32), np.full(size, len(rows), np.int32), *(getattr(pack.terms, n)[source] for n in ("weights", "advantages", "logprobs")))
+        rows.append(TreePack(ids, np.arange(num, dtype=np.int32), np.full(num, num, np.int32), at, ids[at + 1], terms, num))
+    return rows
+
+
+def side_by_side(rows: list[TreePack]) -> TreePack:
+    """One forest of the rows."""
+    starts = np.cumsum([0, *(row.num_tokens for row in rows[:-1])])
+    pairs = np.cumsum([0, *(len(row.targets) for row in rows[:-1])])
+
+    def cat(values) -> np.ndarray:
+        values = list(values)
+        return np.concatenate(values).astype(values[0].dtype)
+
+    terms = LossTerms(
+        cat((row.terms.pair + p).astype(np.int32) for row, p in zip(rows, pairs)), cat(row.terms.sequence for row in rows),
+        *(cat(getattr(row.terms, name) for row in rows) for name in ("weights", "advantages", "logprobs")),
+    )
+    return TreePack(
+        cat(row.ids for row in rows), cat(row.positions for row in rows), cat((row.ends + s).astype(np.int32) for row, s in zip(rows, starts)),
+        cat((row.predictors + s).astype(np.int32) for row, s in zip(rows, starts)), cat(row.targets for row in rows), terms, sum(row.row_tokens for row in rows),
+    )
+
+
+def gradient(trainer: Trainer, packs: list[TreePack]) -> torch.Tensor:
+    trainer.optimizer.clear()
+    sums: dict[str, torch.Tensor] = {}
+    for pack in packs:
+        trainer.backward(trainer.place(pack), LOSS)
+        for name, p in trainer.policy.lm.named_parameters():
+            if p.grad is not None:
+                sums[name] = sums[name] + p.grad.float() if name in sums else p.grad.float()
+                p.grad = None
+    return torch.cat([x.flatten() for x in sums.values()])
+
+
+def distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    return float((a - b).norm() / b.norm())
+
+
+def random_tree(rng: np.random.Generator, depth: int, lengths: tuple[int, int]) -> Node:
+    children = [random_tree(rng, depth - 1, lengths) for _ in range(rng.integers(2, 4))] if depth else []
+    return Node(int(rng.integers(*lengths)), bool(rng.random() < 0.7) or not children, children)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="0.5B")
+    parser.add_argument("--trees", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=3)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out")
+    args = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    lengths = (60, 300) if device.type == "cuda" else (2, 9)
+    lm = random_lm(args.model, device, torch.bfloat16)
+    trainer = Trainer(WorkerConfig(max_pack_tokens=8192), Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), lm)
+    exact = Trainer(WorkerConfig(compile="off", attention="dense"), Placement(device, torch.float32, Ranks(0, 1, 0), False), random_lm(args.model, device, torch.bfloat16).float())
+    torch.backends.cuda.matmul.allow_tf32 = False
+    results = []
+    for seed in range(args.trees):
+        rng = np.random.default_rng(seed)
+        pack = lay_out([random_tree(rng, args.depth, lengths)], SHAPES[args.model].vocab, rng)
+        rows = to_rows(pack)
+        truth = gradient(exact, rows) if seed == 0 else None
+        tree, separate, packed = gradient(trainer, [pack]), gradient(trainer, rows), gradient(trainer, [side_by_side(rows)])
+        floor = distance(packed, separate)
+        result = {
+            "rows": len(rows), "row_tokens": pack.row_tokens, "tree_tokens": pack.num_tokens, "noise_floor": floor,
+            "tree_to_rows": distance(tree, separate), "over_floor": distance(tree, separate) / floor if floor else None,
+        }
+        if truth is not None:
+            result |= {"tree_to_fp32": distance(tree, truth), "rows_to_fp32": distance(separate, truth), "fp32_tree_to_rows": distance(gradient(exact, [pack]), truth)}
+        print(json.dumps(result), flush=True)
+        results.append(result)
+    if args.out:
+        with open(args.out, "w") as file:
+            json.dump({**header(args.date), "model": args.model, "rows": results}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""What part of the GPU's arithmetic does one training step use: forward, backward, gradient clipping and AdamW?
+
+Rows for results/step.json. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
+transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given.
+Run with torchrun for more than one GPU: every GPU gets its own packs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+import torch
+import torch.distributed as dist
+
+from ajet_torch.config import OptimizerConfig, WorkerConfig
+from ajet_torch.losses import LossConfig
+from ajet_torch.ranks import join_ranks, leave_ranks
+from ajet_torch.training import Placement, Trainer
+from shapes import PEAK_FLOPS, SHAPES, full_row, header, random_lm, step_flops, timed
+
+
+def create_trainer(name: str, tokens: int, placement: Placement, **options) -> Trainer:
+    config = WorkerConfig(max_pack_tokens=max(tokens, 1024), optimizer=OptimizerConfig(learning_rate=1e-6), **options)
+    dtype = placement.master_dtype if placement.sharded else placement.dtype
+    return Trainer(config, placement, random_lm(name, placement.device, dtype))
+
+
+def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, **options) -> dict:
+    torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
+    trainer = create_trainer(name, tokens, placement, **options)
+    packs = [full_row(tokens, SHAPES[name].vocab) for _ in range(packs_per_step * placement.ranks.size)]
+    loss = LossConfig()
+    seconds = timed(lambda: trainer.step(packs, loss), repeats)
+    return row(name, tokens, packs, placement, seconds, options)
+
+
+def row(name, tokens, packs, placement, seconds, options) -> dict:
+    size = placement.ranks.size
+    peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+    return {
+        "model": name, "tokens_per_pack": tokens, "packs_per_step": len(packs) // size, "gpus": size,
+        "seconds_per_step": seconds, "tokens_per_second": len(packs) * tokens / seconds,
+        "mfu": step_flops(name, packs) / seconds / size / PEAK_FLOPS, "mfu_transformers_sdpa": None,
+        "peak_gib": peak, "sharded": placement.sharded, **options,
+    }
+
+
+def measure_plain(name: str, tokens: int, device: torch.device, repeats: int) -> float:
+    """Utilisation of plain transformers on the same row."""
+    lm = random_lm(name, device, torch.bfloat16, "sdpa")
+    adam = torch.optim.AdamW(lm.parameters(), lr=1e-6, fused=device.type == "cuda")
+    pack = full_row(tokens, SHAPES[name].vocab)
+    ids = torch.from_numpy(pack.ids).long()[None].to(device)
+
+    def step() -> None:
+        lm(input_ids=ids, labels=ids, use_cache=False).loss.backward()
+        torch.nn.utils.clip_grad_norm_(lm.parameters(), 1.0)
+        adam.step()
+        adam.zero_grad(set_to_none=True)
+
+    return step_flops(name, [pack]) / timed(step, repeats) / PEAK_FLOPS
+
+
+def parse_case(text: str) -> tuple[str, int, int, dict]:
+    """model:tokens:packs[:key=value,...]"""
+    name, tokens, packs, *rest = text.split(":")
+    pairs = [item.split("=") for item in rest[0].split(",")] if rest else []
+    return name, int(tokens), int(packs), {key: value == "true" if value in ("true", "false") else value for key, value in pairs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="+", help="model:tokens:packs[:option=value,...], sharded=true for FSDP2 on one GPU")
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out")
+    args = parser.parse_args()
+    device_type = "cuda" if torch.cuda.is_available() else "cpu"
+    ranks = join_ranks(device_type, os.environ.get("AJET_STORE"), True, 600)
+    device = torch.device("cuda", ranks.local_rank) if device_type == "cuda" else torch.device("cpu")
+    rows = []
+    for text in args.cases:
+        name, tokens, packs, options = parse_case(text)
+        sharded = bool(options.pop("sharded", ranks.size > 1))
+        placement = Placement(device, torch.bfloat16, ranks, sharded)
+        try:
+            result = measure(name, tokens, packs, placement, args.repeats, **options)
+            torch.cuda.empty_cache()
+            if args.plain and ranks.size == 1:
+                result["mfu_transformers_sdpa"] = measure_plain(name, tokens, device, args.repeats)
+        except torch.OutOfMemoryError as error:
+            result = {"model": name, "tokens_per_pack": tokens, "packs_per_step": packs, "gpus": ranks.size, "error": str(error)[:200]}
+        torch.cuda.empty_cache()
+        if ranks.is_first:
+            rows.append(result)
+            print(json.dumps(result), flush=True)
+            if args.out:
+                with open(args.out, "w") as file:
+                    json.dump({**header(args.date), "rows": rows}, file, indent=1)
+    dist.barrier()
+    leave_ranks()
+
+
+if __name__ == "__main__":
+    main()
