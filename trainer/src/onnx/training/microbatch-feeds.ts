@@ -35,7 +35,7 @@ export class FeedWriter {
       ids: toTensor(arrays.ids, grid),
       positions: toTensor(arrays.positions, grid),
       bias: this.#biasTensor(arrays),
-      ...this.#rotationTensors(arrays.positions),
+      ...this.#rotationTensors(arrays),
       head_rows: toTensor(headRows, [headRows.length]),
       head_inverse: toTensor(headInverse, [headInverse.length]),
       pair_rows: toTensor(pairRows, [pairRows.length]),
@@ -72,8 +72,9 @@ export class FeedWriter {
     return toTensor(bias, [numRows, 1, rowLength, rowLength]);
   }
 
-  #rotationTensors(positions: Int32Array): Feeds {
-    const needed = positions.reduce((largest, position) => Math.max(largest, position), 0) + 1;
+  /** RotaryEmbedding wants a table at least as long as the rows, whatever the positions. */
+  #rotationTensors({ positions, rowLength }: MicrobatchArrays): Feeds {
+    const needed = positions.reduce((largest, position) => Math.max(largest, position + 1), rowLength);
     if (this.#rotation.numPositions < needed) this.#growRotation(needed);
     const { numPositions, cos, sin } = this.#rotation;
     const shape = [numPositions, this.#config.headDim / 2];
