@@ -1,0 +1,213 @@
+/**
+ * The decoder as sampling runs it: new tokens of several rows, each after a past of its own. The past keys and values
+ * are inputs only and never copied: scores against past and new keys are computed apart, and only the new rows come
+ * out, for the caller to append. (ONNX Runtime copies every output, so a cache in the outputs would be copied per token.)
+ */
+
+import { add, multiply, silu } from '../onnx/graph/elementwise.js';
+import { Graph } from '../onnx/graph/graph.js';
+import { gemm, matmul } from '../onnx/graph/matmul.js';
+import { concat, reshape, split, transpose } from '../onnx/graph/reshape.js';
+import { softmax } from '../onnx/graph/softmax.js';
+import type { Dim, Value } from '../onnx/graph/value.js';
+import { rmsNorm } from '../onnx/layers/rms-norm.js';
+import { rope } from '../onnx/layers/rope.js';
+import type { Rotation } from '../onnx/layers/rope.js';
+import type { ModelConfig } from '../onnx/model/model-config.js';
+import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
+
+/** Location under which the weights are passed as external data: one flat float32 buffer as the layout says. */
+export const weightsLocation = 'weights';
+
+export type DecodeGraphOptions = {
+  /** 1 for a graph that only takes one new token per row. */
+  readonly width?: 1 | 'T';
+  /** See GraphOptions. */
+  readonly isFused?: boolean;
+};
+
+/**
+ * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, T, S + T];
+ * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, S, headDim], keys then values
+ * of each layer. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
+ */
+export function decodeGraph(config: ModelConfig, layout: ParameterLayout, options: DecodeGraphOptions = {}): Graph {
+  const graph = new Graph({ isFused: options.isFused ?? true });
+  graph.withoutGradient(() => new DecodeGraphBuilder(graph, { config, layout, width: options.width ?? 'T' }).build());
+  return graph;
+}
+
+type Parts = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly width: 1 | 'T' };
+
+/** The residual stream: its sum so far, and what is still to be added (a fused norm adds and normalizes in one go). */
+type Stream = { readonly sum: Value; readonly pending: Value | null };
+
+class DecodeGraphBuilder {
+  readonly #graph: Graph;
+  readonly #config: ModelConfig;
+  readonly #layout: ParameterLayout;
+  readonly #width: Dim;
+  readonly #tokens: Dim;
+  readonly #rotation: Rotation;
+  readonly #bias: Value;
+  readonly #weights = new Map<string, Value>();
+  readonly #fresh: Value[] = [];
+
+  constructor(graph: Graph, { config, layout, width }: Parts) {
+    this.#graph = graph;
+    this.#config = config;
+    this.#layout = layout;
+    this.#width = width;
+    const half = config.headDim / 2;
+    const positions = graph.input('positions', ['B', width], 'int32');
+    this.#tokens = width === 1 ? 'B' : graph.defineDim('N', ['B', width]);
+    this.#rotation = { cos: graph.input('cos', ['P', half]), sin: graph.input('sin', ['P', half]), positions: toInt64(positions) };
+    this.#bias = graph.input('bias', ['B', 1, width, 'S+T']);
+  }
+
+  build(): void {
+    const { hiddenSize, numLayers, isTied } = this.#config;
+    const ids = reshape(this.#graph.input('ids', ['B', this.#width], 'int32'), [this.#tokens]);
+    const embedding = this.#weight('model.embed_tokens.weight');
+    let stream: Stream = { sum: this.#gather(embedding, ids, hiddenSize), pending: null };
+    for (let layer = 0; layer < numLayers; layer += 1) stream = this.#block(layer, stream);
+    const hidden = this.#lastHidden(this.#norm('model.norm.weight', stream).normalized);
+    const logits = gemm(hidden, isTied ? embedding : this.#weight('lm_head.weight'), { transposeRight: true });
+    const scaled = multiply(logits, this.#graph.input('inverse_temperature', ['B', 1]));
+    this.#graph.output('probabilities', softmax(scaled));
+    this.#outputFresh();
+  }
+
+  #block(layer: number, stream: Stream): Stream {
+    const prefix = `model.layers.${layer}.`;
+    const before = this.#norm(`${prefix}input_layernorm.weight`, stream);
+    const attended = this.#attention(layer, before.normalized);
+    const between = this.#norm(`${prefix}post_attention_layernorm.weight`, { sum: before.sum, pending: attended });
+    return { sum: between.sum, pending: this.#feedForward(`${prefix}mlp.`, between.normalized) };
+  }
+
+  #attention(layer: number, hidden: Value): Value {
+    const { numHeads, numKeyHeads, headDim } = this.#config;
+    const prefix = `model.layers.${layer}.self_attn.`;
+    const sizes = [numHeads, numKeyHeads, numKeyHeads].map((heads) => heads * headDim);
+    const [query, key, value] = split(this.#joinedProjection(prefix, hidden), sizes, 1);
+    if (query === undefined || key === undefined || value === undefined) throw new Error('A split into three has three parts.');
+    const keys = this.#headsFirst(this.#rotate(key, numKeyHeads), numKeyHeads);
+    const values = this.#headsFirst(value, numKeyHeads);
+    this.#fresh.push(keys, values);
+    const output = this.#attend(this.#headsFirst(this.#rotate(query, numHeads), numHeads), { layer, keys, values });
+    return this.#linear(`${prefix}o_proj`, this.#tokensFirst(output));
+  }
+
+  /** Query [B, H, T, headDim] against the past and the new tokens. */
+  #attend(query: Value, { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value }): Value {
+    const { numHeads, numKeyHeads, headDim } = this.#config;
+    const group = numHeads / numKeyHeads;
+    const rows = this.#width === 1 ? group : this.#graph.defineDim('rows_per_key_head', [group, this.#width]);
+    const folded = reshape(query, ['B', numKeyHeads, rows, headDim]);
+    const [pastKeys, pastValues] = [0, 1].map((kind) => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKeyHeads, 'S', headDim]));
+    if (pastKeys === undefined || pastValues === undefined) throw new Error('There are two inputs per layer.');
+    const scale = 1 / Math.sqrt(headDim);
+    const scores = concat([matmul(folded, pastKeys, { transposeRight: true, scale }), matmul(folded, keys, { transposeRight: true, scale })], 3, 'S+T');
+    const biased = add(reshape(scores, ['B', numHeads, this.#width, 'S+T']), this.#bias);
+    const shares = reshape(softmax(biased), ['B', numKeyHeads, rows, 'S+T']);
+    const [ofPast, ofNew] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', this.#width])], [
+      { shape: ['B', numKeyHeads, rows, 'S'] },
+      { shape: ['B', numKeyHeads, rows, this.#width] },
+    ] as const, { attributes: { axis: 3 } });
+    return reshape(add(matmul(ofPast, pastValues), matmul(ofNew, values)), ['B', numHeads, this.#width, headDim]);
+  }
+
+  #feedForward(prefix: string, hidden: Value): Value {
+    const gate = silu(this.#linear(`${prefix}gate_proj`, hidden));
+    return this.#linear(`${prefix}down_proj`, multiply(gate, this.#linear(`${prefix}up_proj`, hidden)));
+  }
+
+  #norm(name: string, { sum, pending }: Stream): { readonly normalized: Value; readonly sum: Value } {
+    const epsilon = this.#config.rmsNormEpsilon;
+    const weight = this.#weight(name);
+    if (pending === null) return { normalized: rmsNorm(sum, weight, epsilon), sum };
+    if (!this.#graph.isFused) {
+      const total = add(sum, pending);
+      return { normalized: rmsNorm(total, weight, epsilon), sum: total };
+    }
+    const attributes = { epsilon: { float: epsilon } };
+    const outputs = [sum, null, null, sum] as const;
+    const [normalized, , , total] = this.#graph.nodes('SkipSimplifiedLayerNormalization', [sum, pending, weight], outputs, { attributes, isContrib: true });
+    return { normalized, sum: total };
+  }
+
+  /** Query, key and value projections as one product: their weights stand side by side. */
+  #joinedProjection(prefix: string, hidden: Value): Value {
+    const weight = this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.weight`));
+    if (!this.#config.hasQkvBias) return gemm(hidden, weight, { transposeRight: true });
+    return gemm(hidden, weight, { transposeRight: true, bias: this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.bias`)) });
+  }
+
+  #linear(name: string, hidden: Value): Value {
+    const hasBias = this.#layout.parameters.some((parameter) => parameter.name === `${name}.bias`);
+    return gemm(hidden, this.#weight(`${name}.weight`), { transposeRight: true, ...(hasBias && { bias: this.#weight(`${name}.bias`) }) });
+  }
+
+  #rotate(value: Value, numHeads: number): Value {
+    return rope(reshape(value, ['B', this.#width, numHeads * this.#config.headDim]), this.#rotation, numHeads);
+  }
+
+  /** [N, heads * headDim] to [B, heads, T, headDim]. */
+  #headsFirst(value: Value, numHeads: number): Value {
+    const { headDim } = this.#config;
+    if (this.#width === 1) return reshape(value, ['B', numHeads, 1, headDim]);
+    return transpose(reshape(value, ['B', this.#width, numHeads, headDim]), [0, 2, 1, 3]);
+  }
+
+  /** [B, H, T, headDim] to [N, H * headDim]. */
+  #tokensFirst(value: Value): Value {
+    const { numHeads, headDim } = this.#config;
+    const turned = this.#width === 1 ? value : transpose(value, [0, 2, 1, 3]);
+    return reshape(turned, [this.#tokens, numHeads * headDim]);
+  }
+
+  #lastHidden(hidden: Value): Value {
+    return this.#width === 1 ? hidden : this.#gather(hidden, this.#graph.input('last', ['B'], 'int32'), this.#config.hiddenSize);
+  }
+
+  #outputFresh(): void {
+    const [first, ...rest] = this.#fresh;
+    if (first !== undefined) this.#graph.output('fresh', concat([first, ...rest], 0, 'fresh_rows'));
+  }
+
+  #gather(table: Value, index: Value, width: number): Value {
+    return this.#graph.node('Gather', [table, index], { shape: [...index.shape, width] }, { attributes: { axis: 0 } });
+  }
+
+  #weight(name: string): Value {
+    return this.#joinedWeight([name]);
+  }
+
+  /** Neighbours in the layout as one tensor, stacked along their first axis. */
+  #joinedWeight(names: readonly string[]): Value {
+    const key = names.join('+');
+    const known = this.#weights.get(key);
+    if (known !== undefined) return known;
+    const parameters = names.map((name) => this.#parameter(name));
+    const [first] = parameters;
+    if (first === undefined) throw new Error('A joined weight has at least one part.');
+    const end = parameters.reduce((offset, parameter) => (parameter.offset === offset ? offset + parameter.size : NaN), first.offset);
+    if (Number.isNaN(end)) throw new Error(`${key} do not stand side by side.`);
+    const rows = parameters.reduce((total, { shape }) => total + (shape[0] ?? 0), 0);
+    const content = { location: weightsLocation, offset: 4 * first.offset, length: 4 * (end - first.offset) };
+    const value = this.#graph.initializer([rows, ...first.shape.slice(1)], content, { name: key });
+    this.#weights.set(key, value);
+    return value;
+  }
+
+  #parameter(name: string): ParameterLayout['parameters'][number] {
+    const parameter = this.#layout.parameters.find((candidate) => candidate.name === name);
+    if (parameter === undefined) throw new Error(`The layout has no parameter "${name}".`);
+    return parameter;
+  }
+}
+
+function toInt64(value: Value): Value {
+  return value.graph.node('Cast', [value], { shape: value.shape, type: 'int64' }, { attributes: { to: 7 } });
+}

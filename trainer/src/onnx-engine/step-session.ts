@@ -1,0 +1,88 @@
+/** A StepModel that runs the decode graph on ONNX Runtime, with one snapshot of the weights. */
+
+import { InferenceSession } from 'onnxruntime-node';
+import type { Tensor } from 'onnxruntime-node';
+import type { ModelConfig } from '../onnx/model/model-config.js';
+import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
+import { ropeTables } from '../onnx/model/rope-tables.js';
+import { toTensor } from '../onnx/session.js';
+import { decodeGraph, weightsLocation } from './decode-graph.js';
+import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
+
+/** What stays the same when the weights change. */
+export class StepSessionFactory {
+  readonly vocabSize: number;
+  readonly contextLength: number;
+  readonly kvShape: KvShape;
+  readonly #model: Uint8Array;
+  readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
+  readonly #threads: number;
+
+  constructor(config: ModelConfig, layout: ParameterLayout, options: { readonly threads: number; readonly contextLength: number; readonly isFused?: boolean }) {
+    this.vocabSize = config.vocabSize;
+    this.contextLength = options.contextLength;
+    this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKeyHeads, headDim: config.headDim };
+    this.#threads = options.threads;
+    this.#model = decodeGraph(config, layout, options).encode();
+    const { cos, sin } = ropeTables(config, options.contextLength);
+    const shape = [options.contextLength, config.headDim / 2];
+    this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
+  }
+
+  /** Copies the weights: later changes do not reach the session. */
+  async open(weights: Float32Array): Promise<StepSession> {
+    const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
+    const session = await InferenceSession.create(this.#model, {
+      intraOpNumThreads: this.#threads,
+      interOpNumThreads: 1,
+      logSeverityLevel: 3,
+      enableMemPattern: false,
+      externalData: [{ path: weightsLocation, data }],
+      // One token is a hundred operators of a few microseconds: threads that sleep in between cost a third of the time.
+      // Short spins that end with the run, and blocks taken dynamically, leave the cores to others all the same.
+      extra: { session: { set_denormal_as_zero: '1', force_spinning_stop: '1', dynamic_block_base: '4', intra_op: { spin_duration_us: '20' } } },
+    });
+    return new StepSession(session, this, this.#rotation);
+  }
+}
+
+export class StepSession implements StepModel {
+  readonly vocabSize: number;
+  readonly contextLength: number;
+  readonly kvShape: KvShape;
+  readonly #session: InferenceSession;
+  readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
+
+  constructor(session: InferenceSession, { vocabSize, contextLength, kvShape }: Omit<StepModel, 'run'>, rotation: { readonly cos: Tensor; readonly sin: Tensor }) {
+    this.vocabSize = vocabSize;
+    this.contextLength = contextLength;
+    this.kvShape = kvShape;
+    this.#session = session;
+    this.#rotation = rotation;
+  }
+
+  async run(input: StepInput): Promise<StepOutput> {
+    const { numRows, width, pastLength } = input;
+    const { numKvHeads, headDim } = this.kvShape;
+    const feeds: { [name: string]: Tensor } = {
+      ids: toTensor(input.ids, [numRows, width]),
+      positions: toTensor(input.positions, [numRows, width]),
+      last: toTensor(input.lastTokens, [numRows]),
+      bias: toTensor(input.bias, [numRows, 1, width, pastLength + width]),
+      inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
+      ...this.#rotation,
+    };
+    for (const [index, past] of input.past.entries()) feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, pastLength, headDim]);
+    const { probabilities, fresh } = await this.#session.run(feeds);
+    return { probabilities: floats(probabilities), fresh: floats(fresh) };
+  }
+
+  async close(): Promise<void> {
+    await this.#session.release();
+  }
+}
+
+function floats(tensor: Tensor | undefined): Float32Array {
+  if (tensor?.data instanceof Float32Array) return tensor.data;
+  throw new Error('An output of the decode graph is missing.');
+}
