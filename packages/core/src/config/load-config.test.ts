@@ -63,7 +63,7 @@ describe('what is wrong with a configuration', () => {
     ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3. Did you mean "rollout.num_repeat"?'],
     ['a key in the wrong section', 'ajet:\n  trainer_common:\n    lr: 4\n', 'unknown_key', 'Did you mean "trainer_common.optim.lr"?'],
     ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2. Remove it; default.yaml lists every key.'],
-    ['a key only the original has', 'ajet:\n  trainer_common:\n    ppo_epochs: 2\n', 'unknown_key', '"trainer_common.ppo_epochs" in math-agent.yaml:3 has no meaning here. Every batch makes one optimizer step'],
+    ['a key only the original has', 'ajet:\n  trainer_common:\n    logger: swanlab\n', 'unknown_key', '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl'],
     ['a key outside of ajet', 'ajet: {}\nhydra:\n  x: 1\n', 'unknown_key', 'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"'],
     ['a text for a number', 'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.'],
     ['a fraction for a count', 'ajet:\n  rollout:\n    num_repeat: 1.5\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:3 is 1.5, but must be a whole number.'],

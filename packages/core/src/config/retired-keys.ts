@@ -37,8 +37,6 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes': 'One machine trains.',
   'trainer_common.n_gpus_per_node': 'The torch backbone takes the GPUs it sees (CUDA_VISIBLE_DEVICES).',
-  'trainer_common.mini_batch_num': 'Every batch makes one optimizer step, so training stays on-policy; make "data.train_batch_size" smaller instead.',
-  'trainer_common.ppo_epochs': 'Every batch makes one optimizer step, so training stays on-policy.',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
   'trainer_common.checkpoint_base_dir': 'Checkpoints stand in the run folder: "experiment_dir".',
   'trainer_common.save_trajectory_as_json_file': 'Every episode is always written, token by token: the folder episodes/ of the run.',
