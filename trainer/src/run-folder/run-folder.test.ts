@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createRandom, type Backbone } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRandomSample } from '../testing/random-samples.js';
@@ -139,7 +140,7 @@ describe('checkpoints', () => {
 
   it.each([0, 4, 9, 17])('survive a kill %i ms into writing', async (delayMs) => {
     await run.save(createTinyTaskBackbone(1), stateOf(1));
-    const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, '../testing/save-forever.ts'), run.dir], {
+    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('../testing/save-forever.ts', import.meta.url)), run.dir], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, TSX_TSCONFIG_PATH: path.join(import.meta.dirname, '../../../tsconfig.check.json') },
     });
