@@ -18,6 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     '@agentjet/core',
     '@agentjet/tokenizer',
     '@agentjet/context-tracker',
+    '@agentjet/nano',
     '@agentjet/rollout',
     '@agentjet/endpoint',
     '@agentjet/trainer',

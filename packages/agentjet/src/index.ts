@@ -1,1 +1,37 @@
-export {};
+export { AgentJetJob, type EvaluateOptions, type JobData, type RunOptions, type TuneOptions } from './job.js';
+export type { JobOptions } from './job-options.js';
+export type { Evaluation, JobEvent, JobListener, JobResult, Phase, StepMetrics } from './events.js';
+export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
+export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary } from './inspect.js';
+export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
+export {
+  Workflow,
+  type Episode,
+  type Judge,
+  type ModelOptions,
+  type OpenAIEndpoint,
+  type TaskInput,
+  type TaskReader,
+  type TaskSource,
+  type Tuner,
+  type WorkflowClass,
+  type WorkflowFunction,
+  type WorkflowLike,
+  type WorkflowSource,
+} from '@agentjet/rollout';
+export {
+  AgentJetError,
+  BackboneError,
+  ConfigError,
+  EngineError,
+  JudgeError,
+  loadConfig,
+  TaskError,
+  WorkflowError,
+  type AgentJetConfig,
+  type ChatModel,
+  type ConfigInput,
+  type Task,
+  type Verdict,
+  type WorkflowOutput,
+} from '@agentjet/core';

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError, EngineError, toErrorMessage, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type SamplingOptions } from '@agentjet/core';
+import { fromWireResponse, toWireRequest } from './chat-wire.js';
+
+export type EndpointModelOptions = {
+  /** With the version in it: `http://localhost:8000/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  /** Null: the first model that the endpoint lists. */
+  readonly model: string | null;
+  /** For what a request leaves open. */
+  readonly sampling: SamplingOptions;
+};
+
+const retryDelaysMs = [500, 2000];
+
+type Connection = { readonly baseUrl: string; readonly headers: Readonly<Record<string, string>> };
+
+function connect(options: EndpointModelOptions): Connection {
+  const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+  return { baseUrl: options.baseUrl.replace(/\/+$/, ''), headers: { 'content-type': 'application/json', ...authorization } };
+}
+
+async function fetchJson(connection: Connection, path: string, init: RequestInit): Promise<{ readonly status: number; readonly body: unknown }> {
+  const response = await fetch(`${connection.baseUrl}${path}`, { ...init, headers: connection.headers });
+  const text = await response.text();
+  try {
+    return { status: response.status, body: JSON.parse(text) };
+  } catch {
+    return { status: response.status, body: text }; // an error page: shown as it is
+  }
+}
+
+const excerpt = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, 300);
+
+/** fetch says only "fetch failed"; the reason is in its cause. */
+function describeFailure(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return [toErrorMessage(error), code ?? (cause === undefined ? undefined : toErrorMessage(cause))].filter(Boolean).join(': ');
+}
+
+async function findFirstModel(connection: Connection): Promise<string> {
+  const repair = 'Set debug.model to the name of the model there.';
+  const answer = await fetchJson(connection, '/models', {}).catch((error: unknown) => {
+    throw new ConfigError('unreachable', `The endpoint debug.base_url ${connection.baseUrl} cannot be reached (${describeFailure(error)}). Start it, or correct the address.`, { cause: error });
+  });
+  const models = (answer.body as { data?: readonly { id?: unknown }[] } | null)?.data;
+  const id = models?.[0]?.id;
+  if (typeof id !== 'string') throw new ConfigError('no_model', `${connection.baseUrl}/models lists no model (status ${answer.status}: ${excerpt(answer.body)}). ${repair}`);
+  return id;
+}
+
+const isWorthRetrying = (status: number): boolean => status === 429 || status >= 500;
+
+async function requestOnce(connection: Connection, body: string, signal: AbortSignal | undefined) {
+  try {
+    return await fetchJson(connection, '/chat/completions', { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
+  } catch (error) {
+    if (signal?.aborted) throw new EngineError('aborted', 'The call was aborted.', { cause: signal.reason });
+    throw new EngineError('failed', `The endpoint ${connection.baseUrl} did not answer (${describeFailure(error)}). Check debug.base_url.`, { cause: error });
+  }
+}
+
+async function requestWithRetries(connection: Connection, body: string, signal: AbortSignal | undefined, delaysMs = retryDelaysMs): Promise<unknown> {
+  const answer = await requestOnce(connection, body, signal);
+  if (answer.status < 400) return answer.body;
+  const [delayMs, ...laterMs] = delaysMs;
+  if (delayMs === undefined || !isWorthRetrying(answer.status)) {
+    throw new EngineError('failed', `The endpoint ${connection.baseUrl} answered with status ${answer.status}: ${excerpt(answer.body)}`);
+  }
+  await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  return requestWithRetries(connection, body, signal, laterMs);
+}
+
+function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
+  if (message.reasoning !== undefined) onDelta?.({ type: 'reasoning', text: message.reasoning });
+  if (message.content !== '') onDelta?.({ type: 'content', text: message.content });
+  message.toolCalls?.forEach((toolCall, index) => onDelta?.({ type: 'tool_call', index, toolCall }));
+}
+
+/** A ChatModel behind an OpenAI-compatible address. A streamed answer comes as one burst of deltas. */
+export async function createEndpointModel(options: EndpointModelOptions): Promise<ChatModel> {
+  const connection = connect(options);
+  const name = options.model ?? (await findFirstModel(connection));
+  let calls = 0;
+  return {
+    name,
+    async generate(request: ChatRequest, callOptions: ChatOptions = {}): Promise<ChatResponse> {
+      const sampling = { ...options.sampling, ...request.sampling };
+      const body = JSON.stringify(toWireRequest({ ...request, sampling }, name));
+      const answer = await requestWithRetries(connection, body, callOptions.signal);
+      const response = fromWireResponse(answer, { id: `chat-${++calls}`, model: name });
+      replayDeltas(response, callOptions);
+      return response;
+    },
+  };
+}

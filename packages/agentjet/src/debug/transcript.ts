@@ -1,0 +1,123 @@
+import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import type { Episode } from '@agentjet/rollout';
+import type { WrapModel } from '../wrap-workflow.js';
+
+/** One model call as the agent's framework made it. */
+export type RecordedCall = {
+  readonly agentName: string;
+  readonly request: ChatRequest;
+  readonly seconds: number;
+} & ({ readonly response: ChatResponse } | { readonly error: string });
+
+/** An episode in messages, for reading. */
+export type Transcript = { readonly episode: Episode; readonly calls: readonly RecordedCall[] };
+
+/** Keeps the calls of every episode until they are taken. */
+export class TranscriptRecorder {
+  readonly #calls = new Map<string, RecordedCall[]>();
+
+  readonly wrapModel: WrapModel = (model, { agentName, episodeId }) => ({
+    name: model.name,
+    generate: async (request, options) => {
+      const startedAt = performance.now();
+      const note = (outcome: { response: ChatResponse } | { error: string }): void =>
+        this.#add(episodeId, { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome });
+      try {
+        const response = await model.generate(request, options);
+        note({ response });
+        return response;
+      } catch (error) {
+        note({ error: toErrorMessage(error) });
+        throw error;
+      }
+    },
+  });
+
+  take(episode: Episode): Transcript {
+    const calls = this.#calls.get(episode.episodeId) ?? [];
+    this.#calls.delete(episode.episodeId);
+    return { episode, calls };
+  }
+
+  #add(episodeId: string, call: RecordedCall): void {
+    this.#calls.set(episodeId, [...(this.#calls.get(episodeId) ?? []), call]);
+  }
+}
+
+/** How a part of a transcript may be styled by whoever prints it. */
+export type TranscriptStyle = (kind: 'title' | 'label' | 'model' | 'good' | 'bad', text: string) => string;
+
+const plain: TranscriptStyle = (_, text) => text;
+
+function indent(text: string, width: number): string {
+  return text.replace(/\n/g, `\n${' '.repeat(width)}`);
+}
+
+function countShared(seen: readonly string[], messages: readonly string[]): number {
+  const difference = messages.findIndex((message, index) => message !== seen[index]);
+  return difference < 0 ? messages.length : difference;
+}
+
+type Writer = { readonly style: TranscriptStyle; readonly nameWidth: number };
+
+function formatPart(writer: Writer, part: { readonly agentName: string; readonly role: string; readonly text: string; readonly isModel?: boolean }): string {
+  const label = `${part.agentName.padEnd(writer.nameWidth)} ${part.isModel ? '>' : '|'} ${part.role.padEnd(9)} `;
+  return writer.style('label', label) + (part.isModel ? writer.style('model', indent(part.text, label.length)) : indent(part.text, label.length));
+}
+
+function formatAssistant(writer: Writer, agentName: string, message: AssistantMessage, isModel: boolean): readonly string[] {
+  const part = (role: string, text: string): string => formatPart(writer, { agentName, role, text, isModel });
+  const calls = message.toolCalls ?? [];
+  return [
+    ...(message.reasoning === undefined ? [] : [part('reasoning', message.reasoning)]),
+    ...(message.content === '' && calls.length > 0 ? [] : [part('assistant', message.content)]),
+    ...calls.map((call) => part('tool call', `${call.name}(${call.arguments})`)),
+  ];
+}
+
+function formatMessage(writer: Writer, agentName: string, message: ChatMessage): readonly string[] {
+  if (message.role === 'assistant') return formatAssistant(writer, agentName, message, false);
+  return [formatPart(writer, { agentName, role: message.role, text: message.content })];
+}
+
+function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
+  if ('error' in call) return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
+  const { message, usage, finishReason } = call.response;
+  const cut = finishReason === 'length' ? ', cut by a token limit' : '';
+  const note = `${' '.repeat(writer.nameWidth + 13)}(${usage.promptTokens} + ${usage.completionTokens} tokens, ${call.seconds.toFixed(2)} s${cut})`;
+  return [...formatAssistant(writer, call.agentName, message, true), writer.style('label', note)];
+}
+
+/** Each agent's messages once, in the order of the calls; what an agent sends again unchanged is not repeated. */
+function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly string[] {
+  const seen = new Map<string, readonly string[]>();
+  return calls.flatMap((call) => {
+    const { agentName, request } = call;
+    const sent = request.messages.map((message) => JSON.stringify(message));
+    const before = seen.get(agentName) ?? [];
+    const shared = countShared(before, sent);
+    const continues = shared === before.length;
+    const note = continues ? [] : [writer.style('label', `${agentName} sends another history:`)];
+    const ownTurn = continues && before.length > 0 && request.messages[shared]?.role === 'assistant' ? 1 : 0;
+    const known = shared + ownTurn;
+    seen.set(agentName, sent);
+    return [...note, ...request.messages.slice(known).flatMap((message) => formatMessage(writer, agentName, message)), ...formatAnswer(writer, call)];
+  });
+}
+
+function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): string {
+  const facts = `${calls.length} calls, ${episode.seconds.toFixed(1)} s`;
+  if (episode.status === 'completed') {
+    return style(episode.isSuccess ? 'good' : 'title', `reward ${episode.reward}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
+  }
+  const { code, message, stack } = episode.error;
+  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 8) ?? [];
+  return style('bad', [`failed (${code}): ${message}`, ...frames].join('\n')) + `\n(${facts})`;
+}
+
+export function formatTranscript(transcript: Transcript, style: TranscriptStyle = plain): string {
+  const { episode, calls } = transcript;
+  const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };
+  const title = `--- episode ${episode.episodeId}, task ${episode.task.taskId} `;
+  return [style('title', title.padEnd(80, '-')), ...formatCalls(writer, calls), formatOutcome(style, transcript)].join('\n');
+}

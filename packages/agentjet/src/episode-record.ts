@@ -1,0 +1,27 @@
+import type { Episode } from '@agentjet/rollout';
+import { toSampleRecord, type EpisodeRecord } from '@agentjet/trainer';
+
+/** The line of an episode in episodes/. */
+export function toEpisodeRecord(episode: Episode): EpisodeRecord {
+  const { task, stats, calls } = episode;
+  const outcome =
+    episode.status === 'completed' ? { reward: episode.reward, is_success: episode.isSuccess } : { error: episode.error };
+  return {
+    episode_id: episode.episodeId,
+    task_id: task.taskId,
+    repeat_index: episode.repeatIndex,
+    seed: episode.seed,
+    status: episode.status,
+    ...outcome,
+    seconds: Math.round(episode.seconds * 1000) / 1000,
+    calls,
+    forks: stats.forks,
+    splices: stats.splices,
+    foreign_messages: stats.foreignMessages,
+    generated_tokens: stats.generatedTokens,
+    trained_tokens: stats.trainedTokens,
+    metadata: episode.metadata,
+    log_metrics: episode.logMetrics,
+    samples: episode.samples.map(toSampleRecord),
+  };
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { BackboneError, TaskError, type AgentJetConfig } from '@agentjet/core';
+import { openRunFolder } from '@agentjet/trainer';
+import { evaluatePhase } from './evaluate-phase.js';
+import type { Evaluation, JobListener } from './events.js';
+import type { JobInputs } from './inputs/job-inputs.js';
+import { collectTasks } from './inputs/task-schedule.js';
+import { openSession } from './open-session.js';
+import { openUntrainedPolicy } from './tune.js';
+
+export type EvaluateParts = {
+  readonly inputs: JobInputs;
+  readonly onEvent: JobListener;
+  readonly checkpoint?: string;
+  readonly signal?: AbortSignal;
+};
+
+/** The model folder that a run folder, a checkpoint or a model folder stands for. */
+async function findCheckpoint(folder: string): Promise<string> {
+  const dir = path.resolve(folder);
+  if (!existsSync(path.join(dir, 'config.yaml'))) return dir;
+  const checkpoint = await (await openRunFolder(dir)).checkpoints.latest();
+  if (checkpoint !== undefined) return checkpoint.dir;
+  throw new BackboneError('checkpoint', `The run ${dir} has no checkpoint. It was stopped before its first; leave out --checkpoint to evaluate the model it began with.`);
+}
+
+async function withCheckpoint(config: AgentJetConfig, checkpoint: string | undefined): Promise<AgentJetConfig> {
+  return checkpoint === undefined ? config : { ...config, model: { path: await findCheckpoint(checkpoint) } };
+}
+
+/** What `AgentJetJob.evaluate` does. Null when the signal ended it. */
+export async function evaluateModel(given: AgentJetConfig, { inputs, onEvent, checkpoint, signal }: EvaluateParts): Promise<Evaluation | null> {
+  const tasks = await collectTasks(inputs.reader.evaluationTasks(), null);
+  if (tasks.length === 0) {
+    throw new TaskError('no_tasks', 'There are no evaluation tasks. Set task_reader.jsonl_dataset_file.validation.file_path, or give setData() a validation part.');
+  }
+  const config = await withCheckpoint(given, checkpoint);
+  const { policy, close } = await openUntrainedPolicy(config);
+  const session = await openSession(config, { inputs, policy, emit: onEvent });
+  try {
+    const outcome = await evaluatePhase(session.context, { step: 0, tasks, signal });
+    return outcome?.evaluation ?? null;
+  } finally {
+    await session.close();
+    await close();
+  }
+}

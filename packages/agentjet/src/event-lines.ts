@@ -1,0 +1,89 @@
+import path from 'node:path';
+import { formatTranscript } from './debug/transcript.js';
+import type { Evaluation, JobEvent, JobListener, JobResult, StepMetrics } from './events.js';
+
+const fixed = (value: number | undefined, digits: number): string => (value === undefined ? '-' : value.toFixed(digits));
+
+/** 950, 12.3k, 4.5M */
+export function formatCount(count: number): string {
+  if (count < 1000) return String(Math.round(count));
+  return count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
+}
+
+/** 4.2 s, 3 min 10 s, 2 h 5 min */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function formatEvaluation(evaluation: Evaluation): string {
+  const { step, successRate, rewardMean, episodes, failedEpisodes, seconds } = evaluation;
+  const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed`;
+  const label = step === 0 ? 'before training' : `after step ${step}`;
+  return `evaluation ${label}: success ${fixed(successRate, 3)}  reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
+}
+
+function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
+  const parts = [
+    `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
+    `reward ${fixed(metrics['reward_mean'], 3)}`,
+    `success ${fixed(metrics['success_rate'], 3)}`,
+    `loss ${fixed(metrics['loss'], 4)}`,
+    `grad ${fixed(metrics['grad_norm'], 2)}`,
+    `entropy ${fixed(metrics['entropy'], 3)}`,
+    `tokens ${formatCount(metrics['generated_tokens'] ?? 0)}`,
+    `sampling ${formatSeconds(metrics['seconds_sampling'] ?? 0)}`,
+    `training ${formatSeconds(metrics['seconds_training'] ?? 0)}`,
+  ];
+  const failed = metrics['failed_episodes'] ?? 0;
+  return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
+}
+
+function formatResult(result: JobResult): string {
+  const { seconds, secondsSampling, secondsTraining, secondsEvaluating, successBefore, successAfter } = result;
+  const rest = Math.max(0, seconds - secondsSampling - secondsTraining - secondsEvaluating);
+  const split = { sampling: secondsSampling, training: secondsTraining, evaluation: secondsEvaluating, rest };
+  const parts = Object.entries(split).map(([name, value]) => `${name} ${formatSeconds(value)}`);
+  const lines = [`${result.isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`];
+  if (successBefore !== null || successAfter !== null) lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}`);
+  if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
+  if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
+  return lines.join('\n');
+}
+
+/** Relative where that is shorter. */
+export function showPath(file: string): string {
+  const relative = path.relative(process.cwd(), file);
+  return relative.length < file.length && relative !== '' ? relative : file;
+}
+
+/** What an event says in a log; undefined for what only a progress bar shows. */
+export function formatEvent(event: JobEvent): string | undefined {
+  switch (event.type) {
+    case 'run_started':
+      return `run ${showPath(event.runDir)}: ${event.model}, ${event.firstStep > 1 ? `from step ${event.firstStep} of` : 'steps:'} ${event.totalSteps}`;
+    case 'evaluated':
+      return formatEvaluation(event.evaluation);
+    case 'step_finished':
+      return formatStep(event.step, event.totalSteps, event.metrics);
+    case 'checkpoint_saved':
+      return `checkpoint ${showPath(event.dir)}`;
+    case 'transcript':
+      return formatTranscript(event.transcript);
+    case 'notice':
+      return event.message;
+    case 'run_finished':
+      return formatResult(event.result);
+    default:
+      return undefined;
+  }
+}
+
+/** Writes each event's line. */
+export function createLineListener(write: (line: string) => void): JobListener {
+  return (event) => {
+    const line = formatEvent(event);
+    if (line !== undefined) write(line);
+  };
+}

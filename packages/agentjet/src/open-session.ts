@@ -1,0 +1,31 @@
+import { startEndpointServer } from '@agentjet/endpoint';
+import type { AgentJetConfig, Backbone } from '@agentjet/core';
+import type { Policy } from '@agentjet/rollout';
+import { loadChatTokenizer } from '@agentjet/tokenizer';
+import { limitCalls } from './call-limit.js';
+import type { JobListener } from './events.js';
+import { findModelDir } from './inputs/model-dir.js';
+import type { JobInputs } from './inputs/job-inputs.js';
+import { limitContext } from './open-backbone.js';
+import type { RolloutContext } from './run-phase.js';
+
+/** What a run holds open; closed in one place. */
+export type Session = { readonly context: RolloutContext; close(): Promise<void> };
+
+/** Tokens in and out of the backbone's engine. */
+export async function openEnginePolicy(config: AgentJetConfig, backbone: Backbone): Promise<Policy> {
+  const chatTokenizer = await loadChatTokenizer(findModelDir(config.model.path));
+  const engine = limitContext(backbone.engine, config.rollout.maxModelLen);
+  return { kind: 'engine', engine, chatTokenizer, historyPolicy: config.contextTracker.historyPolicy };
+}
+
+/** Starts the HTTP endpoint for agents in other processes, and puts the limits of the configuration around the workflow. */
+export async function openSession(config: AgentJetConfig, parts: { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener }): Promise<Session> {
+  const endpointHost = await startEndpointServer();
+  const { inputs, policy, emit } = parts;
+  const workflow = limitCalls(inputs.workflow, config.rollout.multiTurn.maxSteps, endpointHost);
+  return {
+    context: { config, workflow, judge: inputs.judge, policy, endpointHost, emit },
+    close: () => endpointHost.close(),
+  };
+}

@@ -1,0 +1,48 @@
+import path from 'node:path';
+import { BackboneError, compareConfigs, ConfigError, loadConfig, type AgentJetConfig, type ConfigDifference } from '@agentjet/core';
+import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/trainer';
+
+/** Keys that may change between a run and its continuation: they decide how long and how fast it goes, not what it computes. */
+const freeKeys = [
+  /^project_name$/,
+  /^experiment_(name|dir)$/,
+  /^debug\./,
+  /^onnx\.num_threads$/,
+  /^rollout\.(max_env_worker|episode_timeout)$/,
+  /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
+];
+
+/** A run to go on with; without a checkpoint it was stopped before its first and begins anew. */
+export type ResumedRun = { readonly run: RunFolder; readonly checkpoint: Checkpoint | undefined };
+
+function describeDifference({ key, before, after }: ConfigDifference): string {
+  return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
+}
+
+function checkSameConfig(run: RunFolder, config: AgentJetConfig): void {
+  const before = loadConfig(path.join(run.dir, 'config.yaml'));
+  const differences = compareConfigs(before, config).filter(({ key }) => !freeKeys.some((free) => free.test(key)));
+  if (differences.length === 0) return;
+  throw new ConfigError(
+    'resume_mismatch',
+    `--resume: the run ${run.dir} was made with another configuration: ${differences.map(describeDifference).join('; ')}. ` +
+      'Give the values it was made with (they stand in its config.yaml), or leave out --resume to start a new run.',
+  );
+}
+
+async function findRun(config: AgentJetConfig, resume: true | string): Promise<string> {
+  if (typeof resume === 'string') return resume;
+  const latest = await findLatestRun(config.experimentDir, config.experimentName);
+  if (latest !== undefined) return latest;
+  const place = path.join(config.experimentDir, config.experimentName);
+  throw new BackboneError('nothing_to_resume', `--resume: there is no run in ${place}. Leave out --resume to start one, or correct experiment_dir and experiment_name.`);
+}
+
+/** Opens the run and puts it back to where its last checkpoint left it. Throws ConfigError `resume_mismatch`. */
+export async function openResumedRun(config: AgentJetConfig, resume: true | string): Promise<ResumedRun> {
+  const run = await openRunFolder(await findRun(config, resume));
+  checkSameConfig(run, config);
+  const checkpoint = await run.checkpoints.latest();
+  await run.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
+  return { run, checkpoint };
+}

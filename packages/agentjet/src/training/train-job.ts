@@ -1,0 +1,131 @@
+import { toErrorMessage, WorkflowError, type AgentJetConfig } from '@agentjet/core';
+import { train, type MetricsRecord, type TrainObserver } from '@agentjet/trainer';
+import type { JobListener, JobResult } from '../events.js';
+import type { JobInputs } from '../inputs/job-inputs.js';
+import { openEnginePolicy, openSession } from '../open-session.js';
+import type { RolloutContext } from '../run-phase.js';
+import { openRun, readPlan, type OpenRun, type Plan } from './open-run.js';
+import { createRunEvaluations, type RunEvaluations } from './run-evaluations.js';
+import { toTrainSettings } from './train-settings.js';
+import { createTrainingGroups } from './training-groups.js';
+
+export type TrainJobOptions = {
+  readonly inputs: JobInputs;
+  readonly emit: JobListener;
+  readonly resume: boolean | string;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** What the listener is told of the loop, and what the result adds up. */
+class Progress {
+  secondsSampling = 0;
+  secondsTraining = 0;
+  readonly #emit: JobListener;
+  readonly #totalSteps: number;
+
+  constructor(emit: JobListener, totalSteps: number) {
+    this.#emit = emit;
+    this.#totalSteps = totalSteps;
+  }
+
+  readonly observer: TrainObserver = {
+    onUpdate: (step) => this.#emit({ type: 'phase_started', phase: 'train', step, episodes: 0 }),
+    onStep: (metrics) => this.#finishStep(metrics),
+    onCheckpoint: ({ dir, state }) => this.#emit({ type: 'checkpoint_saved', step: state.step, dir }),
+  };
+
+  #finishStep(metrics: MetricsRecord): void {
+    const { step, seconds_sampling: sampling = 0, seconds_training: training = 0 } = metrics;
+    this.secondsSampling += sampling;
+    this.secondsTraining += training;
+    this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
+    this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
+  }
+}
+
+/** Counts, so that a run in which nothing ever worked does not end as if it had. */
+function countCompleted(emit: JobListener): { readonly emit: JobListener; readonly counts: { completed: number; failed: number } } {
+  const counts = { completed: 0, failed: 0 };
+  return {
+    counts,
+    emit: (event) => {
+      if (event.type === 'episode_finished') counts[event.episode.status]++;
+      emit(event);
+    },
+  };
+}
+
+async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun; readonly plan: Plan; readonly context: RolloutContext; readonly evaluations: RunEvaluations; readonly progress: Progress; readonly signal: AbortSignal | undefined }) {
+  const { open, plan, context, evaluations, progress, signal } = parts;
+  const { schedule } = plan;
+  const state = open.checkpoint?.state;
+  return train({
+    ...toTrainSettings(config),
+    backbone: open.backbone,
+    run: open.run,
+    source: createTrainingGroups(context, schedule, state ?? { step: 0, groupsDrawn: 0 }),
+    groupsPerStep: schedule.batchSize,
+    maxSteps: schedule.totalSteps,
+    evaluate: async (step) => void (await evaluations.successAt(step)),
+    observer: progress.observer,
+    ...(state === undefined ? {} : { start: state }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly startedAt: number }): Promise<JobResult> {
+  const { open, plan, inputs, signal, startedAt } = options;
+  const { run, backbone } = open;
+  const { emit, counts } = countCompleted(options.emit);
+  const { totalSteps } = plan.schedule;
+  const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, backbone), emit });
+  try {
+    const evaluations = createRunEvaluations({ context: session.context, run, tasks: plan.evaluationTasks, signal });
+    const progress = new Progress(emit, totalSteps);
+    emit({ type: 'run_started', runDir: run.dir, model: config.model.path, firstStep: (open.checkpoint?.state.step ?? 0) + 1, totalSteps });
+    const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
+    const outcome = await runSteps(config, { open, plan, context: session.context, evaluations, progress, signal });
+    const isInterrupted = outcome.status === 'stopped';
+    const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
+    await run.writeReport();
+    if (counts.completed === 0 && counts.failed > 0 && !isInterrupted) throw nothingCompleted(counts.failed, run.dir);
+    return {
+      runDir: run.dir,
+      modelDir: (outcome.checkpoint ?? open.checkpoint)?.dir ?? null,
+      successBefore,
+      successAfter,
+      seconds: (performance.now() - startedAt) / 1000,
+      secondsSampling: progress.secondsSampling,
+      secondsTraining: progress.secondsTraining,
+      secondsEvaluating: evaluations.seconds(),
+      policyVersion: outcome.state.policyVersion,
+      isInterrupted,
+    };
+  } finally {
+    await session.close();
+  }
+}
+
+function nothingCompleted(failed: number, runDir: string): WorkflowError {
+  return new WorkflowError('nothing_completed', `Not one of ${failed} episodes completed, so nothing was learned. Their errors stand in ${runDir}/episodes; \`--backbone=debug\` shows them one by one.`);
+}
+
+/** Trains, as the configuration says: evaluation, steps, evaluation; everything goes into a run folder. */
+export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
+  const startedAt = performance.now();
+  const plan = await readPlan(config, options.inputs.reader);
+  const open = await openRun(config, plan.schedule.totalSteps, options.resume);
+  const { run, backbone } = open;
+  try {
+    await run.log('started', { model: config.model.path, backbone: config.backbone, total_steps: plan.schedule.totalSteps });
+    const result = await runOpened(config, { ...options, open, plan, startedAt });
+    await run.log(result.isInterrupted ? 'stopped' : 'finished', { success_before: result.successBefore, success_after: result.successAfter });
+    options.emit({ type: 'run_finished', result });
+    return result;
+  } catch (error) {
+    await run.log('failed', { error: toErrorMessage(error) }).catch(() => undefined); // the disk may be what failed
+    throw error;
+  } finally {
+    await backbone.close();
+  }
+}

@@ -1,0 +1,63 @@
+import type { AgentJetConfig, LossOptions, OptimizerOptions } from '@agentjet/core';
+import { createAlgorithm, type TrainOptions } from '@agentjet/trainer';
+
+/** The trainer's options, from the names of the YAML. */
+
+const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
+
+export function toLossOptions({ trainerCommon, rollout }: AgentJetConfig): LossOptions {
+  if (trainerCommon.algorithm.advEstimator === 'sft') return { kind: 'sft' };
+  return {
+    kind: 'policy',
+    clipLow: trainerCommon.clipRatioLow,
+    clipHigh: trainerCommon.clipRatioHigh,
+    dualClip: trainerCommon.clipRatioC,
+    klCoef: trainerCommon.useKlLoss ? trainerCommon.klLossCoef : 0,
+    klEstimator: klEstimators[trainerCommon.klLossType],
+    entropyCoef: trainerCommon.entropyCoeff,
+    // Greedy answers carry logprobs at temperature 1.
+    temperature: rollout.temperature === 0 ? 1 : rollout.temperature,
+  };
+}
+
+export function toOptimizerOptions({ trainerCommon }: AgentJetConfig, totalSteps: number): OptimizerOptions {
+  const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
+  const [beta1, beta2] = optim.betas;
+  return {
+    learningRate: optim.lr,
+    beta1,
+    beta2,
+    epsilon: optim.eps,
+    weightDecay: optim.weightDecay,
+    maxGradNorm: optim.gradClip,
+    schedule: optim.lrSchedulerType,
+    warmupSteps: optim.lrWarmupSteps,
+    totalSteps: totalSteps * miniBatchNum * ppoEpochs,
+  };
+}
+
+type Settings = Pick<
+  TrainOptions,
+  'algorithm' | 'loss' | 'packing' | 'lengthLimit' | 'numMiniBatches' | 'numEpochs' | 'saveEvery' | 'maxCheckpoints' | 'evaluateEvery'
+>;
+
+/** What of `train` the configuration decides alone. */
+export function toTrainSettings(config: AgentJetConfig): Settings {
+  const { trainerCommon, data } = config;
+  const { algorithm } = trainerCommon;
+  return {
+    algorithm: createAlgorithm(algorithm.advEstimator, { normalizeByStd: algorithm.normAdvByStdInGrpo, baseline: algorithm.reinforceBaseline }),
+    loss: toLossOptions(config),
+    packing: {
+      maxPackTokens: trainerCommon.maxPackTokens,
+      weighting: trainerCommon.lossWeighting,
+      normalization: trainerCommon.lossAggMode === 'token-mean' ? 'token' : 'sequence',
+    },
+    lengthLimit: { maxSampleTokens: data.maxPromptLength + data.maxResponseLength, policy: data.overlongSamplePolicy },
+    numMiniBatches: trainerCommon.miniBatchNum,
+    numEpochs: trainerCommon.ppoEpochs,
+    saveEvery: trainerCommon.saveFreq,
+    maxCheckpoints: trainerCommon.maxCheckpoints,
+    evaluateEvery: trainerCommon.testFreq,
+  };
+}

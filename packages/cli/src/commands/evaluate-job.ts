@@ -1,0 +1,30 @@
+import { AgentJetJob } from 'agentjet';
+import { listenForInterrupt } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { EvalFlags } from '../program.js';
+import { listOverrides } from './list-overrides.js';
+
+/** `ajet eval`. Returns the exit code. */
+export async function evaluateJob(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  const interrupt = listenForInterrupt(() => output.writeLine('Stopping. Once more to exit now.'));
+  try {
+    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    const evaluation = await job.evaluate({
+      onEvent: output.listener,
+      signal: interrupt.signal,
+      ...(flags.checkpoint === undefined ? {} : { checkpoint: flags.checkpoint }),
+    });
+    if (evaluation === null) return interrupt.exitCode() ?? 1;
+    output.writeJson({
+      success: evaluation.successRate,
+      reward: evaluation.rewardMean,
+      episodes: evaluation.episodes,
+      failed_episodes: evaluation.failedEpisodes,
+      seconds: Math.round(evaluation.seconds * 1000) / 1000,
+    });
+    return 0;
+  } finally {
+    interrupt.dispose();
+  }
+}

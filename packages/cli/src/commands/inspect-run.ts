@@ -1,0 +1,21 @@
+import { listEpisodes } from 'agentjet';
+import type { InspectFlags } from '../program.js';
+
+async function printEpisodes(run: string): Promise<void> {
+  console.log('step  reward  tokens  samples  status     episode');
+  for await (const episode of listEpisodes(run)) {
+    const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
+    const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
+    console.log(columns.join('  '));
+  }
+}
+
+/** `ajet inspect`. Returns the exit code. */
+export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
+  if (episode === undefined) {
+    await printEpisodes(run);
+    return 0;
+  }
+  void flags;
+  return 1;
+}

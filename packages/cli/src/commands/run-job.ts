@@ -1,0 +1,33 @@
+import { AgentJetJob, type JobResult } from 'agentjet';
+import { listenForInterrupt } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { RunFlags } from '../program.js';
+import { listOverrides } from './list-overrides.js';
+
+/** The line that a script reads. */
+function toJson(result: JobResult): Record<string, unknown> {
+  const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+  return {
+    success_before: result.successBefore,
+    success_after: result.successAfter,
+    seconds: round(result.seconds),
+    seconds_sampling: round(result.secondsSampling),
+    seconds_training: round(result.secondsTraining),
+    policy_version: result.policyVersion,
+    run_dir: result.runDir,
+  };
+}
+
+/** `ajet --conf`: trains, or debugs. Returns the exit code. */
+export async function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  const interrupt = listenForInterrupt(() => output.writeLine('Stopping: this step is finished and a checkpoint saved. Once more to exit now.'));
+  try {
+    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    const result = await job.tune({ onEvent: output.listener, signal: interrupt.signal, resume: flags.run ?? flags.resume ?? false });
+    output.writeJson(toJson(result));
+    return interrupt.exitCode() ?? 0;
+  } finally {
+    interrupt.dispose();
+  }
+}

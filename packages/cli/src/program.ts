@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+
+/** What a person typed, parsed. The commands themselves are loaded when they run: `--help` starts fast. */
+export type RunFlags = {
+  readonly conf: string;
+  readonly backbone?: string;
+  readonly resume?: boolean;
+  readonly run?: string;
+  readonly json?: boolean;
+};
+export type EvalFlags = { readonly conf: string; readonly backbone?: string; readonly checkpoint?: string; readonly json?: boolean };
+export type InspectFlags = { readonly html?: boolean | string };
+
+/** The version of this package. */
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+}
+
+const examples = `
+Examples:
+  ajet --conf math_agent.yaml                              train, as the file says
+  ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
+  ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
+  ajet --conf math_agent.yaml --resume                     go on where the newest run of this experiment stopped
+  ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
+  ajet inspect <run> <episode>                             an episode token by token
+
+Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
+
+const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
+
+/** The command line. Each action returns the exit code through `setExitCode`. */
+export function createProgram(setExitCode: (code: number) => void): Command {
+  const program = new Command('ajet')
+    .description('Trains the language model behind an agent with reinforcement learning.')
+    .version(readVersion())
+    .usage('--conf <file.yaml> [options] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .option('--conf <file>', 'the YAML file of the job')
+    .option('--backbone <name>', 'onnx: train on this CPU; torch: train on GPUs; debug: run episodes and train nothing')
+    .option('--resume', "go on from the last checkpoint of the experiment's newest run")
+    .option('--run <folder>', 'with --resume: the run to go on with')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .addHelpText('after', examples)
+    .enablePositionalOptions()
+    .action(async (overrides: string[], flags: Partial<RunFlags>) => {
+      const { runJob } = await import('./commands/run-job.js');
+      setExitCode(await runJob(requireConf(program, flags), overrides));
+    });
+
+  program
+    .command('eval')
+    .description('Runs the evaluation tasks and reports success and reward; trains nothing.')
+    .usage('--conf <file.yaml> [--checkpoint <folder>] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file of the job')
+    .option('--backbone <name>', 'as above')
+    .option('--checkpoint <folder>', 'a run folder (its last checkpoint), a checkpoint or any model folder; default: model.path')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (overrides: string[], flags: EvalFlags) => {
+      const { evaluateJob } = await import('./commands/evaluate-job.js');
+      setExitCode(await evaluateJob(flags, overrides));
+    });
+
+  program
+    .command('inspect')
+    .description('Shows the episodes of a run, or one episode token by token.')
+    .argument('<run>', 'run folder')
+    .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
+    .option('--html [file]', 'write one self-contained page instead')
+    .action(async (run: string, episode: string | undefined, flags: InspectFlags) => {
+      const { inspectRun } = await import('./commands/inspect-run.js');
+      setExitCode(await inspectRun(run, episode, flags));
+    });
+
+  return program;
+}
+
+function requireConf(program: Command, flags: Partial<RunFlags>): RunFlags {
+  const { conf } = flags;
+  if (conf === undefined) program.error('error: name the job with --conf <file.yaml>; `ajet --help` shows examples.', { exitCode: 1 });
+  return { ...flags, conf };
+}

@@ -1,0 +1,41 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+
+const main = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
+
+export type Finished = { readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly stdout: string; readonly stderr: string };
+export type Running = { readonly child: ChildProcess; readonly finished: Promise<Finished>; waitFor(pattern: RegExp): Promise<void> };
+
+/** Starts the built command in `cwd`. */
+export function startAjet(cwd: string, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {}): Running {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], { cwd, env: { ...process.env, ...options.env } });
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  const notify = (): void => listeners.forEach((listener) => listener());
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    notify();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    notify();
+  });
+  const finished = new Promise<Finished>((resolve) => child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr })));
+  const waitFor = (pattern: RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const check = (): void => {
+        if (!pattern.test(stdout + stderr)) return;
+        listeners.delete(check);
+        resolve();
+      };
+      listeners.add(check);
+      void finished.then(() => reject(new Error(`ended without ${String(pattern)}:\n${stdout}\n${stderr}`)));
+      check();
+    });
+  return { child, finished, waitFor };
+}
+
+export function runAjet(cwd: string, args: readonly string[], options: Parameters<typeof startAjet>[2] = {}): Promise<Finished> {
+  return startAjet(cwd, args, options).finished;
+}
