@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
@@ -17,7 +18,7 @@ export async function importUserModule(reference: string, baseDir: string): Prom
   }
   const exported = await load(fullPath, reference);
   if (!(exportName in exported) || exported[exportName] === undefined) {
-    const names = Object.keys(exported).filter((name) => name !== 'module.exports');
+    const names = Object.keys(exported).filter((name) => name !== 'module.exports').sort();
     throw new ConfigError('missing_export', `${fullPath} exports nothing named "${exportName}". ${names.length === 0 ? 'It exports nothing at all.' : `It exports: ${names.join(', ')}.`}`);
   }
   return exported[exportName];
@@ -31,23 +32,39 @@ function parseReference(reference: string): { readonly file: string; readonly ex
   return { file: match.groups['file']?.trim() ?? '', exportName: match.groups['exportName']?.trim() ?? '' };
 }
 
+/**
+ * TypeScript is loaded as ES modules, whatever the nearest package.json says: as CommonJS it would get a second copy
+ * of our packages. (Written as text, since hooks run in a thread that knows no TypeScript.)
+ */
+const asModules = `export async function resolve(specifier, context, nextResolve) {
+  const resolved = await nextResolve(specifier, context);
+  const isTypeScript = /^file:.*\\.tsx?(\\?|$)/.test(resolved.url) && !resolved.url.includes('/node_modules/');
+  return isTypeScript ? { ...resolved, format: 'module' } : resolved;
+}`;
+
 let isRegistered = false;
 
+function registerTypeScript(): void {
+  if (isRegistered) return;
+  isRegistered = true;
+  // The last one registered is asked first: ours answers what tsx asks for.
+  module.register(`data:text/javascript,${encodeURIComponent(asModules)}`);
+  register();
+  process.setSourceMapsEnabled(true);
+}
+
 async function load(fullPath: string, reference: string): Promise<Readonly<Record<string, unknown>>> {
-  if (!isRegistered) {
-    isRegistered = true;
-    register();
-    process.setSourceMapsEnabled(true);
-  }
+  registerTypeScript();
   try {
     return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new ConfigError('module_failed', `"${reference}" could not be loaded: ${toErrorMessage(error)}\n${stackWithoutMessage(error)}`, { cause: error });
+    throw new ConfigError('module_failed', `"${reference}" could not be loaded: ${[toErrorMessage(error), usersLines(error)].filter(Boolean).join('\n')}`, { cause: error });
   }
 }
 
-/** The lines of the user's stack; without them "x is not defined" says nothing. */
-function stackWithoutMessage(error: unknown): string {
-  const stack = error instanceof Error ? (error.stack ?? '') : '';
-  return stack.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 5).join('\n');
+/** The user's own lines of the stack; without them "x is not defined" says nothing. */
+function usersLines(error: unknown): string {
+  const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  const isUsers = (line: string): boolean => /^\s+at /.test(line) && !/node:|node_modules/.test(line) && !line.includes(import.meta.dirname);
+  return lines.filter(isUsers).slice(0, 5).join('\n');
 }

@@ -54,6 +54,7 @@ type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
 
 async function settle(task: Task, options: EpisodeOptions, running: Running): Promise<Outcome> {
   try {
+    running.life.signal.throwIfAborted();
     const returned = await untilAborted(execute(task, options, running), running.life.signal);
     const output = checkOutput(returned);
     const verdict = await untilAborted(score(task, output, options.judge), running.life.signal);

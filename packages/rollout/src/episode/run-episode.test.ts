@@ -1,0 +1,205 @@
+import { type ChatModel, type ChatResponse, ConfigError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import { createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import { describe, expect, it, vi } from 'vitest';
+import type { Episode, Tuner } from '../contract.js';
+import { createScriptedEngine, type ScriptedReply } from '../testing.js';
+import { Workflow, type WorkflowSource } from '../workflow.js';
+import { runEpisode, type EpisodeOptions } from './run-episode.js';
+
+const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
+const task: Task = { taskId: 't1', mainQuery: 'hi', initMessages: [], metadata: {} };
+const identity = { episodeId: 'e1', repeatIndex: 0, seed: 3 };
+const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100 };
+
+type Options = Partial<EpisodeOptions> & { readonly replies?: readonly ScriptedReply[]; readonly signal?: AbortSignal };
+
+function run(workflow: WorkflowSource, { replies = ['hello'], signal, ...options }: Options = {}): Promise<Episode> {
+  const engine = createScriptedEngine({ chatTokenizer, replies });
+  return runEpisode(task, { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 2000, ...options }, { ...identity, ...(signal && { signal }) });
+}
+
+const say = (tuner: Tuner, content = 'hi') => tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content }] });
+
+function failureOf(episode: Episode): { readonly code: string; readonly message: string; readonly stack?: string } {
+  if (episode.status !== 'failed') throw new Error(`the episode is ${episode.status}`);
+  return episode.error;
+}
+
+describe('a workflow', () => {
+  it('is a function: its output becomes the episode, with what was recorded', async () => {
+    const episode = await run(async (given, tuner) => ({ reward: 0.5, isSuccess: true, metadata: { answer: (await say(tuner, given.mainQuery)).message.content }, logMetrics: { turns: 1 } }));
+    expect(episode).toMatchObject({ ...identity, task, status: 'completed', reward: 0.5, isSuccess: true, metadata: { answer: 'hello' }, logMetrics: { turns: 1 }, calls: { answered: 1 } });
+    expect(episode.samples).toHaveLength(1);
+    expect(episode.seconds).toBeGreaterThan(0);
+  });
+
+  it('is a class, with an instance for each episode', async () => {
+    class Counting extends Workflow {
+      count = 0;
+      async execute(): Promise<WorkflowOutput> {
+        return { reward: ++this.count };
+      }
+    }
+    expect([await run(Counting), await run(Counting)]).toMatchObject([{ reward: 1 }, { reward: 1 }]);
+  });
+
+  it('may keep execute in a field, or come from a second copy of our packages', async () => {
+    class Structural {
+      execute = async (): Promise<WorkflowOutput> => ({ reward: 1 });
+    }
+    expect(await run(Structural)).toMatchObject({ reward: 1 });
+  });
+
+  it('names its targets, and the configuration names others', async () => {
+    class Wolves extends Workflow {
+      override trainableTargets = ['wolf'];
+      async execute(_task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+        return { reward: Number(tuner.isTrainable('wolf')) + 2 * Number(tuner.isTrainable('seer')) };
+      }
+    }
+    expect(await run(Wolves)).toMatchObject({ reward: 1 });
+    expect(await run(Wolves, { trainableTargets: ['seer'] })).toMatchObject({ reward: 2 });
+    expect(await run(Wolves, { trainableTargets: null })).toMatchObject({ reward: 1 });
+  });
+
+  it('counts as a success from reward 1 on where it does not say', async () => {
+    expect(await run(() => ({ reward: 1 }))).toMatchObject({ isSuccess: true });
+    expect(await run(() => ({ reward: 0.9 }))).toMatchObject({ isSuccess: false });
+    expect(await run(() => ({ reward: 1, isSuccess: false }))).toMatchObject({ isSuccess: false });
+  });
+});
+
+describe('a failed episode', () => {
+  it('keeps the user’s error and stack, and what was recorded', async () => {
+    const episode = await run(async function userCode(_task, tuner) {
+      await say(tuner);
+      throw new TypeError('cannot add apples');
+    });
+    expect(failureOf(episode)).toMatchObject({ code: 'workflow_failed', message: 'The workflow threw TypeError: cannot add apples' });
+    expect(failureOf(episode).stack).toMatch(/cannot add apples[\s\S]*userCode[\s\S]*run-episode\.test\.ts/);
+    expect(episode.samples).toHaveLength(1);
+  });
+
+  it.each([
+    ['a sync throw', () => { throw new Error('sync'); }, /sync/],
+    ['no Error', () => Promise.reject('just text'), /just text/],
+    ['nothing', () => Promise.reject(undefined), /undefined/],
+  ] as const)('may throw %s', async (_name, workflow, message) => {
+    expect(failureOf(await run(workflow as WorkflowSource)).message).toMatch(message);
+  });
+
+  it('may throw in its constructor', async () => {
+    class Broken extends Workflow {
+      constructor() {
+        super();
+        throw new Error('no database');
+      }
+      async execute(): Promise<WorkflowOutput> {
+        return { reward: 1 };
+      }
+    }
+    expect(failureOf(await run(Broken)).message).toContain('no database');
+  });
+
+  it('ends at its time limit, its model calls with it', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    const episode = await run(
+      async (_task, tuner) => {
+        late = say(tuner).catch((error: unknown) => error);
+        return new Promise<WorkflowOutput>(() => {});
+      },
+      { timeoutMs: 30, replies: [{ text: 'a very slow answer indeed', tokenDelayMs: 20 }] },
+    );
+    expect(failureOf(episode)).toMatchObject({ code: 'timeout', message: expect.stringMatching(/0\.03 s/) });
+    expect(await late).toMatchObject({ code: 'closed' });
+    expect(episode.samples).toHaveLength(0);
+  });
+
+  it('ends with its run', async () => {
+    const stop = new AbortController();
+    const episode = run((_task, tuner) => new Promise((_resolve, reject) => tuner.signal.addEventListener('abort', () => reject(new Error('noticed')))), { signal: stop.signal });
+    stop.abort();
+    expect(failureOf(await episode).code).toBe('aborted');
+  });
+
+  it('says what the engine said, also through a framework’s own error', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner, 'word '.repeat(300)).catch((cause: unknown) => {
+        throw new Error('framework: request failed', { cause });
+      });
+      return { reward: 1 };
+    };
+    const engine = createScriptedEngine({ chatTokenizer, replies: ['x'], contextLength: 50 });
+    expect(failureOf(await run(workflow, { policy: { kind: 'engine', engine, chatTokenizer } }))).toMatchObject({ code: 'context_overflow', message: expect.stringMatching(/holds 50/) });
+  });
+
+  it.each([
+    [undefined, /returned undefined/],
+    [7, /returned 7/],
+    [{ reward: NaN }, /reward NaN/],
+    [{ reward: Infinity }, /reward Infinity/],
+    [{ reward: '1' }, /reward "1"/],
+    [{ reward: [1, 2] }, /reward a list of 2/],
+    [{ reward: 1, isSuccess: 'yes' }, /isSuccess "yes"/],
+    [{ reward: 1, logMetrics: { speed: NaN } }, /logMetrics\.speed NaN/],
+    [{ reward: 1, logMetrics: { speed: 'fast' } }, /logMetrics\.speed "fast"/],
+    [{ reward: 1, metadata: 'text' }, /metadata "text"/],
+    [{ reward: 1, metadata: { big: 1n } }, /metadata that is not JSON/],
+  ])('comes from the output %o', async (output, message) => {
+    const error = failureOf(await run((() => output) as unknown as WorkflowSource));
+    expect(error.code).toBe('bad_output');
+    expect(error.message).toMatch(message);
+  });
+});
+
+describe('a judge', () => {
+  it('is asked where there is no reward, with the output', async () => {
+    const judge = { judge: vi.fn((): Verdict => ({ reward: 0.25, isSuccess: false })) };
+    expect(await run(() => ({ reward: null, metadata: { answer: 4 } }), { judge })).toMatchObject({ status: 'completed', reward: 0.25, isSuccess: false });
+    expect(judge.judge).toHaveBeenCalledWith(task, expect.objectContaining({ metadata: { answer: 4 } }));
+    await run(() => ({ reward: 1 }), { judge });
+    expect(judge.judge).toHaveBeenCalledTimes(1);
+  });
+
+  const brokenJudges: readonly (readonly [string, (() => unknown) | undefined, string, RegExp])[] = [
+    ['is missing', undefined, 'no_judge', /no reward for task "t1", and there is no judge/],
+    ['throws', () => { throw new Error('judge is ill'); }, 'judge_failed', /judge is ill/],
+    ['says nothing', () => undefined, 'bad_verdict', /returned undefined/],
+    ['says NaN', () => ({ reward: NaN, isSuccess: true }), 'bad_verdict', /reward for task "t1" is NaN/],
+    ['hangs', () => new Promise(() => {}), 'timeout', /still running/],
+  ];
+
+  it.each(brokenJudges)('that %s fails the episode', async (_name, judge, code, message) => {
+    const error = failureOf(await run(() => ({}), { timeoutMs: 50, ...(judge && { judge: { judge: judge as () => never } }) }));
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+  });
+});
+
+describe('a wrong configuration', () => {
+  it('stops everything: no debug model, no targets, no execute', async () => {
+    const workflow: WorkflowSource = (_task, tuner) => say(tuner).then(() => ({ reward: 1 }));
+    await expect(run(workflow, { trainableTargets: ['other'] })).rejects.toThrow(/No model for agent "a"/);
+    await expect(run(workflow, { trainableTargets: [] })).rejects.toBeInstanceOf(ConfigError);
+    class Empty {}
+    await expect(run(Empty as unknown as WorkflowSource)).rejects.toThrow(/"Empty" has no execute/);
+  });
+});
+
+describe('a chat policy', () => {
+  it('answers without recording, is counted, and closes with the episode', async () => {
+    const model: ChatModel = { name: 'remote', generate: vi.fn(async (): Promise<ChatResponse> => ({ id: '1', model: 'remote', message: { role: 'assistant', content: 'far away' }, finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 2 } })) };
+    let kept: Tuner | undefined;
+    const episode = await run(
+      async (_task, tuner): Promise<WorkflowOutput> => {
+        kept = tuner;
+        return { reward: 1, metadata: { text: (await say(tuner)).message.content } };
+      },
+      { policy: { kind: 'chat', model } },
+    );
+    expect(episode).toMatchObject({ metadata: { text: 'far away' }, samples: [], calls: { answered: 1 } });
+    if (kept === undefined) throw new Error('the workflow did not run');
+    await expect(say(kept)).rejects.toMatchObject({ code: 'closed' });
+  });
+});

@@ -1,0 +1,176 @@
+import { ConfigError, TaskError, type Task } from '@agentjet/core';
+import { createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import { describe, expect, it } from 'vitest';
+import type { Episode } from '../contract.js';
+import { createScriptedEngine } from '../testing.js';
+import type { WorkflowSource } from '../workflow.js';
+import { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './run-groups.js';
+
+const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const tasksOf = (count: number): readonly Task[] => Array.from({ length: count }, (_none, at) => ({ taskId: `t${at}`, mainQuery: String(at), initMessages: [], metadata: {} }));
+
+function open(workflow: WorkflowSource, options: Partial<GroupsOptions> = {}): AsyncGenerator<TaskGroup, void> {
+  const engine = createScriptedEngine({ chatTokenizer, replies: ['x'] });
+  return runGroups({
+    workflow,
+    policy: { kind: 'engine', engine, chatTokenizer },
+    sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 9 },
+    timeoutMs: 5000,
+    tasks: tasksOf(6),
+    numRepeat: 2,
+    maxParallel: 4,
+    seed: 1,
+    ...options,
+  });
+}
+
+async function collect(groups: AsyncIterable<TaskGroup>): Promise<readonly TaskGroup[]> {
+  const collected: TaskGroup[] = [];
+  for await (const group of groups) collected.push(group);
+  return collected;
+}
+
+describe('runGroups', () => {
+  it('yields complete groups in the order of the tasks, whichever is done first', async () => {
+    const groups = await collect(open(async (task) => (await pause(12 - 2 * Number(task.mainQuery)), { reward: Number(task.mainQuery) })));
+    expect(groups.map(({ groupId }) => groupId)).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
+    expect(groups.map(({ episodes }) => episodes.map(({ repeatIndex }) => repeatIndex))).toEqual(Array(6).fill([0, 1]));
+    expect(new Set(groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId))).size).toBe(12);
+  });
+
+  it('gives the same seeds whatever runs beside it, and others for another seed', async () => {
+    const seeds = async (options: Partial<GroupsOptions>) => (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
+    const first = await seeds({});
+    expect(new Set(first).size).toBe(12);
+    expect(await seeds({ maxParallel: 1, maxOpenGroups: 1 })).toEqual(first);
+    expect(await seeds({ seed: 2 })).not.toEqual(first);
+  });
+
+  it('runs maxParallel episodes at a time, and no more', async () => {
+    let running = 0;
+    let most = 0;
+    await collect(open(async () => ((most = Math.max(most, ++running)), await pause(3), running--, { reward: 1 }), { maxParallel: 3, maxOpenGroups: 6 }));
+    expect(most).toBe(3);
+  });
+
+  it('lets others run ahead of a slow group, but not beyond the window', async () => {
+    const started = new Set<string>();
+    let release: () => void = () => {};
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const workflow: WorkflowSource = async (task) => {
+      started.add(task.taskId);
+      if (task.taskId === 't0') await slow;
+      return { reward: 1 };
+    };
+    const groups = open(workflow, { maxOpenGroups: 3 });
+    const first = groups.next();
+    await pause(30);
+    expect([...started].sort()).toEqual(['t0', 't1', 't2']);
+    release();
+    expect(await first).toMatchObject({ value: { groupId: 't0' } });
+    expect(await collect(groups)).toHaveLength(5);
+  });
+
+  it('does not start before it is asked, nor pull tasks beyond the window', async () => {
+    let pulled = 0;
+    async function* endless(): AsyncGenerator<Task> {
+      for (;;) yield { taskId: `t${pulled++}`, mainQuery: '', initMessages: [], metadata: {} };
+    }
+    const groups = open(() => ({ reward: 1 }), { tasks: endless(), maxOpenGroups: 2 });
+    await pause(5);
+    expect(pulled).toBe(0);
+    await groups.next();
+    await groups.next();
+    expect(pulled).toBeLessThanOrEqual(4);
+    await groups.return(undefined);
+  });
+
+  it('keeps failed episodes as data, and goes on', async () => {
+    const groups = await collect(
+      open((task) => {
+        if (task.taskId === 't1') throw new Error('bad luck');
+        return { reward: 1 };
+      }),
+    );
+    expect(groups.map(({ episodes }) => episodes.map(({ status }) => status).join())).toEqual(['completed,completed', 'failed,failed', ...Array(4).fill('completed,completed')]);
+  });
+
+  it('tells of progress', async () => {
+    const started: string[] = [];
+    const ended: Episode[] = [];
+    await collect(open(() => ({ reward: 1 }), { tasks: tasksOf(2), onEpisodeStart: ({ episodeId }) => started.push(episodeId), onEpisode: (episode) => ended.push(episode) }));
+    expect(started.sort()).toEqual(['t0-r0', 't0-r1', 't1-r0', 't1-r1']);
+    expect(ended.map(({ episodeId }) => episodeId).sort()).toEqual(started);
+  });
+});
+
+describe('an end before the end', () => {
+  it('by signal aborts what runs and yields no more', async () => {
+    const stop = new AbortController();
+    let aborted = 0;
+    const groups = open(async (task, tuner) => {
+      tuner.signal.addEventListener('abort', () => aborted++);
+      if (task.taskId !== 't0') await pause(5000);
+      return { reward: 1 };
+    }, { signal: stop.signal });
+    expect(await groups.next()).toMatchObject({ value: { groupId: 't0' } });
+    setTimeout(() => stop.abort(), 5);
+    expect(await groups.next()).toEqual({ value: undefined, done: true });
+    expect(aborted).toBeGreaterThan(2);
+  });
+
+  it('by leaving the loop aborts what runs and closes the tasks', async () => {
+    let isClosed = false;
+    function* tasks(): Generator<Task> {
+      try {
+        yield* tasksOf(100);
+      } finally {
+        isClosed = true;
+      }
+    }
+    let running = 0;
+    for await (const _group of open(async (task, tuner) => {
+      running++;
+      tuner.signal.addEventListener('abort', () => running--);
+      if (task.taskId !== 't0') await pause(5000);
+      return { reward: 1 };
+    }, { tasks: tasks() })) break;
+    expect([isClosed, running]).toEqual([true, 0]);
+  });
+
+  it('by a broken task source, after the groups before it', async () => {
+    async function* tasks(): AsyncGenerator<Task> {
+      yield* tasksOf(2);
+      throw new TaskError('bad_json', 'tasks.jsonl:3: not JSON');
+    }
+    const groups = open(() => ({ reward: 1 }), { tasks: tasks(), maxOpenGroups: 1 });
+    await groups.next();
+    await groups.next();
+    await expect(groups.next()).rejects.toThrow('tasks.jsonl:3');
+  });
+
+  it('by a wrong configuration', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => (tuner.selectModel({ agentName: 'a' }, (model) => model), { reward: 1 });
+    await expect(open(workflow, { trainableTargets: ['b'] }).next()).rejects.toBeInstanceOf(ConfigError);
+    await expect(open(workflow, { maxParallel: 0 }).next()).rejects.toThrow(/maxParallel is 0/);
+  });
+});
+
+describe('toEpisodeGroup', () => {
+  const workflow: WorkflowSource = async (_task, tuner) => {
+    const { message } = await tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content: 'hi' }] });
+    if (tuner.episodeId.endsWith('r1')) throw new Error('half way');
+    return { reward: message.content.length };
+  };
+
+  it('drops a group with a failed episode, or counts it with reward 0', async () => {
+    const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
+    if (group === undefined) throw new Error('no group');
+    expect(toEpisodeGroup(group, 'drop_group')).toBeUndefined();
+    expect(toEpisodeGroup(group, 'zero_reward')).toMatchObject({ groupId: 's3/t0', episodes: [{ episodeId: 's3/t0-r0', reward: 1, samples: [{}] }, { reward: 0, samples: [{}] }] });
+  });
+});

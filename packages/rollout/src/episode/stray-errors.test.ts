@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+
+/** In a process of its own: a stray error is one that would end it. */
+function runScript(body: string): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
+  const root = path.resolve(import.meta.dirname, '../../../..');
+  const script = `
+    import { runEpisode } from ${JSON.stringify(path.join(import.meta.dirname, 'run-episode.ts'))};
+    const policy = { kind: 'chat', model: { name: 'none', generate: async () => { throw new Error('not asked'); } } };
+    const run = (workflow, timeoutMs = 1000) => runEpisode({ taskId: 't', mainQuery: '', initMessages: [], metadata: {} }, { workflow, policy, sampling: {}, timeoutMs }, { episodeId: 'e', repeatIndex: 0, seed: 0 });
+    const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    ${body}`;
+  const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
+  return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
+}
+
+it('fails the episode whose workflow lost it, and no other; after its end it is a warning', () => {
+  const { status, stdout, stderr } = runScript(`
+    const lost = run(async () => { void Promise.reject(new Error('nobody awaited me')); await pause(100); return { reward: 1 }; });
+    const timer = run(async () => { setTimeout(() => { throw new Error('from a timer'); }, 5); await pause(100); return { reward: 1 }; });
+    const good = run(async () => { setTimeout(() => { throw new Error('too late'); }, 130); await pause(100); return { reward: 1 }; });
+    for (const episode of await Promise.all([lost, timer, good])) console.log(episode.status, episode.error?.message ?? '');
+    await pause(60);`);
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'failed The workflow threw Error: nobody awaited me\nfailed The workflow threw Error: from a timer\ncompleted \n' });
+  expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late/);
+});
+
+it('ends the program where the error is its own', () => {
+  const { status, stdout, stderr } = runScript(`
+    await run(async () => ({ reward: 1 }));
+    void Promise.reject(new Error('my own bug'));
+    await pause(50);
+    console.log('not reached');`);
+  expect(status).not.toBe(0);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('my own bug');
+});

@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { importUserModule } from './user-module.js';
+import { createJudge } from './judge.js';
+import { createWorkflow, parseWorkflowSource } from './workflow.js';
+
+const dir = mkdtempSync(path.join(tmpdir(), 'user-module-'));
+const write = (name: string, text: string): string => (writeFileSync(path.join(dir, name), text), name);
+
+describe('importUserModule', () => {
+  it('says what is wrong with a reference', async () => {
+    write('flow.ts', 'export const a = 1; export class Flow {}; export default 5;');
+    write('empty.ts', 'export {};');
+    expect(await importUserModule('flow.ts->a', dir)).toBe(1);
+    expect(await importUserModule('./flow.ts -> default', dir)).toBe(5);
+    expect(await importUserModule(`${path.join(dir, 'flow.ts')}->a`, '/')).toBe(1);
+    await expect(importUserModule('flow.ts', dir)).rejects.toThrow(/"flow\.ts" does not name an export/);
+    await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
+    await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(/exports nothing named "Flaw"\. It exports: Flow, a, default\./);
+    await expect(importUserModule('empty.ts->Flow', dir)).rejects.toThrow(/exports nothing at all/);
+  });
+
+  it('keeps the error of a module that throws at load, and its line', async () => {
+    write('boom.ts', 'type Unused = { x: number };\n\nexport const y = (undefined as unknown as { x: number }).x;\n');
+    await expect(importUserModule('boom.ts->y', dir)).rejects.toMatchObject({ code: 'module_failed', message: expect.stringMatching(/reading 'x'[\s\S]*boom\.ts:3/), cause: expect.any(TypeError) });
+  });
+});
+
+describe('in plain Node', () => {
+  const root = path.resolve(import.meta.dirname, '../../..');
+
+  function writeProject(type: string): string {
+    const project = mkdtempSync(path.join(tmpdir(), `project-${type}-`));
+    if (type !== 'none') writeFileSync(path.join(project, 'package.json'), JSON.stringify({ type }));
+    writeFileSync(path.join(project, 'helper.ts'), 'export enum Kind { A = "a" }\ninterface Padding { x: 1 }\n\nexport function fail(): never {\n  throw new TypeError("user bug");\n}\n');
+    writeFileSync(path.join(project, 'flow.ts'), `import { Workflow } from '${path.join(import.meta.dirname, 'workflow.ts')}';\nimport { fail } from './helper';\nexport class Flow extends Workflow {\n  async execute() {\n    return fail();\n  }\n}\n`);
+    return project;
+  }
+
+  it('loads TypeScript with its own lines and our own classes, whatever package.json says', () => {
+    const projects = ['module', 'commonjs', 'none'].map(writeProject);
+    const script = `
+      import { importUserModule } from ${JSON.stringify(path.join(import.meta.dirname, 'user-module.ts'))};
+      import { Workflow } from ${JSON.stringify(path.join(import.meta.dirname, 'workflow.ts'))};
+      for (const project of ${JSON.stringify(projects)}) {
+        const Flow = await importUserModule('flow.ts->Flow', project);
+        const stack = await new Flow().execute().catch((error) => error.stack);
+        console.log(Object.getPrototypeOf(Flow) === Workflow, stack.split('\\n').slice(0, 3).join());
+      }`;
+    const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
+    const expected = projects.map((project) => `true TypeError: user bug,    at fail (${project}/helper.ts:5:9),    at Flow.execute (${project}/flow.ts:5:12)\n`);
+    expect({ stdout, stderr }).toEqual({ stdout: expected.join(''), stderr: '' });
+  });
+});
+
+describe('what a module exports', () => {
+  it('is narrowed to a workflow', () => {
+    class Flow {
+      async execute() {
+        return { reward: 1 };
+      }
+    }
+    expect(createWorkflow(parseWorkflowSource(Flow, 'flow.ts->Flow'))).toBeInstanceOf(Flow);
+    expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(/flow\.ts->five is not a workflow: it is number/);
+    expect(() => parseWorkflowSource(new Flow(), 'flow.ts->flow')).toThrow(/export the class itself/);
+  });
+
+  it('is narrowed to a judge', () => {
+    class Strict {
+      judge = () => ({ reward: 0, isSuccess: false });
+    }
+    class Broken {
+      constructor() {
+        throw new Error('no key');
+      }
+    }
+    const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: {} };
+    expect(createJudge(Strict, 'j.ts->Strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
+    expect(createJudge(new Strict(), 'j.ts->strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
+    expect(createJudge(() => ({ reward: 2, isSuccess: true }), 'j.ts->f').judge(task, {})).toEqual({ reward: 2, isSuccess: true });
+    expect(() => createJudge({}, 'j.ts->o')).toThrow(/j\.ts->o is not a judge/);
+    expect(() => createJudge(Broken, 'j.ts->Broken')).toThrow(/j\.ts->Broken threw while it was constructed: no key/);
+  });
+});
