@@ -1,0 +1,24 @@
+import { createChatTokenizer } from '@agentjet/tokenizer';
+import { type Course } from './courses.js';
+import { recipe } from './nano-recipe.js';
+import { recordTranscripts } from './record-transcripts.js';
+import { addedTokens, createTokenizerConfig, createTokenizerJson, wordRegExp } from './tokenizer-files.js';
+import { type Merge, trainBpe } from './train-bpe.js';
+
+/** A tenth of the transcripts says enough about spelling. */
+const shareOfEpisodes = 0.1;
+
+const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
+
+/** Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary. */
+export async function learnMerges(courses: readonly Course[]): Promise<readonly Merge[]> {
+  const { seed, contextLength, vocabSize } = recipe;
+  const chatTokenizer = createChatTokenizer({ tokenizerJson: createTokenizerJson([]), tokenizerConfig: createTokenizerConfig(contextLength) });
+  const texts: string[] = [];
+  for (const course of courses) {
+    const few = { ...course, numEpisodes: Math.ceil(course.numEpisodes * shareOfEpisodes) };
+    const { samples } = await recordTranscripts(few, { chatTokenizer, contextLength: Infinity, seed });
+    texts.push(...samples.flatMap(({ ids }) => chatTokenizer.tokenizer.decode(ids).split(addedTokenPattern)));
+  }
+  return trainBpe(texts, { pattern: wordRegExp, numMerges: vocabSize - 256 - addedTokens.length });
+}

@@ -1,0 +1,42 @@
+import { deriveSeed, type Sample } from '@agentjet/core';
+import { type Episode, runGroups } from '@agentjet/rollout';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { Course } from './courses.js';
+import { TeacherEngine } from './teacher-engine.js';
+
+export type Transcripts = {
+  readonly course: string;
+  readonly samples: readonly Sample[];
+  /** Share of episodes in which the teacher happened to succeed. */
+  readonly successRate: number;
+};
+
+export type RecordOptions = { readonly chatTokenizer: ChatTokenizer; readonly contextLength: number; readonly seed: number };
+
+async function* runCourse(course: Course, { chatTokenizer, contextLength, seed }: RecordOptions): AsyncGenerator<Episode> {
+  const groups = runGroups({
+    workflow: course.workflow,
+    ...(course.judge === undefined ? {} : { judge: course.judge }),
+    policy: { kind: 'engine', engine: new TeacherEngine({ chatTokenizer, contextLength, teacher: course.teacher }), chatTokenizer },
+    sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 256 },
+    timeoutMs: 60_000,
+    tasks: course.drawTasks({ seed: deriveSeed(seed, course.name), count: course.numEpisodes }),
+    numRepeat: 1,
+    maxParallel: 16,
+    seed: deriveSeed(seed, 'transcripts', course.name),
+    idPrefix: `${course.name}-`,
+  });
+  for await (const { episodes } of groups) yield* episodes;
+}
+
+/** Runs a course from its tasks to its samples. A failed episode is a mistake in the teacher, and thrown. */
+export async function recordTranscripts(course: Course, options: RecordOptions): Promise<Transcripts> {
+  const samples: Sample[] = [];
+  let numSuccesses = 0;
+  for await (const episode of runCourse(course, options)) {
+    if (episode.status === 'failed') throw new Error(`The teacher of ${course.name} failed on ${episode.task.taskId}: ${episode.error.message}`);
+    if (episode.isSuccess) numSuccesses++;
+    samples.push(...episode.samples);
+  }
+  return { course: course.name, samples, successRate: numSuccesses / course.numEpisodes };
+}

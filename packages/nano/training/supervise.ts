@@ -1,0 +1,15 @@
+import type { Sample } from '@agentjet/core';
+
+/** `reading`: every token but the first is to be predicted; `answering`: only what the teacher wrote. */
+export type Lesson = 'reading' | 'answering';
+
+export function supervise(sample: Sample, lesson: Lesson): Sample {
+  if (lesson === 'answering') return { ...sample, advantages: Float32Array.from(sample.lossMask) };
+  const lossMask = sample.ids.map((_, index) => Math.min(index, 1));
+  return {
+    ...sample,
+    lossMask: Uint8Array.from(lossMask),
+    advantages: Float32Array.from(lossMask),
+    policyVersions: lossMask.map((mask) => mask - 1),
+  };
+}

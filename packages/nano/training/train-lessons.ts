@@ -1,0 +1,49 @@
+import type { Backbone, Sample } from '@agentjet/core';
+import { packTrees } from '@agentjet/trainer';
+import { drawBatches } from './draw-batches.js';
+import { recipe } from './nano-recipe.js';
+import { type Lesson, supervise } from './supervise.js';
+
+export type LessonReport = {
+  readonly lesson: Lesson;
+  readonly numSteps: number;
+  readonly rowTokens: number;
+  readonly treeTokens: number;
+  readonly seconds: number;
+  /** Nats per supervised token: the first step's, and the mean of the last twenty. */
+  readonly firstLoss: number;
+  readonly lastLoss: number;
+};
+
+const maxPackTokens = 4096;
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. */
+export async function trainLesson(backbone: Backbone, samples: readonly Sample[], options: { readonly lesson: Lesson; readonly numSteps: number; readonly seed: number }): Promise<LessonReport> {
+  const { lesson, numSteps, seed } = options;
+  const startedAt = performance.now();
+  const losses: number[] = [];
+  let rowTokens = 0;
+  let treeTokens = 0;
+  for (const batch of drawBatches(samples, { tokensPerStep: recipe.tokensPerStep, seed })) {
+    const { packs } = packTrees(batch.map((sample) => supervise(sample, lesson)), { maxPackTokens });
+    const metrics = await backbone.trainStep({ packs, loss: { kind: 'sft' } });
+    losses.push(metrics.loss);
+    rowTokens += metrics.rowTokens;
+    treeTokens += metrics.treeTokens;
+    if (losses.length % 50 === 0) console.log(`${lesson} ${losses.length}/${numSteps}: loss ${mean(losses.slice(-50)).toFixed(4)}`);
+    if (losses.length === numSteps) break;
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { lesson, numSteps, rowTokens, treeTokens, seconds, firstLoss: losses[0] ?? Number.NaN, lastLoss: mean(losses.slice(-20)) };
+}
+
+/** Nats per token of the teacher's answers, on transcripts that were not trained. */
+export async function measureLoss(backbone: Backbone, samples: readonly Sample[]): Promise<number> {
+  const logprobs = await backbone.logprobs(samples);
+  const losses = samples.flatMap(({ lossMask }, row) => [...lossMask].flatMap((mask, index) => (mask === 1 ? [-(logprobs[row]?.[index] ?? 0)] : [])));
+  return mean(losses);
+}

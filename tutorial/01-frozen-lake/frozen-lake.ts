@@ -1,0 +1,96 @@
+import type { Random } from '@agentjet/core';
+
+/** A frozen lake of 4 by 4 cells: a start, a goal, two holes, ice everywhere else. Nothing is slippery. */
+
+export const directions = ['up', 'down', 'left', 'right'] as const;
+export type Direction = (typeof directions)[number];
+
+/** Cells are numbered row by row from 0. */
+export type LakeMap = { readonly start: number; readonly goal: number; readonly holes: readonly number[] };
+
+const size = 4;
+const numHoles = 2;
+const numCells = size * size;
+const shifts = { up: [-1, 0], down: [1, 0], left: [0, -1], right: [0, 1] } as const;
+
+function rowOf(cell: number): number {
+  return Math.floor(cell / size);
+}
+
+function columnOf(cell: number): number {
+  return cell % size;
+}
+
+/** The cell beyond, or undefined at the edge. */
+function neighbour(cell: number, direction: Direction): number | undefined {
+  const [down, right] = shifts[direction];
+  const row = rowOf(cell) + down;
+  const column = columnOf(cell) + right;
+  const isInside = row >= 0 && row < size && column >= 0 && column < size;
+  return isInside ? row * size + column : undefined;
+}
+
+function canReach(map: LakeMap): boolean {
+  const seen = new Set([map.start]);
+  for (const cell of seen) {
+    for (const direction of directions) {
+      const next = neighbour(cell, direction);
+      if (next !== undefined && !map.holes.includes(next)) seen.add(next);
+    }
+  }
+  return seen.has(map.goal);
+}
+
+/** Steps between start and goal on a lake without holes. */
+function distance({ start, goal }: LakeMap): number {
+  return Math.abs(rowOf(start) - rowOf(goal)) + Math.abs(columnOf(start) - columnOf(goal));
+}
+
+/** A random map on which the goal can be reached, and not in one step. */
+export function createLakeMap(random: Random): LakeMap {
+  for (;;) {
+    const cells = new Set<number>();
+    while (cells.size < 2 + numHoles) cells.add(random.int(numCells));
+    const [start = 0, goal = 0, ...holes] = cells;
+    const map = { start, goal, holes: holes.toSorted((a, b) => a - b) };
+    if (distance(map) >= 2 && canReach(map)) return map;
+  }
+}
+
+export type LakeState = 'walking' | 'goal' | 'hole';
+
+/** One walk over a map. */
+export class FrozenLake {
+  readonly map: LakeMap;
+  #cell: number;
+
+  constructor(map: LakeMap) {
+    this.map = map;
+    this.#cell = map.start;
+  }
+
+  get state(): LakeState {
+    if (this.#cell === this.map.goal) return 'goal';
+    return this.map.holes.includes(this.#cell) ? 'hole' : 'walking';
+  }
+
+  /** Walks one cell; at the edge one stays where one is. */
+  step(direction: Direction): LakeState {
+    this.#cell = neighbour(this.#cell, direction) ?? this.#cell;
+    return this.state;
+  }
+
+  /** What the walker sees: where the goal lies, and on which sides a hole or the edge is. */
+  describe(): string {
+    const down = rowOf(this.map.goal) - rowOf(this.#cell);
+    const right = columnOf(this.map.goal) - columnOf(this.#cell);
+    const steps = [...describeSteps(down, 'down', 'up'), ...describeSteps(right, 'right', 'left')];
+    const sides = (wanted: (cell: number | undefined) => boolean): string => directions.filter((direction) => wanted(neighbour(this.#cell, direction))).join(' ') || 'none';
+    const holes = sides((cell) => cell !== undefined && this.map.holes.includes(cell));
+    return `goal: ${steps.join(' ')}\nholes: ${holes}\nedges: ${sides((cell) => cell === undefined)}`;
+  }
+}
+
+function describeSteps(count: number, forward: Direction, backward: Direction): readonly string[] {
+  return count === 0 ? [] : [`${Math.abs(count)} ${count > 0 ? forward : backward}`];
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createRandom, type Task } from '@agentjet/core';
+import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { describe, expect, it } from 'vitest';
+import { AnswerJudge } from './answer-judge.js';
+import { calculate } from './calculator.js';
+import { drawTasks, splitOf, toJsonl } from './generate-data.js';
+import { mathWorkflow } from './math-workflow.js';
+import { createProblem, readProblem } from './problems.js';
+
+function readData(split: 'training' | 'validation'): string {
+  return readFileSync(path.join(import.meta.dirname, 'data', `${split}.jsonl`), 'utf8');
+}
+
+describe('the calculator', () => {
+  it.each([['12+7', '19'], ['12 - 7', '5'], ['12*7', '84'], [' 84/7 ', '12'], ['7/3', '2.33'], ['1/0', 'Infinity']])('%s is %s', (expression, result) => {
+    expect(calculate(expression)).toBe(result);
+  });
+
+  it.each(['', '12', '1+2+3', 'two+three', '2**3', '-1+2'])('says that it cannot read %j', (expression) => {
+    expect(calculate(expression)).toBe(`cannot read "${expression}"`);
+  });
+});
+
+describe('the problems', () => {
+  it('have the answer that their operation gives', () => {
+    const random = createRandom(3);
+    for (let index = 0; index < 200; index++) {
+      const { question, answer, left, operator, right } = createProblem(random);
+      expect(calculate(`${left}${operator}${right}`)).toBe(String(answer));
+      const read = readProblem(question);
+      expect(calculate(`${read.left}${read.operator}${read.right}`)).toBe(String(answer));
+    }
+  });
+
+  it('are what the generator writes', () => {
+    expect(readData('training')).toBe(toJsonl('training'));
+    expect(readData('validation')).toBe(toJsonl('validation'));
+  });
+
+  it('share no question between training and validation, whatever the seed', () => {
+    const validation = new Set(drawTasks('validation', { seed: 1, count: 100 }).map(({ mainQuery }) => mainQuery));
+    for (const { mainQuery } of [...drawTasks('training', { seed: 1, count: 1024 }), ...drawTasks('training', { seed: 99, count: 500 })]) {
+      expect(splitOf(mainQuery)).toBe('training');
+      expect(validation.has(mainQuery)).toBe(false);
+    }
+  });
+});
+
+describe('the agent', () => {
+  const task: Task = { taskId: 'a', mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?', initMessages: [], metadata: { answer: 5 } };
+  const call = (expression: string): string => `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
+
+  async function judge(...replies: readonly string[]) {
+    const { tuner } = openScriptedEpisode({ replies });
+    return new AnswerJudge().judge(task, await mathWorkflow(task, tuner));
+  }
+
+  it('is right when it calculates and says the result', async () => {
+    expect(await judge(call('12-7'), '5')).toEqual({ reward: 1, isSuccess: true });
+  });
+
+  it.each([['the wrong operation', [call('12+7'), '19']], ['no number', [call('12-7'), 'five']], ['no answer', [call('12-7'), '']], ['a broken call', ['<tool_call>\n{"name": "calc']]])('is wrong with %s', async (_, replies) => {
+    expect(await judge(...replies)).toEqual({ reward: 0, isSuccess: false });
+  });
+});

@@ -1,0 +1,92 @@
+import type { ChatMessage, ChatModel, ChatRequest, ChatResponse, Random } from '@agentjet/core';
+import { findName, mostNamed, type Name, names } from './village.js';
+
+/**
+ * Plays any role by rules, reading the same messages as a language model would: the debug model of the side that does
+ * not learn. It trusts a seer, joins the crowd, and otherwise guesses. Werewolves spare one another.
+ */
+export class ScriptedPlayer implements ChatModel {
+  readonly name = 'scripted-player';
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  async generate(request: ChatRequest): Promise<ChatResponse> {
+    const content = this.#answer(readMessages(request.messages));
+    return {
+      id: `scripted-${this.#random.int(2 ** 31)}`,
+      model: this.name,
+      message: { role: 'assistant', content },
+      finishReason: 'stop',
+      usage: { promptTokens: 0, completionTokens: 0 },
+    };
+  }
+
+  #answer(known: Knowledge): string {
+    if (known.question.endsWith('Who is killed?') || known.question.endsWith('Who is checked?')) return this.#guess(known);
+    const found = known.isSeer ? known.checked.find((name) => known.alive.includes(name)) : undefined;
+    if (known.question.endsWith('Speak.')) return found === undefined ? `I suspect ${this.#suspect(known)}.` : `I am the seer. ${found} is a werewolf.`;
+    return found ?? this.#vote(known);
+  }
+
+  #suspect(known: Knowledge): Name {
+    const claimed = this.#pick(this.#others(known, known.claims));
+    if (claimed !== undefined) return claimed;
+    const accused = this.#random.next() < 0.5 ? this.#pick(this.#others(known, known.accusations)) : undefined;
+    return accused ?? this.#guess(known);
+  }
+
+  #vote(known: Knowledge): Name {
+    return this.#pick(this.#others(known, known.claims)) ?? mostNamed(this.#others(known, known.accusations)) ?? this.#guess(known);
+  }
+
+  #guess(known: Knowledge): Name {
+    return this.#pick(this.#others(known, known.alive)) ?? known.self;
+  }
+
+  /** Of the names given, those alive that are neither the player nor its fellow. */
+  #others(known: Knowledge, candidates: readonly Name[]): readonly Name[] {
+    return candidates.filter((name) => known.alive.includes(name) && name !== known.self && name !== known.fellow);
+  }
+
+  #pick(candidates: readonly Name[]): Name | undefined {
+    return candidates[this.#random.int(candidates.length)];
+  }
+}
+
+type Knowledge = {
+  readonly self: Name;
+  readonly fellow: Name | undefined;
+  readonly isSeer: boolean;
+  readonly alive: readonly Name[];
+  /** Werewolves that the seer has found. */
+  readonly checked: readonly Name[];
+  /** Since the last morning: who was called a werewolf by a seer, and who was suspected. */
+  readonly claims: readonly Name[];
+  readonly accusations: readonly Name[];
+  readonly question: string;
+};
+
+function findAll(texts: readonly string[], pattern: RegExp): readonly Name[] {
+  return texts.flatMap((text) => findName(pattern.exec(text)?.[1] ?? '') ?? []);
+}
+
+function readMessages(messages: readonly ChatMessage[]): Knowledge {
+  const texts = messages.map(({ content }) => content);
+  const [system = '', ...said] = texts;
+  const lastCount = texts.findLast((text) => text.includes('Alive:')) ?? '';
+  const today = said.slice(said.findLastIndex((text) => text.startsWith('Day')) + 1);
+  const claims = findAll(today, /I am the seer\. (\w+) is a werewolf/);
+  return {
+    self: findName(system) ?? names[0],
+    fellow: findName(/with (\w+)/.exec(system)?.[1] ?? ''),
+    isSeer: system.includes('the seer'),
+    alive: names.filter((name) => lastCount.slice(lastCount.indexOf('Alive:')).includes(name)),
+    checked: findAll(said, /^(\w+) is a werewolf\.$/),
+    claims,
+    accusations: [...findAll(today, /I suspect (\w+)/), ...claims],
+    question: texts.at(-1) ?? '',
+  };
+}

@@ -1,0 +1,35 @@
+import { createRandom, deriveSeed } from '@agentjet/core';
+import type { Task, TaskReader } from 'agentjet';
+import { type Cast, createCast } from './village.js';
+
+/** Every cast belongs to one split by itself, one in eight to evaluation, so that training can draw no other. */
+export type Split = 'training' | 'evaluation';
+
+export function splitOf(cast: Cast): Split {
+  return deriveSeed(0, 'werewolves', toKey(cast)) % 8 === 0 ? 'evaluation' : 'training';
+}
+
+export function toKey(cast: Cast): string {
+  return cast.map(({ name, role }) => `${name}-${role}`).join('.');
+}
+
+/** Tasks with different casts of one split, the same ones for the same seed. */
+export function drawTasks(split: Split, { seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
+  const random = createRandom(deriveSeed(seed, split));
+  const casts = new Map<string, Cast>();
+  while (casts.size < count) {
+    const cast = createCast(random);
+    if (splitOf(cast) === split) casts.set(toKey(cast), cast);
+  }
+  return [...casts].map(([key, cast]) => ({ taskId: `${split}-${key}`, mainQuery: 'Win the game.', initMessages: [], metadata: { cast } }));
+}
+
+/** Named in werewolves.yaml. */
+export const villageTasks: TaskReader = {
+  async *trainingTasks() {
+    yield* drawTasks('training', { seed: 1, count: 2048 });
+  },
+  async *evaluationTasks() {
+    yield* drawTasks('evaluation', { seed: 1, count: 100 });
+  },
+};

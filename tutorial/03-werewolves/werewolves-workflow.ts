@@ -1,0 +1,87 @@
+import { createRandom, deriveSeed } from '@agentjet/core';
+import { asModel, ReActAgent, withMessageHub } from '@agentjet/react';
+import { type Task, type Tuner, Workflow, type WorkflowOutput } from 'agentjet';
+import { ScriptedPlayer } from './scripted-player.js';
+import { type Cast, findName, mostNamed, type Name, type Role, type Side, Village } from './village.js';
+
+const maxDays = 4;
+
+/** One game. Each player is an agent of its own; what is said by day, all that live hear through the message hub. */
+export class WerewolvesWorkflow extends Workflow {
+  async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    const village = new Village(task.metadata['cast'] as Cast);
+    const players = createPlayers(village, task, tuner);
+    let numDays = 0;
+    while (village.winner === undefined && numDays < maxDays) {
+      numDays++;
+      const victim = await playNight(village, players);
+      if (village.winner === undefined) await playDay(village, players, victim);
+    }
+    const winner = village.winner ?? 'villager';
+    const isSuccess = winner === learningSide(tuner);
+    return { reward: isSuccess ? 1 : 0, isSuccess, metadata: { winner }, logMetrics: { days: numDays } };
+  }
+}
+
+/** The side whose victory is rewarded: switching it is a matter of `trainable_targets` alone. */
+function learningSide(tuner: Tuner): Side {
+  return tuner.isTrainable('werewolf') ? 'werewolf' : 'villager';
+}
+
+type Players = ReadonlyMap<Name, ReActAgent>;
+
+function createPlayers(village: Village, task: Task, tuner: Tuner): Players {
+  return new Map(
+    village.cast.map(({ name, role }, seat) => {
+      const debugModel = new ScriptedPlayer(createRandom(deriveSeed(seat, task.taskId)));
+      const model = asModel(tuner, { agentName: name, targetTag: role, debugModel });
+      return [name, new ReActAgent({ name, systemPrompt: introduce(village, name), model })];
+    }),
+  );
+}
+
+function introduce({ cast }: Village, name: Name): string {
+  const fellow = cast.find((player) => player.role === 'werewolf' && player.name !== name)?.name;
+  const titles: Readonly<Record<Role, string>> = { werewolf: `a werewolf with ${fellow}`, seer: 'the seer', villager: 'a villager' };
+  const role = cast.find((player) => player.name === name)?.role ?? 'villager';
+  return `You are ${name}, ${titles[role]}.`;
+}
+
+function sayAlive({ alive }: Village): string {
+  return `Alive: ${alive.join(', ')}.`;
+}
+
+/** Asks one player, in private. */
+async function ask(players: Players, name: Name, content: string): Promise<string> {
+  const reply = await players.get(name)?.reply({ name: 'moderator', role: 'user', content });
+  return reply?.content ?? '';
+}
+
+async function askAll(village: Village, players: Players, role: Role, content: string): Promise<readonly { readonly name: Name; readonly answer: Name | undefined }[]> {
+  const asked = village.alive.filter((name) => village.roleOf(name) === role);
+  return Promise.all(asked.map(async (name) => ({ name, answer: findName(await ask(players, name, content)) })));
+}
+
+/** The seer learns what one player is; the werewolves kill the player whom most of them name. */
+async function playNight(village: Village, players: Players): Promise<Name | undefined> {
+  const checks = await askAll(village, players, 'seer', `Night. ${sayAlive(village)} Who is checked?`);
+  for (const { name, answer } of checks) {
+    if (answer === undefined) continue;
+    const verdict = village.roleOf(answer) === 'werewolf' ? 'is a werewolf' : 'is no werewolf';
+    await players.get(name)?.observe({ name: 'moderator', role: 'user', content: `${answer} ${verdict}.` });
+  }
+  const choices = await askAll(village, players, 'werewolf', `Night. ${sayAlive(village)} Who is killed?`);
+  return village.remove(mostNamed(choices.map(({ answer }) => answer)));
+}
+
+/** All speak in turn, then vote at the same time; the player with the most votes is out. */
+async function playDay(village: Village, players: Players, victim: Name | undefined): Promise<void> {
+  const living = village.alive.flatMap((name) => players.get(name) ?? []);
+  const announcement = { name: 'moderator', role: 'user' as const, content: `Day. ${victim ?? 'Nobody'} is dead. ${sayAlive(village)}` };
+  const speakInTurn = async (): Promise<void> => {
+    for (const name of village.alive) await ask(players, name, 'Speak.');
+  };
+  await withMessageHub(living, speakInTurn, { announcement });
+  const votes = await Promise.all(village.alive.map(async (name) => findName(await ask(players, name, 'Vote.'))));
+  village.remove(mostNamed(votes.filter((vote) => vote !== undefined && village.alive.includes(vote))));
+}
