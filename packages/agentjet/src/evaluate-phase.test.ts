@@ -1,0 +1,31 @@
+import type { Episode } from '@agentjet/rollout';
+import { expect, it } from 'vitest';
+import { summarizeEpisodes } from './evaluate-phase.js';
+
+const base = {
+  task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
+  repeatIndex: 0,
+  seed: 1,
+  samples: [],
+  stats: { calls: 1, generatedTokens: 10, trainedTokens: 10, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
+  calls: { answered: 1, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 },
+  metadata: {},
+  seconds: 1,
+};
+
+it('a failed episode has reward 0 and is no success; metrics are averaged over those that logged them', () => {
+  const episodes: Episode[] = [
+    { ...base, episodeId: 'a', logMetrics: { steps: 4 }, status: 'completed', reward: 1, isSuccess: true },
+    { ...base, episodeId: 'b', logMetrics: { steps: 2, falls: 1 }, status: 'completed', reward: 0.5, isSuccess: false },
+    { ...base, episodeId: 'c', logMetrics: {}, status: 'failed', error: { code: 'timeout', message: '' } },
+  ];
+  expect(summarizeEpisodes(episodes)).toEqual({
+    episodes: 3,
+    failedEpisodes: 1,
+    successRate: 1 / 3,
+    rewardMean: 0.5,
+    generatedTokens: 30,
+    logMetrics: { steps: 3, falls: 1 },
+  });
+  expect(summarizeEpisodes([])).toMatchObject({ successRate: 0, rewardMean: 0 });
+});

@@ -1,0 +1,108 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
+import { listCheckpoints, listRuns, onlyRun, readMetrics, readRows } from './support/read-run.js';
+import { runAjet, startAjet } from './support/run-ajet.js';
+import { writeTinyModel } from './support/tiny-model.js';
+
+let modelDir: string;
+let whole: ReturnType<typeof readMetrics>;
+const train = ['--conf', 'job.yaml'];
+
+beforeAll(async () => {
+  modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
+  const folder = createJobFolder(modelDir, {}, longRun);
+  await runAjet(folder, train);
+  whole = readMetrics(onlyRun(folder));
+});
+
+const longRun = { trainer_common: { save_freq: 2, total_training_steps: 7, val_before_train: true } };
+
+it('kill -9 and --resume: the same metrics as without, from the checkpoint on', async () => {
+  const folder = createJobFolder(modelDir, {}, longRun);
+  const running = startAjet(folder, train);
+  await running.waitFor(/step 3\/7/);
+  running.child.kill('SIGKILL');
+  expect((await running.finished).signal).toBe('SIGKILL');
+  const run = onlyRun(folder);
+  expect(listCheckpoints(run)).toContain('step-000002');
+
+  const resumed = await runAjet(folder, [...train, '--resume', '--json']);
+  expect(resumed.code).toBe(0);
+  expect(listRuns(folder)).toEqual([run]);
+  expect(readMetrics(run)).toEqual(whole);
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ policy_version: 7, run_dir: run, success_before: expect.any(Number) });
+  expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 7]);
+});
+
+it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it goes on from there', async () => {
+  const folder = createJobFolder(modelDir, {}, longRun);
+  const running = startAjet(folder, train);
+  await running.waitFor(/step 3\/7/);
+  running.child.kill('SIGINT');
+  const { code, stdout } = await running.finished;
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/Stopping/);
+  const run = onlyRun(folder);
+  const steps = readMetrics(run).length;
+  expect(steps).toBeLessThan(7);
+  expect(listCheckpoints(run).at(-1)).toBe(`step-00000${steps}`);
+  expect((await runAjet(folder, [...train, '--resume'])).code).toBe(0);
+  expect(readMetrics(run)).toEqual(whole);
+});
+
+const patient = `
+import { existsSync } from 'node:fs';
+export async function sayLetters(task, tuner) {
+  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
+  const { message } = await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
+  while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20));
+  return { reward: message.content.length % 3 };
+}
+`;
+
+it('Ctrl-C twice: exits at once, though an episode would never end', async () => {
+  const folder = createJobFolder(modelDir, { 'agent.ts': patient }, { trainer_common: { total_training_steps: 3, val_before_train: false } });
+  const running = startAjet(folder, train);
+  await running.waitFor(/^run /m);
+  running.child.kill('SIGINT');
+  await running.waitFor(/Stopping/);
+  const pressedAt = performance.now();
+  running.child.kill('SIGINT');
+  expect((await running.finished).code).toBe(130);
+  expect(performance.now() - pressedAt).toBeLessThan(2000);
+});
+
+it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
+  const folder = createJobFolder(modelDir, { 'agent.ts': patient, go: '' }, { trainer_common: { save_freq: 1, total_training_steps: 3, val_before_train: false } });
+  const first = await runAjet(folder, [...train, 'trainer_common.total_training_steps=1']);
+  expect(first.code).toBe(0);
+  const run = onlyRun(folder);
+  const { symlinkSync, unlinkSync } = await import('node:fs');
+  const fullFile = path.join(run, 'episodes/step-000002.jsonl');
+  symlinkSync('/dev/full', fullFile);
+  // The rewind at a resume removes later episodes, so the disk fills up only when the run is under way.
+  unlinkSync(path.join(folder, 'go'));
+  const running = startAjet(folder, [...train, '--resume']);
+  await running.waitFor(/^run /m);
+  if (!existsSync(fullFile)) symlinkSync('/dev/full', fullFile);
+  writeFileSync(path.join(folder, 'go'), '');
+  const { code, stderr } = await running.finished;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/error: Cannot write .*the disk is full\. Free some space, then go on with --resume/);
+  expect(readMetrics(run)).toHaveLength(1);
+  unlinkSync(fullFile);
+  expect((await runAjet(folder, [...train, '--resume'])).code).toBe(0);
+  expect(readMetrics(run)).toHaveLength(3);
+});
+
+it('refuses to resume a run made with another configuration, and says what differs', async () => {
+  const folder = createJobFolder(modelDir, {}, { trainer_common: { total_training_steps: 1, val_before_train: false } });
+  await runAjet(folder, train);
+  const before = readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8');
+  const { code, stderr } = await runAjet(folder, [...train, '--resume', 'rollout.num_repeat=3', 'trainer_common.optim.lr=0.5']);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/--resume: the run .* was made with another configuration: rollout\.num_repeat was 4, now 3; trainer_common\.optim\.lr was 0\.0003, now 0\.5\./);
+  expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
+});

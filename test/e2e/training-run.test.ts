@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
+import { listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows } from './support/read-run.js';
+import { runAjet } from './support/run-ajet.js';
+import { writeTinyModel } from './support/tiny-model.js';
+
+let modelDir: string;
+beforeAll(async () => {
+  modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
+});
+
+const metricNames = [
+  'step', 'policy_version', 'reward_mean', 'success_rate', 'episodes', 'failed_episodes', 'generated_tokens', 'trained_tokens',
+  'row_tokens', 'tree_tokens', 'loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max', 'seconds_sampling', 'seconds_training',
+];
+
+it('trains, writes a run folder that explains itself, and ends with one line of JSON', async () => {
+  const folder = createJobFolder(modelDir);
+  const { code, stdout, stderr } = await runAjet(folder, ['--conf', 'job.yaml', '--json']);
+  expect(stderr).toMatch(/step 4\/4 {2}reward/);
+  expect(code).toBe(0);
+  expect(stdout.trim().split('\n')).toHaveLength(1);
+  const run = onlyRun(folder);
+  const result = JSON.parse(stdout) as Record<string, unknown>;
+  expect(Object.keys(result)).toEqual(['success_before', 'success_after', 'seconds', 'seconds_sampling', 'seconds_training', 'policy_version', 'run_dir']);
+  expect(result).toMatchObject({ policy_version: 4, run_dir: run });
+  expect(result['success_before']).toEqual(expect.any(Number));
+  expect(result['success_after']).toEqual(expect.any(Number));
+
+  const rows = readRows(path.join(run, 'metrics.jsonl'));
+  expect(rows.map((row) => row['step'])).toEqual([1, 2, 3, 4]);
+  for (const name of metricNames) expect(rows[3]).toHaveProperty(name, expect.any(Number));
+  expect(rows[3]).toMatchObject({ episodes: 8, failed_episodes: 0 });
+  expect(rows.every((row) => Number(row['logprob_gap_max']) < 1e-3)).toBe(true);
+  expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 4]);
+  expect(listCheckpoints(run)).toEqual(['step-000002', 'step-000004']);
+  for (const name of ['config.yaml', 'log.jsonl', 'reward.svg', 'report.html', 'checkpoints/step-000004/tokenizer.json']) expect(existsSync(path.join(run, name))).toBe(true);
+  expect(readEpisodes(run)).toHaveLength(4 * 8 + 2 * 2);
+  expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toContain('num_repeat: 4');
+});
+
+it('the same seed gives the same metrics, another seed others', async () => {
+  const [first, second, third] = [createJobFolder(modelDir), createJobFolder(modelDir), createJobFolder(modelDir)];
+  const short = ['--conf', 'job.yaml', 'trainer_common.total_training_steps=2', 'trainer_common.val_before_train=false'];
+  await Promise.all([runAjet(first, short), runAjet(second, [...short, 'rollout.max_env_worker=3']), runAjet(third, [...short, 'trainer_common.seed=7'])]);
+  expect(readMetrics(onlyRun(first))).toHaveLength(2);
+  expect(readMetrics(onlyRun(second))).toEqual(readMetrics(onlyRun(first)));
+  expect(readMetrics(onlyRun(third))).not.toEqual(readMetrics(onlyRun(first)));
+});
+
+it('evaluates a checkpoint, and shows a run and an episode', async () => {
+  const folder = createJobFolder(modelDir);
+  await runAjet(folder, ['--conf', 'job.yaml', 'trainer_common.total_training_steps=1']);
+  const run = onlyRun(folder);
+  const evaluated = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--checkpoint', run, '--json']);
+  expect(evaluated.code).toBe(0);
+  const after = readRows(path.join(run, 'evaluations.jsonl')).at(-1);
+  expect(JSON.parse(evaluated.stdout)).toMatchObject({ success: after?.['success_rate'], reward: after?.['reward_mean'], episodes: 2, failed_episodes: 0 });
+
+  const list = await runAjet(folder, ['inspect', run]);
+  expect(list.stdout).toMatch(/e1-train\d-r0/);
+  const episode = readEpisodes(run).at(-1)?.['episode_id'];
+  const shown = await runAjet(folder, ['inspect', run, String(episode)]);
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toContain('Say');
+  const unknown = await runAjet(folder, ['inspect', run, 'nobody']);
+  expect(unknown.code).toBe(1);
+  expect(unknown.stderr).toMatch(/has no episode "nobody"/);
+});
