@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.utils.logging import disable_progress_bar
 
 from .attention import ATTENTION_NAME, AttentionPlan
 from .config import LoraConfig, WorkerConfig
@@ -90,6 +91,7 @@ def _check_supported(config: Any, path: Path) -> None:
 
 def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
     """Loads the weights onto the device, in eval-free training form: no dropout, no cache, our attention."""
+    disable_progress_bar()
     config = load_model_config(model_dir)
     if not any(Path(model_dir).glob("*.safetensors")):
         raise WorkerError("bad_model_files", f"No *.safetensors in {model_dir}. Convert older weights with transformers' save_pretrained.")

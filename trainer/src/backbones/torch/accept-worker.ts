@@ -1,0 +1,63 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type Server, type Socket } from 'node:net';
+
+import { FrameReader } from './frames.js';
+import { parseWorkerMessage, schemaVersion, type HelloMessage } from './messages.js';
+
+export type ListeningDoor = {
+  /** host:port for the worker. */
+  readonly address: string;
+  /** The first connection that shows the token and the schema version. Rejects for one that shows another version. */
+  readonly connection: Promise<{ readonly socket: Socket; readonly reader: FrameReader; readonly early: readonly unknown[] }>;
+  close(): void;
+};
+
+/** Listens for one worker, on the loopback unless told otherwise. Strangers are hung up on. */
+export async function openDoor(token: string, host: string): Promise<ListeningDoor> {
+  const server = createServer();
+  const connection = firstWorker(server, token);
+  connection.catch(() => undefined);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port: 0 }, resolve);
+  });
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  return { address: `${host}:${port}`, connection, close: () => server.close() };
+}
+
+function firstWorker(server: Server, token: string): ListeningDoor['connection'] {
+  return new Promise((resolve, reject) => {
+    server.on('connection', (socket) => {
+      const reader = new FrameReader();
+      const onData = (chunk: Buffer): void => {
+        try {
+          const [first, ...early] = reader.push(chunk);
+          if (first === undefined) return;
+          socket.off('data', onData);
+          checkHello(parseWorkerMessage(first), token);
+          socket.pause();
+          resolve({ socket, reader, early });
+        } catch (error) {
+          socket.destroy();
+          if (error instanceof SchemaMismatch) reject(error);
+        }
+      };
+      socket.setNoDelay(true);
+      socket.on('error', () => socket.destroy());
+      socket.on('data', onData);
+    });
+  });
+}
+
+class SchemaMismatch extends Error {}
+
+function checkHello(message: { readonly kind: string }, token: string): void {
+  if (message.kind !== 'hello') throw new Error('The first message must be hello.');
+  const hello = message as HelloMessage;
+  const given = Buffer.from(String(hello.token));
+  const expected = Buffer.from(token);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new Error('Wrong token.');
+  if (hello.schema === schemaVersion) return;
+  throw new SchemaMismatch(`The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install trainer/torch from the same release.`);
+}

@@ -1,0 +1,28 @@
+import type { Readable } from 'node:stream';
+
+/** Keeps the last lines that a process wrote, for the message of the error it ends in. */
+export class LastLines {
+  readonly #limit: number;
+  #lines: string[] = [];
+  #open = '';
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  follow(stream: Readable, onLine?: (line: string) => void): void {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => this.#add(text, onLine));
+  }
+
+  toString(): string {
+    return [...this.#lines, this.#open].filter((line) => line.trim() !== '').join('\n');
+  }
+
+  #add(text: string, onLine: ((line: string) => void) | undefined): void {
+    const lines = (this.#open + text).split(/\r?\n/);
+    this.#open = (lines.pop() ?? '').slice(-4096);
+    for (const line of lines) onLine?.(line);
+    this.#lines = [...this.#lines, ...lines].slice(-this.#limit);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The wire schema between the control plane and the GPU worker; `trainer/torch/ajet_torch/protocol.py` is its other half.
+ * A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their little-endian bytes.
+ */
+
+/** Both sides refuse another version. */
+export const schemaVersion = 1;
+
+export type HelloMessage = { readonly kind: 'hello'; readonly schema: number; readonly token: string };
+
+export type ReadyMessage = {
+  readonly kind: 'ready';
+  readonly context_length: number;
+  readonly vocab_size: number;
+  readonly device: string;
+  readonly dtype: string;
+  readonly num_ranks: number;
+  readonly torch: string;
+  readonly num_parameters: number;
+};
+
+export type WorkerMessage =
+  | HelloMessage
+  | ReadyMessage
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | { readonly kind: 'heartbeat'; readonly doing: string; readonly count: number }
+  | { readonly kind: 'tokens'; readonly id: number; readonly ids: Uint8Array; readonly logprobs: Uint8Array }
+  | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly code: string; readonly message: string };
+
+const workerKinds = new Set(['hello', 'ready', 'failed', 'heartbeat', 'tokens', 'result', 'error']);
+
+/** Throws for anything that is no message of the schema. */
+export function parseWorkerMessage(value: unknown): WorkerMessage {
+  if (typeof value !== 'object' || value === null || !('kind' in value) || !workerKinds.has(String(value.kind))) {
+    throw new Error('The worker sent something that is no message of this schema.');
+  }
+  return value as WorkerMessage;
+}
+
+/** Copies: the bytes lie in a receive buffer, at any alignment. */
+export function toInt32(bytes: Uint8Array): Int32Array {
+  return new Int32Array(new Uint8Array(bytes).buffer);
+}
+
+export function toFloat32(bytes: Uint8Array): Float32Array {
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}
+
+/** snake_case keys all the way down; arrays and bytes stay as they are. */
+export function toSnakeCase(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), toSnakeCase(item)]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}

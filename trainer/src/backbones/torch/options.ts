@@ -1,0 +1,75 @@
+import type { OptimizerOptions } from '@agentjet/core';
+
+/** LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
+export type LoraOptions = { readonly rank: number; readonly alpha?: number; readonly targetModules?: readonly string[] };
+
+/** What the worker's losses offer beyond core's LossOptions; formulas and sources are in trainer/torch/ajet_torch/losses.py. */
+export type TorchLossOptions = {
+  /** `ppo` (GRPO's and REINFORCE++'s token ratio; default), `gspo`, `cispo` or `reinforce`. */
+  readonly objective?: 'ppo' | 'gspo' | 'cispo' | 'reinforce';
+  /** Limit of the truncated importance weight between trainer and sampler; 0 (default) turns it off. */
+  readonly tisCap?: number;
+  /** `given` (default) keeps the packer's weights; `token`, `sequence` and `constant` recompute them over the step. */
+  readonly normalization?: 'given' | 'token' | 'sequence' | 'constant';
+  /** Tokens; only with normalization `constant`. */
+  readonly constantLength?: number;
+  /** REINFORCE++: advantages to mean 0, deviation 1 over the whole step. */
+  readonly whitenAdvantages?: boolean;
+};
+
+export type TorchInferenceOptions = {
+  /** `builtin` needs nothing but the worker; `vllm` (0.26 or later) is faster and must be installed. */
+  readonly server?: 'builtin' | 'vllm';
+  /** Answers sampled at once per GPU; more wait. */
+  readonly slots?: number;
+  /** Cache per slot, tokens of prompt plus answer. Default: the model's context, at most 4,096. */
+  readonly kvTokens?: number;
+  /** Share of the GPU that vLLM may take beside the trainer. */
+  readonly gpuMemoryUtilization?: number;
+  readonly tensorParallelSize?: number;
+  readonly cudaGraphs?: boolean;
+};
+
+export type TorchBackboneOptions = {
+  /** Hugging Face folder: config.json, tokenizer.json, *.safetensors. */
+  readonly modelDir: string;
+  readonly optimizer: OptimizerOptions;
+  readonly seed: number;
+  /** Processes, one per GPU; on a machine without GPUs as many CPU processes. Default 1. */
+  readonly numGpus?: number;
+  readonly device?: 'auto' | 'cpu' | 'cuda';
+  /** Of the compute. `auto`: bfloat16 (with float32 masters) on a GPU, float32 on a CPU. */
+  readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
+  /** Sizes of the compiled shapes; packs should not be larger. */
+  readonly maxPackTokens?: number;
+  readonly attention?: 'auto' | 'dense' | 'flex' | 'rows';
+  readonly compile?: 'auto' | 'on' | 'off';
+  readonly activationCheckpointing?: boolean;
+  /** Weights and optimizer states in host memory (FSDP2). */
+  readonly cpuOffload?: boolean;
+  readonly lora?: LoraOptions;
+  readonly loss?: TorchLossOptions;
+  readonly inference?: TorchInferenceOptions;
+  /** Interpreter; default AJET_TORCH_PYTHON, then trainer/torch/.venv. */
+  readonly python?: string;
+  /** Address to listen on for the worker. Anything but the loopback needs `token`. */
+  readonly listenHost?: string;
+  /** Secret the worker shows; default a fresh random one. */
+  readonly token?: string;
+  readonly startTimeoutMs?: number;
+  readonly heartbeatTimeoutMs?: number;
+  readonly stallTimeoutMs?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Each line that the worker logs. */
+  readonly onLogLine?: (line: string) => void;
+};
+
+const workerKeys = [
+  'modelDir', 'optimizer', 'seed', 'device', 'dtype', 'maxPackTokens', 'attention', 'compile',
+  'activationCheckpointing', 'cpuOffload', 'lora', 'loss', 'inference',
+] as const;
+
+/** The part that the worker itself reads. */
+export function toWorkerConfig(options: TorchBackboneOptions): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(workerKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
+}

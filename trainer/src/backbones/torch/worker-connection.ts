@@ -1,0 +1,207 @@
+import type { Socket } from 'node:net';
+
+import { BackboneError } from '@agentjet/core';
+
+import { type FrameReader, writeFrame } from './frames.js';
+import { parseWorkerMessage, toFloat32, toInt32, type ReadyMessage, type WorkerMessage } from './messages.js';
+import type { WorkerProcess } from './worker-process.js';
+
+export type WatchOptions = {
+  /** No sign of life for this long: the worker hangs. */
+  readonly heartbeatTimeoutMs: number;
+  /** Alive, but its work has not moved for this long while calls wait. */
+  readonly stallTimeoutMs: number;
+};
+
+export type TokenListener = (id: number, logprob: number) => void;
+
+type Waiting = {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly onToken: TokenListener | undefined;
+};
+
+/** How the worker words a failure; the caller decides whether it is an engine's or a backbone's. */
+export type CallFailure = (code: string, message: string) => Error;
+
+const toBackboneError: CallFailure = (code, message) => new BackboneError(code, message);
+
+/**
+ * Calls to one worker over one socket. When the worker dies, hangs or says nonsense, every waiting and every later
+ * call rejects with one BackboneError that carries its last log lines.
+ */
+export class WorkerConnection {
+  readonly #socket: Socket;
+  readonly #process: WorkerProcess;
+  readonly #watch: WatchOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #timer: NodeJS.Timeout;
+  readonly ready: Promise<ReadyMessage>;
+  #settleReady: { readonly resolve: (message: ReadyMessage) => void; readonly reject: (error: Error) => void } | undefined;
+  #failure: BackboneError | undefined;
+  #closing = false;
+  #isReady = false;
+  #nextId = 1;
+  #lastBeat = Date.now();
+  #lastMove = Date.now();
+  #doing = 'start';
+  #count = -1;
+
+  constructor(socket: Socket, process: WorkerProcess, watch: WatchOptions) {
+    this.#socket = socket;
+    this.#process = process;
+    this.#watch = watch;
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = { resolve, reject };
+    });
+    this.ready.catch(() => undefined);
+    this.#timer = setInterval(() => this.#checkLife(), Math.max(50, Math.min(1000, watch.heartbeatTimeoutMs / 4)));
+    this.#timer.unref();
+    void process.ended.then((how) => this.#fail('worker_died', `The torch worker ${how}.`));
+  }
+
+  /** Starts reading, beginning with what came together with hello. */
+  listen(reader: FrameReader, early: readonly unknown[]): void {
+    this.#handleAll(() => early);
+    this.#socket.on('data', (chunk) => this.#handleAll(() => reader.push(chunk)));
+    this.#socket.on('close', () => void this.#process.ended.then(() => undefined));
+    this.#socket.on('error', () => undefined);
+    this.#socket.resume();
+  }
+
+  send(message: Readonly<Record<string, unknown>>): Promise<void> {
+    return writeFrame(this.#socket, message);
+  }
+
+  /** One request and its one answer. Aborting tells the worker, which answers with `aborted`. */
+  async call(message: Readonly<Record<string, unknown>>, options: { readonly signal?: AbortSignal | undefined; readonly onToken?: TokenListener; readonly toError?: CallFailure } = {}): Promise<unknown> {
+    const toError = options.toError ?? toBackboneError;
+    if (options.signal?.aborted === true) throw toError('aborted', 'The call was aborted before it began.');
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#closing) throw toError('closed', 'The torch backbone is closed.');
+    const id = this.#nextId++;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject: (error) => reject(error instanceof WorkerFailure ? toError(error.code, error.message) : error), onToken: options.onToken });
+    });
+    if (this.#waiting.size === 1) this.#lastMove = Date.now();
+    const onAbort = (): void => this.abort(id);
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await this.send({ ...message, id }).catch(() => undefined);
+      return await answer;
+    } finally {
+      options.signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Asks the worker to drop a call. */
+  abort(id: number): void {
+    void this.send({ kind: 'abort', id }).catch(() => undefined);
+  }
+
+  /** Drops an answer that nobody needs any more: its slot is freed and its promise resolves with `value`. */
+  settle(onToken: TokenListener, value: unknown): void {
+    for (const [id, waiting] of this.#waiting) {
+      if (waiting.onToken !== onToken) continue;
+      this.#waiting.delete(id);
+      waiting.resolve(value);
+      this.abort(id);
+    }
+  }
+
+  /** Lets the worker end by itself, then makes sure. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearInterval(this.#timer);
+    this.#rejectAll(new WorkerFailure('closed', 'The torch backbone was closed while the call was under way.'));
+    await this.send({ kind: 'close' }).catch(() => undefined);
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
+    await this.#process.ended;
+    clearTimeout(timer);
+    this.#socket.destroy();
+  }
+
+  #handleAll(read: () => readonly unknown[]): void {
+    try {
+      for (const message of read()) this.#handle(parseWorkerMessage(message));
+    } catch (error) {
+      this.#fail('protocol', `The torch worker broke the protocol: ${error instanceof Error ? error.message : String(error)}`);
+      this.#process.kill('SIGKILL');
+    }
+  }
+
+  #handle(message: WorkerMessage): void {
+    this.#lastBeat = Date.now();
+    if (message.kind === 'heartbeat') this.#noteProgress(message.doing, message.count);
+    else if (message.kind === 'ready') this.#noteReady(message);
+    else if (message.kind === 'failed') this.#end(new BackboneError(message.code, message.message));
+    else if (message.kind === 'tokens') this.#deliverTokens(message.id, message.ids, message.logprobs);
+    else if (message.kind === 'result') this.#take(message.id)?.resolve(message.value);
+    else if (message.kind === 'error') this.#take(message.id)?.reject(new WorkerFailure(message.code, message.message));
+  }
+
+  #noteReady(message: ReadyMessage): void {
+    this.#isReady = true;
+    this.#settleReady?.resolve(message);
+  }
+
+  #take(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#lastMove = Date.now();
+    return waiting;
+  }
+
+  #deliverTokens(id: number, idBytes: Uint8Array, logprobBytes: Uint8Array): void {
+    const logprobs = toFloat32(logprobBytes);
+    for (const [index, token] of toInt32(idBytes).entries()) this.#waiting.get(id)?.onToken?.(token, logprobs[index] ?? 0);
+  }
+
+  #noteProgress(doing: string, count: number): void {
+    if (count !== this.#count) this.#lastMove = Date.now();
+    this.#doing = doing;
+    this.#count = count;
+  }
+
+  #checkLife(): void {
+    const now = Date.now();
+    const silent = now - this.#lastBeat;
+    const stalled = now - this.#lastMove;
+    if (silent > this.#watch.heartbeatTimeoutMs) {
+      this.#fail('worker_hung', `The torch worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`);
+    } else if (this.#waiting.size > 0 && stalled > this.#watch.stallTimeoutMs) {
+      this.#fail('worker_hung', `The torch worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`);
+    } else return;
+    this.#process.kill('SIGKILL');
+  }
+
+  #fail(code: string, what: string): void {
+    const lines = this.#process.lastLines();
+    const repair = this.#isReady ? ' Resume the run from its last checkpoint.' : '';
+    this.#end(new BackboneError(code, `${what}${repair}${lines === '' ? ' It wrote no log.' : ` Its last lines:\n${lines}`}`));
+  }
+
+  #end(error: BackboneError): void {
+    if (this.#closing || this.#failure !== undefined) return;
+    clearInterval(this.#timer);
+    this.#failure = error;
+    this.#settleReady?.reject(error);
+    this.#rejectAll(error);
+  }
+
+  #rejectAll(error: Error): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+class WorkerFailure extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,234 @@
+"""Model folders out, trainer state out and in.
+
+    dir/                          a Hugging Face model folder, readable by transformers and vLLM
+    dir/trainer_state/trainer.json              step, policy version, parameter shapes, sizes and checksums of the files
+    dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
+
+A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
+written beside its place and renamed, so a killed save leaves the old one whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch.distributed.tensor import DTensor
+
+from .errors import WorkerError, first_line
+from .optimizer import STATE_NAMES, local
+from .training import Trainer
+
+FORMAT = 1
+CHECKED_BYTES = 64 << 20
+WEIGHT_SUFFIXES = (".safetensors", ".bin", ".safetensors.index.json", ".bin.index.json", ".pth", ".gguf")
+
+
+def save_checkpoint(trainer: Trainer, directory: str) -> None:
+    """All ranks together. Raises `checkpoint` where the folder cannot be written."""
+    target = Path(directory)
+    partial = target.with_name(target.name + ".partial")
+    ranks = trainer.placement.ranks
+    try:
+        if ranks.is_first:
+            shutil.rmtree(partial, ignore_errors=True)
+            (partial / "trainer_state").mkdir(parents=True)
+        ranks.barrier()
+        _write_shard(trainer, partial / "trainer_state")
+        weights = whole_weights(trainer)
+        ranks.barrier()
+        if ranks.is_first:
+            write_model_folder(trainer, weights, partial)
+            _write_manifest(trainer, partial)
+            _replace(partial, target)
+        ranks.barrier()
+    except OSError as error:
+        raise WorkerError("checkpoint", f"Cannot write the checkpoint {directory}: {first_line(error)}") from error
+
+
+def _replace(partial: Path, target: Path) -> None:
+    old = target.with_name(target.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        os.rename(target, old)
+    os.rename(partial, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def whole_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+    """Unsharded weights in host memory on the first rank (all ranks must call), LoRA folded in, by Hugging Face name."""
+    lm = trainer.policy.lm
+    state = {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
+    return fold_adapters(state, trainer.config.lora.alpha / trainer.config.lora.rank) if trainer.config.lora.rank else state
+
+
+def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
+    whole = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return whole.detach().cpu() if trainer.placement.ranks.is_first else None
+
+
+def fold_adapters(state: dict[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
+    """W + scale B A under the plain names (Hu et al. 2021, eq. 3)."""
+    folded: dict[str, torch.Tensor] = {}
+    for name, tensor in state.items():
+        if ".lora_" in name:
+            continue
+        stem, mark, leaf = name.partition(".base_layer.")
+        key = f"{stem}.lora_A.default.weight"
+        if mark and leaf == "weight" and key in state:
+            delta = state[f"{stem}.lora_B.default.weight"].float() @ state[key].float()
+            tensor = (tensor.float() + scale * delta).to(tensor.dtype)
+        folded[f"{stem}.{leaf}" if mark else name] = tensor
+    return folded
+
+
+def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], target: Path) -> None:
+    """Weights in the dtype of the source folder; every other file is the source's own."""
+    lm = trainer.policy.lm
+    source = Path(trainer.config.model_dir) if trainer.config.model_dir else None
+    dtype = source_dtype(source) or next(iter(weights.values())).dtype
+    lm.save_pretrained(target, state_dict={name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()})
+    if source is not None:
+        for file in source.iterdir():
+            if file.is_file() and not file.name.endswith(WEIGHT_SUFFIXES):
+                shutil.copy2(file, target / file.name)
+
+
+def source_dtype(source: Path | None) -> torch.dtype | None:
+    """Of the first weights file, so that a folder keeps its precision."""
+    files = sorted(source.glob("*.safetensors")) if source is not None else []
+    if not files:
+        return None
+    with safe_open(files[0], "pt") as reader:
+        for name in reader.keys():
+            dtype = reader.get_tensor(name).dtype
+            if dtype.is_floating_point:
+                return dtype
+    return None
+
+
+def _write_shard(trainer: Trainer, folder: Path) -> None:
+    ranks = trainer.placement.ranks
+    tensors: dict[str, torch.Tensor] = {}
+    for name in trained_names(trainer):
+        for key, tensor in trainer.optimizer.state(name).items():
+            tensors[f"{name}|{key}"] = local(tensor).detach().cpu().contiguous()
+    first_rows = {name: str(first_row(trainer.policy.lm.get_parameter(name))) for name in trained_names(trainer)}
+    save_file(tensors, folder / shard_name(ranks.rank, ranks.size), metadata=first_rows)
+
+
+def shard_name(rank: int, size: int) -> str:
+    return f"shard-{rank + 1:05d}-of-{size:05d}.safetensors"
+
+
+def trained_names(trainer: Trainer) -> list[str]:
+    return [name for name, p in trainer.policy.lm.named_parameters() if p.requires_grad]
+
+
+def first_row(parameter: torch.Tensor) -> int:
+    """Where this process's rows begin; FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
+    if not isinstance(parameter, DTensor):
+        return 0
+    size, rank = parameter.device_mesh.size(), parameter.device_mesh.get_local_rank()
+    return min(parameter.shape[0], rank * -(-parameter.shape[0] // size))
+
+
+def _write_manifest(trainer: Trainer, folder: Path) -> None:
+    shapes = {name: list(p.shape) for name, p in trainer.policy.lm.named_parameters() if p.requires_grad}
+    files = {str(file.relative_to(folder)): describe(file) for file in sorted(folder.rglob("*")) if file.is_file()}
+    manifest = {
+        "format": FORMAT, "num_steps": trainer.optimizer.num_steps, "policy_version": trainer.policy_version,
+        "num_shards": trainer.placement.ranks.size, "parameters": shapes, "files": files,
+    }
+    (folder / "trainer_state" / "trainer.json").write_text(json.dumps(manifest, indent=1), "utf-8")
+
+
+def describe(file: Path) -> dict[str, int]:
+    """Size and a checksum of the first and last 64 MiB."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        checksum = zlib.crc32(stream.read(CHECKED_BYTES))
+        if size > CHECKED_BYTES:
+            stream.seek(max(CHECKED_BYTES, size - CHECKED_BYTES))
+            checksum = zlib.crc32(stream.read(), checksum)
+    return {"bytes": size, "crc32": checksum}
+
+
+def load_checkpoint(trainer: Trainer, directory: str) -> None:
+    """All ranks together; raises `checkpoint` naming the file before anything was changed."""
+    folder = Path(directory)
+    manifest = read_manifest(folder)
+    check_parameters(trainer, manifest, folder)
+    ranks = trainer.placement.ranks
+    broken = ranks.share(find_broken(folder, manifest) if ranks.is_first else None)
+    if broken:
+        raise WorkerError("checkpoint", broken)
+    shards = [folder / "trainer_state" / shard_name(i, manifest["num_shards"]) for i in range(manifest["num_shards"])]
+    trainer.optimizer.num_steps = int(manifest["num_steps"])
+    trainer.policy_version = int(manifest["policy_version"])
+    readers = [safe_open(shard, "pt") for shard in shards]
+    for name in trained_names(trainer):
+        parameter = trainer.policy.lm.get_parameter(name)
+        start, count = first_row(parameter), local(parameter).shape[0] if parameter.ndim else 0
+        trainer.optimizer.restore(name, {key: read_rows(readers, name, key, start, start + count) for key in STATE_NAMES})
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "trainer_state" / "trainer.json"
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        known = manifest["format"]
+    except FileNotFoundError as error:
+        raise WorkerError("checkpoint", f"{folder} is no checkpoint: it has no trainer_state/trainer.json. Resume from a folder that save wrote.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise WorkerError("checkpoint", f"{path} cannot be read: {first_line(error)}. Resume from an earlier checkpoint.") from error
+    if known != FORMAT:
+        raise WorkerError("checkpoint", f"{path} has format {known}, this release reads {FORMAT}. Load it with the release that wrote it.")
+    return manifest
+
+
+def find_broken(folder: Path, manifest: dict[str, Any]) -> str | None:
+    for name, expected in manifest["files"].items():
+        file = folder / name
+        if not file.is_file():
+            return f"{file} is missing from the checkpoint. Resume from an earlier one."
+        found = describe(file)
+        if found["bytes"] != expected["bytes"]:
+            return f"{file} has {found['bytes']} bytes, its manifest says {expected['bytes']}: it was cut or changed. Resume from an earlier checkpoint."
+        if found["crc32"] != expected["crc32"]:
+            return f"{file} does not match its checksum: it was changed or damaged. Resume from an earlier checkpoint."
+    return None
+
+
+def check_parameters(trainer: Trainer, manifest: dict[str, Any], folder: Path) -> None:
+    own = {name: list(p.shape) for name, p in trainer.policy.lm.named_parameters() if p.requires_grad}
+    if own == manifest["parameters"]:
+        return
+    names = sorted(name for name in {*own, *manifest["parameters"]} if own.get(name) != manifest["parameters"].get(name))
+    raise WorkerError(
+        "checkpoint",
+        f"{folder} was saved by another model: {len(names)} trained tensors differ, first {names[0]} "
+        f"({manifest['parameters'].get(names[0], 'absent')} there, {own.get(names[0], 'absent')} here). Use the model and lora settings it was made with.",
+    )
+
+
+def read_rows(readers: list[Any], name: str, key: str, start: int, stop: int) -> torch.Tensor:
+    """Rows [start, stop) of a tensor, from whichever shards hold them."""
+    parts = []
+    try:
+        for reader in readers:
+            piece = reader.get_slice(f"{name}|{key}")
+            begin = int(reader.metadata()[name])
+            low, high = max(start, begin), min(stop, begin + piece.get_shape()[0])
+            if low < high:
+                parts.append(piece[low - begin : high - begin])
+    except (SafetensorError, KeyError) as error:
+        raise WorkerError("checkpoint", f"The checkpoint's shards lack {name}: {first_line(error)}") from error
+    return torch.cat(parts) if parts else torch.empty(0)

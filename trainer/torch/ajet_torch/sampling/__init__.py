@@ -1,0 +1,1 @@
+"""Inference servers: token ids in, sampled token ids and their logprobs out."""

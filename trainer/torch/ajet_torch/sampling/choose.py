@@ -1,0 +1,49 @@
+"""Draws one token per slot from its logits, exactly and repeatably."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+MASK64 = (1 << 64) - 1
+
+
+def uniform(seed: int, step: int) -> float:
+    """In (0, 1), from the request's seed and the token's index alone: nothing else that runs can change it (splitmix64)."""
+    mixed = (seed * 0x9E3779B97F4A7C15 + (step + 1) * 0xD1B54A32D192ED03) & MASK64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = ((mixed ^ (mixed >> shift)) * factor) & MASK64
+    mixed ^= mixed >> 31
+    return ((mixed >> 12) + 0.5) / (1 << 52)
+
+
+def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids and logprobs, [B] each. `controls` [B, 4]: temperature (0 greedy), top_k (0 all), top_p, uniform.
+
+    Logprobs are of the distribution after temperature, top-k, then top-p, renormalised; greedy ones of the plain softmax.
+    """
+    temperature, top_k, top_p, draw = torch.from_numpy(controls.astype(np.float64)).to(logits_BV.device).unbind(1)
+    greedy = temperature == 0
+    scaled = logits_BV.float() / torch.where(greedy, 1.0, temperature).float()[:, None]
+    order = None
+    if bool(((controls[:, 0] != 0) & ((controls[:, 1] > 0) | (controls[:, 2] < 1))).any()):
+        scaled, order = torch.sort(scaled, dim=-1, descending=True, stable=True)
+        scaled = _truncate(scaled, greedy, top_k, top_p)
+    logprob = scaled.log_softmax(-1)
+    cumulative = logprob.exp().cumsum(-1)
+    drawn = torch.searchsorted(cumulative, (draw.float() * cumulative[:, -1])[:, None], right=True)[:, 0]
+    last = (logprob > -torch.inf).sum(-1) - 1 if order is not None else torch.full_like(drawn, logprob.shape[-1] - 1)
+    place = torch.where(greedy, scaled.argmax(-1), torch.minimum(drawn, last))[:, None]
+    ids = place if order is None else order.gather(-1, place)
+    return ids[:, 0], logprob.gather(-1, place)[:, 0]
+
+
+def _truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
+    """Rows are sorted downwards; keeps the first k, then the fewest that hold at least mass p. The first always stays."""
+    rank = torch.arange(sorted_BV.shape[-1], device=sorted_BV.device)
+    beyond = (rank[None] >= top_k[:, None]) & (top_k > 0)[:, None]
+    kept = sorted_BV.masked_fill(beyond & ~greedy[:, None], -torch.inf)
+    probability = kept.softmax(-1)
+    before = probability.cumsum(-1) - probability
+    full = (before >= top_p[:, None]) & (top_p < 1)[:, None] & (rank > 0)[None] & ~greedy[:, None]
+    return kept.masked_fill(full, -torch.inf)

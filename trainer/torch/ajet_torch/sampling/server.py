@@ -1,0 +1,98 @@
+"""What every sampler offers the worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Iterable, Protocol
+
+import numpy as np
+import torch
+
+from ..errors import WorkerError
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """core's GenerateRequest: `temperature` 0 is greedy, `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as they come."""
+
+    id: int
+    prompt_ids: np.ndarray
+    temperature: float
+    top_p: float
+    top_k: int
+    max_tokens: int
+    stop_ids: frozenset[int]
+    seed: int
+    stream: bool
+
+
+@dataclass(frozen=True)
+class TokenEvent:
+    """One sampled token; `finish` with the last."""
+
+    id: int
+    token: int
+    logprob: float
+    finish: str | None
+
+
+class InferenceServer(Protocol):
+    context_length: int
+
+    def submit(self, request: SampleRequest) -> None:
+        """Queues a request; raises `context_overflow` for a prompt that leaves no room."""
+        ...
+
+    def abort(self, request_id: int) -> None:
+        """Frees the request's slot; unknown ids are ignored."""
+        ...
+
+    def tick(self) -> list[TokenEvent]:
+        """Advances sampling a little. Requests are admitted only while `admit` is on."""
+        ...
+
+    def is_busy(self) -> bool:
+        """Whether a request is being sampled (queued ones do not count)."""
+        ...
+
+    def has_queue(self) -> bool: ...
+
+    def admit(self, open_: bool) -> None:
+        """Closed before weights change, so that every answer comes from one version."""
+        ...
+
+    def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """New weights by Hugging Face name, whole tensors. No request is being sampled."""
+        ...
+
+    def fingerprint(self) -> int | None:
+        """A number that changes with the weights it samples from (see `weight_sum`); None where it cannot be read."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def parse_request(message: dict[str, Any], vocab_size: int) -> SampleRequest:
+    """Raises `bad_request` for ids outside the vocabulary and parameters outside their range."""
+    prompt = np.frombuffer(message["prompt_ids"], np.int32)
+    if len(prompt) == 0 or int(prompt.min()) < 0 or int(prompt.max()) >= vocab_size:
+        raise WorkerError("bad_request", f"A prompt needs at least one id, all in [0, {vocab_size}).")
+    request = SampleRequest(
+        id=message["id"], prompt_ids=prompt, temperature=float(message["temperature"]), top_p=float(message["top_p"]), top_k=max(0, int(message["top_k"])),
+        max_tokens=int(message["max_tokens"]), stop_ids=frozenset(message["stop_ids"]), seed=int(message["seed"]), stream=bool(message["stream"]),
+    )
+    if not (request.temperature >= 0 and 0 < request.top_p <= 1 and request.max_tokens >= 1):
+        raise WorkerError("bad_request", f"Sampling needs temperature >= 0, 0 < top_p <= 1 and max_tokens >= 1, got {request.temperature}, {request.top_p}, {request.max_tokens}.")
+    return request
+
+
+def require_room(request: SampleRequest, context_length: int) -> None:
+    if len(request.prompt_ids) >= context_length:
+        raise WorkerError("context_overflow", f"The prompt has {len(request.prompt_ids)} tokens; with a context of {context_length} there is no room for an answer. Shorten it or raise max_model_len.")
+
+
+def weight_sum(tensors: Iterable[tuple[str, torch.Tensor]]) -> int:
+    """Sum of the weights' bit patterns as integers: exact in any order, and any real update moves it."""
+    words = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+    sums = [tensor.detach().contiguous().view(words[tensor.element_size()]).sum(dtype=torch.int64) for _, tensor in tensors]
+    return int(torch.stack(sums).sum())

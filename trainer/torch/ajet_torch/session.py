@@ -1,0 +1,112 @@
+"""What one rank does for each command. All ranks run the same commands in the same order."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import torch
+
+from .checkpoint import load_checkpoint, save_checkpoint
+from .config import WorkerConfig
+from .errors import WorkerError
+from .head import HeadOptions
+from .losses import parse_loss
+from .model import PolicyModel, add_lora, load_lm
+from .pack import parse_pack
+from .sampling.builtin import BuiltinServer
+from .sampling.server import InferenceServer, SampleRequest, TokenEvent, weight_sum
+from .training import Placement, Trainer
+from torch.distributed.tensor import DTensor
+
+TICKS_PER_TURN = 8
+
+
+class Session:
+    def __init__(self, config: WorkerConfig, placement: Placement) -> None:
+        self.config = config
+        self.placement = placement
+        self.trainer = Trainer(config, placement)
+        self.server = self._create_server()
+        self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
+
+    def _create_server(self) -> InferenceServer:
+        if self.config.inference.server == "vllm":
+            from .sampling.vllm_server import VllmServer
+
+            return VllmServer(self.config, self.placement)
+        policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
+        server = BuiltinServer(policy, self.config.inference, self.placement.device)
+        if self.placement.sharded:
+            server.update_weights(self.weights())
+        return server
+
+    def _sampling_copy(self) -> PolicyModel:
+        """Sharded weights cannot be sampled from token by token; every rank keeps a whole copy in the compute type."""
+        lm = load_lm(self.config.model_dir, self.placement.dtype, self.placement.device)
+        if self.config.lora.rank:
+            add_lora(lm, self.config.lora, self.config.seed)
+        return PolicyModel(lm.requires_grad_(False), HeadOptions())
+
+    def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Whole weights in the compute type, one after another; every rank must run through all of them."""
+        for name, parameter in self.trainer.policy.lm.named_parameters():
+            if not isinstance(parameter, DTensor):
+                yield name, parameter.detach()
+                continue
+            on_device = parameter.detach().to(self.placement.device)
+            yield name, on_device.full_tensor().to(self.placement.dtype)
+
+    def train(self, message: dict[str, Any], is_aborted: Callable[[], bool]) -> dict[str, Any]:
+        """One optimizer step, then the new weights go to the sampler. Raises as Trainer.step does."""
+        packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
+        loss = parse_loss({**message["loss"], **self.config.loss})
+        start = time.perf_counter()
+        metrics = self.trainer.step(packs, loss, is_aborted)
+        metrics["step_seconds"] = time.perf_counter() - start
+        return {**metrics, "sync_seconds": self.sync_weights()}
+
+    def sync_weights(self) -> float:
+        """Seconds it took; raises `weight_sync` where the sampler does not hold the trainer's weights afterwards."""
+        start = time.perf_counter()
+        expected = 0
+
+        def counted() -> Iterator[tuple[str, torch.Tensor]]:
+            nonlocal expected
+            for name, tensor in self.weights():
+                expected += weight_sum([(name, tensor)]) if self.placement.sharded else 0
+                yield name, tensor
+
+        self.server.update_weights(counted())
+        found = self.server.fingerprint()
+        expected = expected if self.placement.sharded else weight_sum(self.weights())
+        if found is not None and found != expected:
+            raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler holds other weights than the trainer (sums {found} and {expected}). Restart the run from its last checkpoint.")
+        return time.perf_counter() - start
+
+    def sample(self, submitted: list[SampleRequest], aborted: list[int]) -> list[TokenEvent]:
+        """Takes in new and aborted requests and advances."""
+        for request in submitted:
+            self.server.submit(request)
+        for request_id in aborted:
+            self.server.abort(request_id)
+        events: list[TokenEvent] = []
+        for _ in range(TICKS_PER_TURN if self.placement.ranks.size > 1 else 1):
+            events += self.server.tick()
+        return events
+
+    def logprobs(self, message: dict[str, Any]) -> list[bytes]:
+        rows = [np.frombuffer(row, np.int32) for row in message["rows"]]
+        for index, row in enumerate(rows):
+            if len(row) and (int(row.min()) < 0 or int(row.max()) >= self.vocab_size):
+                raise WorkerError("bad_request", f"Row {index} has ids outside [0, {self.vocab_size}).")
+        return [values.astype(np.float32).tobytes() for values in self.trainer.logprobs(rows)]
+
+    def save(self, directory: str) -> None:
+        save_checkpoint(self.trainer, directory)
+
+    def load(self, directory: str) -> dict[str, Any]:
+        load_checkpoint(self.trainer, directory)
+        self.sync_weights()
+        return {"policy_version": self.trainer.policy_version, "num_steps": self.trainer.optimizer.num_steps}

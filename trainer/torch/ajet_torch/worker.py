@@ -1,0 +1,256 @@
+"""The worker process: `python -m ajet_torch.worker`, or several of them under torchrun.
+
+The first rank talks to the control plane and says to all ranks what comes next; the others only follow. Weights change
+between answers, never inside one: a training step first lets the running ones finish and keeps new ones waiting.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import sys
+import traceback
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import SCHEMA_VERSION
+from .config import WorkerConfig, parse_config
+from .errors import WorkerError, to_error
+from .model import choose_device, choose_dtype
+from .protocol import Connection, Progress, connect
+from .ranks import Ranks, join_ranks, leave_ranks
+from .sampling.server import SampleRequest, TokenEvent, parse_request
+from .session import Session
+from .training import Placement
+
+log = logging.getLogger("ajet_torch")
+SAME_ON_ALL_RANKS = ("aborted", "non_finite", "bad_request", "checkpoint")
+
+
+@dataclass
+class Answer:
+    """What has been sampled of one request."""
+
+    stream: bool
+    rank: int
+    version: int
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+
+
+class Director:
+    """The first rank's loop: takes messages, keeps sampling, answers."""
+
+    def __init__(self, session: Session, connection: Connection) -> None:
+        self.session = session
+        self.connection = connection
+        self.ranks = session.placement.ranks
+        self.answers: dict[int, Answer] = {}
+        self.submitted: list[SampleRequest] = []
+        self.aborted: list[int] = []
+        self.jobs: deque[dict[str, Any]] = deque()
+        self.closed = False
+
+    def run(self) -> None:
+        while not self.closed:
+            self._take_messages()
+            if self.jobs and not self._running():
+                self._do(self.jobs.popleft())
+            elif not self.closed and self._has_sampling():
+                self._sample()
+        self.ranks.share(("close", None))
+
+    def _running(self) -> bool:
+        """Whether an answer is under way; queued requests wait while a job does."""
+        return any(answer.ids for answer in self.answers.values()) or self.session.server.is_busy()
+
+    def _has_sampling(self) -> bool:
+        return bool(self.answers or self.aborted)
+
+    def _take_messages(self) -> None:
+        while not self.closed:
+            idle = not self.jobs and not self._has_sampling()
+            try:
+                message = self.connection.receive(wait=idle)
+            except queue.Empty:
+                return
+            if message is None or message["kind"] == "close":
+                self.closed = True
+            elif message["kind"] == "generate":
+                self._accept(message)
+            elif message["kind"] == "abort":
+                self._abort(message["id"])
+            else:
+                self.jobs.append(message)
+
+    def _accept(self, message: dict[str, Any]) -> None:
+        try:
+            request = parse_request(message, self.session.vocab_size)
+            length = self.session.server.context_length
+            if len(request.prompt_ids) >= length:
+                raise WorkerError("context_overflow", f"The prompt has {len(request.prompt_ids)} tokens, the context {length}. Shorten the prompt or raise max_model_len.")
+        except (WorkerError, KeyError, TypeError, ValueError) as error:
+            self._fail(message["id"], error)
+            return
+        loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.ranks.size)
+        self.answers[request.id] = Answer(request.stream, int(np.argmin(loads)), self.session.trainer.policy_version)
+        self.submitted.append(request)
+
+    def _abort(self, request_id: int) -> None:
+        """Of an answer. An aborted step looks at the connection's list itself."""
+        if self.answers.pop(request_id, None) is not None:
+            self.submitted = [request for request in self.submitted if request.id != request_id]
+            self.aborted.append(request_id)
+            self._fail(request_id, WorkerError("aborted", "The call was aborted."))
+
+    def _sample(self) -> None:
+        shares = [[r for r in self.submitted if self.answers[r.id].rank == rank] for rank in range(self.ranks.size)]
+        is_open = not self.jobs
+        command = (shares if is_open else [[] for _ in shares], self.aborted, is_open)
+        self.submitted = [] if is_open else self.submitted
+        self.aborted = []
+        self.connection.progress.at("sampling")
+        for events in self.ranks.gather(run_command(self.session, *self.ranks.share(("sample", command)))):
+            self._deliver(events)
+
+    def _deliver(self, events: list[TokenEvent]) -> None:
+        for event in events:
+            answer = self.answers.get(event.id)
+            if answer is None:
+                continue
+            if not answer.ids:
+                answer.version = self.session.trainer.policy_version
+            answer.ids.append(event.token)
+            answer.logprobs.append(event.logprob)
+            if answer.stream and event.finish is None:
+                self.connection.send({"kind": "tokens", "id": event.id, **arrays([event.token], [event.logprob])})
+            if event.finish is not None:
+                del self.answers[event.id]
+                self._reply(event.id, {**arrays(answer.ids, answer.logprobs), "finish_reason": event.finish, "policy_version": answer.version})
+
+    def _do(self, message: dict[str, Any]) -> None:
+        kind, request_id = message["kind"], message["id"]
+        self.connection.progress.at(kind)
+        if request_id in self.connection.aborted:
+            self._fail(request_id, WorkerError("aborted", "The call was aborted before it began."))
+            return
+        if kind not in ("train_step", "logprobs", "save", "load"):
+            self._fail(request_id, WorkerError("bad_request", f"Unknown message kind {kind!r}."))
+            return
+        try:
+            self.ranks.share((kind, message))
+            self._reply(request_id, run_command(self.session, kind, message, self._is_aborted(request_id)))
+        except Exception as error:
+            self._fail(request_id, error)
+            if self.ranks.size > 1 and to_error(error).code not in SAME_ON_ALL_RANKS:
+                raise
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _is_aborted(self, request_id: int) -> Any:
+        def check() -> bool:
+            self.connection.progress.at("train_step")
+            return request_id in self.connection.aborted
+
+        return check
+
+    def _reply(self, request_id: int, value: Any) -> None:
+        self.connection.send({"kind": "result", "id": request_id, "value": value})
+
+    def _fail(self, request_id: int, thrown: BaseException) -> None:
+        error = to_error(thrown)
+        if error.code == "failed":
+            log.error("request %s failed:\n%s", request_id, "".join(traceback.format_exception(thrown)))
+        self.connection.send({"kind": "error", "id": request_id, "code": error.code, "message": str(error)})
+
+
+def arrays(ids: list[int], logprobs: list[float]) -> dict[str, bytes]:
+    return {"ids": np.asarray(ids, np.int32).tobytes(), "logprobs": np.asarray(logprobs, np.float32).tobytes()}
+
+
+def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lambda: False) -> Any:
+    """One command on one rank."""
+    if kind == "sample":
+        shares, aborted, is_open = payload
+        session.server.admit(is_open)
+        return session.sample(shares[session.placement.ranks.rank], aborted)
+    if kind == "train_step":
+        return session.train(payload, is_aborted)
+    if kind == "logprobs":
+        return session.logprobs(payload)
+    return session.save(payload["dir"]) if kind == "save" else session.load(payload["dir"])
+
+
+def follow(session: Session) -> None:
+    """The loop of every other rank."""
+    ranks = session.placement.ranks
+    while True:
+        kind, payload = ranks.share(None)
+        if kind == "close":
+            return
+        try:
+            result = run_command(session, kind, payload)
+            if kind == "sample":
+                ranks.gather(result)
+        except WorkerError as error:
+            if error.code not in SAME_ON_ALL_RANKS:
+                raise
+
+
+def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) -> Session:
+    device = choose_device(config.device, ranks.local_rank)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.backends.cuda.matmul.allow_tf32 = True
+    torch.manual_seed(config.seed)
+    sharded = ranks.size > 1 or config.cpu_offload or config.fsdp == "always"
+    return Session(config, Placement(device, choose_dtype(config.dtype, device), ranks, sharded))
+
+
+def main() -> int:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    rank = int(os.environ.get("RANK", "0"))
+    progress = Progress()
+    stream, message = connect(os.environ["AJET_CONNECT"], os.environ["AJET_TOKEN"], SCHEMA_VERSION) if rank == 0 else (None, {})
+    connection = Connection(stream, progress) if stream is not None else None
+    if connection is not None:
+        connection.start(float(message.get("heartbeat_s", 2.0)))
+    try:
+        device_type = "cuda" if torch.cuda.is_available() else "cpu"
+        ranks = join_ranks(device_type, os.environ.get("AJET_STORE"), os.environ.get("AJET_FSDP") == "1", 1800)
+        message = ranks.share(message)
+        session = create_session(message, ranks, parse_config(message.get("config", {})))
+    except Exception as error:
+        if connection is not None:
+            log.error("start failed:\n%s", traceback.format_exc())
+            failure = to_error(error)
+            connection.send({"kind": "failed", "code": failure.code, "message": str(failure)})
+        return 1
+    try:
+        if connection is None:
+            follow(session)
+        else:
+            connection.send({"kind": "ready", **describe(session)})
+            Director(session, connection).run()
+    finally:
+        session.server.close()
+        leave_ranks()
+    return 0
+
+
+def describe(session: Session) -> dict[str, Any]:
+    placement = session.placement
+    return {
+        "context_length": session.server.context_length, "vocab_size": session.vocab_size, "device": str(placement.device),
+        "dtype": str(placement.dtype).removeprefix("torch."), "num_ranks": placement.ranks.size, "torch": torch.__version__,
+        "num_parameters": sum(p.numel() for p in session.trainer.policy.lm.parameters()),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
