@@ -1,1 +1,2 @@
-export {};
+export { asModel } from './as-model.js';
+export { TunedLanguageModel } from './tuned-language-model.js';

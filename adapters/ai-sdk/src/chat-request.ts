@@ -1,0 +1,95 @@
+import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolMessage, ToolSpec } from '@agentjet/core';
+import {
+  type LanguageModelV3CallOptions,
+  type LanguageModelV3Message,
+  type LanguageModelV3ToolResultPart,
+  type SharedV3Warning,
+  UnsupportedFunctionalityError,
+} from '@ai-sdk/provider';
+import { takeApart, toAssistantMessages } from './assistant-turns.js';
+import { toText } from './text-part.js';
+
+export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest {
+  const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
+  const toolChoice = toToolChoice(options.toolChoice);
+  const responseFormat = toResponseFormat(options.responseFormat);
+  const requestId = options.providerOptions?.['agentjet']?.['requestId'];
+  return {
+    messages: takeApart(options.prompt.flatMap(toChatMessages)),
+    sampling: toSampling(options),
+    ...(tools.length > 0 && { tools }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(responseFormat !== undefined && { responseFormat }),
+    ...(typeof requestId === 'string' && { requestId }),
+  };
+}
+
+/** What is not honoured, in the SDK's own way of saying so. */
+export function toWarnings(options: LanguageModelV3CallOptions): SharedV3Warning[] {
+  const penalties = (['presencePenalty', 'frequencyPenalty'] as const).filter((name) => (options[name] ?? 0) !== 0);
+  const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'provider' ? [`provider tool ${tool.id}`] : []));
+  return [...penalties, ...tools].map((feature) => ({ type: 'unsupported', feature }));
+}
+
+function toChatMessages(message: LanguageModelV3Message): readonly ChatMessage[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.content }];
+    case 'user':
+      return [{ role: 'user', content: message.content.map(toText).join('') }];
+    case 'assistant':
+      return toAssistantMessages(message.content);
+    default:
+      return message.content.flatMap((part) => (part.type === 'tool-result' ? [toToolMessage(part)] : []));
+  }
+}
+
+function toToolMessage({ toolCallId, toolName, output }: LanguageModelV3ToolResultPart): ToolMessage {
+  return { role: 'tool', content: toResultText(output), toolCallId, name: toolName };
+}
+
+function toResultText(output: LanguageModelV3ToolResultPart['output']): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return JSON.stringify(output.value);
+    case 'execution-denied':
+      return output.reason ?? 'The call of this tool was denied.';
+    default:
+      return output.value.map((part) => (part.type === 'text' ? part.text : refuseResult(part.type))).join('');
+  }
+}
+
+function refuseResult(type: string): never {
+  throw new UnsupportedFunctionalityError({ functionality: `tool result of type ${type}`, message: `A tool result of type ${type} cannot be shown to the model: it reads text only.` });
+}
+
+type FunctionTool = Extract<NonNullable<LanguageModelV3CallOptions['tools']>[number], { type: 'function' }>;
+
+function toToolSpec({ name, description, inputSchema }: FunctionTool): ToolSpec {
+  return { name, ...(description !== undefined && { description }), parameters: { ...inputSchema } };
+}
+
+function toToolChoice(choice: LanguageModelV3CallOptions['toolChoice']): ToolChoice | undefined {
+  return choice?.type === 'tool' ? { name: choice.toolName } : choice?.type;
+}
+
+function toResponseFormat(format: LanguageModelV3CallOptions['responseFormat']): ResponseFormat | undefined {
+  if (format === undefined || format.type === 'text') return undefined;
+  return format.schema === undefined ? { type: 'json_object' } : { type: 'json_schema', name: format.name ?? 'answer', schema: { ...format.schema } };
+}
+
+function toSampling(options: LanguageModelV3CallOptions): SamplingOptions {
+  const { temperature, topP, topK, maxOutputTokens, stopSequences, seed } = options;
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(topK !== undefined && { topK }),
+    ...(maxOutputTokens !== undefined && { maxTokens: maxOutputTokens }),
+    ...(stopSequences !== undefined && { stop: stopSequences }),
+    ...(seed !== undefined && { seed }),
+  };
+}

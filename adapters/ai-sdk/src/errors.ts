@@ -1,0 +1,19 @@
+import { EngineError } from '@agentjet/core';
+import { APICallError } from '@ai-sdk/provider';
+
+const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_request: 400, closed: 410 };
+
+/** Engine errors in the SDK's own type, none of them to be retried: a repeated call would be a second sample. */
+export function toAiSdkError(thrown: unknown): unknown {
+  if (!(thrown instanceof EngineError)) return thrown;
+  if (thrown.code === 'aborted') return new DOMException(thrown.message, 'AbortError');
+  return new APICallError({
+    message: thrown.message,
+    url: 'agentjet:in-process',
+    requestBodyValues: {},
+    statusCode: statusOf[thrown.code] ?? 500,
+    isRetryable: false,
+    cause: thrown,
+    data: { code: thrown.code },
+  });
+}

@@ -1,0 +1,45 @@
+import type { ChatDelta, ChatResponse } from '@agentjet/core';
+import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import { toStash } from './assistant-turns.js';
+import { toFinishReason, toResultMetadata, toUsage } from './result-parts.js';
+
+type Block = 'reasoning' | 'text';
+
+/**
+ * Deltas as the SDK's parts. Thinking, text and the input of tools come as they are made; the end of the text and the calls
+ * themselves wait for the end of the turn, since they carry the whole of it.
+ */
+export class PartWriter {
+  readonly #open = new Set<Block>();
+
+  toParts(delta: ChatDelta): readonly LanguageModelV3StreamPart[] {
+    if (delta.type === 'reasoning') return this.#append('reasoning', delta.text);
+    const closed = this.#close('reasoning');
+    if (delta.type === 'content') return [...closed, ...this.#append('text', delta.text)];
+    const { id, name, arguments: input } = delta.toolCall;
+    return [...closed, { type: 'tool-input-start', id, toolName: name }, { type: 'tool-input-delta', id, delta: input }, { type: 'tool-input-end', id }];
+  }
+
+  toFinalParts(response: ChatResponse): readonly LanguageModelV3StreamPart[] {
+    const providerMetadata = toStash(response);
+    const calls = (response.message.toolCalls ?? []).map((call) => ({
+      type: 'tool-call' as const,
+      toolCallId: call.id,
+      toolName: call.name,
+      input: call.arguments,
+      providerMetadata,
+    }));
+    const ends = [...this.#close('reasoning'), ...this.#close('text')].map((part) => ({ ...part, providerMetadata }));
+    return [...ends, ...calls, { type: 'finish', usage: toUsage(response), finishReason: toFinishReason(response), providerMetadata: toResultMetadata(response) }];
+  }
+
+  #append(block: Block, delta: string): readonly LanguageModelV3StreamPart[] {
+    const start = this.#open.has(block) ? [] : [{ type: `${block}-start` as const, id: block }];
+    this.#open.add(block);
+    return [...start, { type: `${block}-delta`, id: block, delta }];
+  }
+
+  #close(block: Block): readonly LanguageModelV3StreamPart[] {
+    return this.#open.delete(block) ? [{ type: `${block}-end`, id: block }] : [];
+  }
+}
