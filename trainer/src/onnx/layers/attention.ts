@@ -8,7 +8,7 @@ import { add, multiply, negate } from '../graph/elementwise.js';
 import { lazily } from '../graph/lazily.js';
 import { matmul } from '../graph/matmul.js';
 import { expand, sum } from '../graph/reduce.js';
-import { concat, reshape } from '../graph/reshape.js';
+import { concat, reshape, transpose } from '../graph/reshape.js';
 import { softmax } from '../graph/softmax.js';
 import { withDim } from '../graph/value.js';
 import type { Shape, Value } from '../graph/value.js';
@@ -38,9 +38,17 @@ export function attention({ query, key, value, bias, scoreShape, scale }: Attent
   const scoreGradient = lazily((gradient: Value) => multiply(centered(gradient, output, value), probabilities));
   return graph.differentiable(output, [
     { of: query, gradient: (gradient) => matmul(scoreGradient(gradient), key, { scale }) },
-    { of: key, gradient: (gradient) => matmul(scoreGradient(gradient), query, { transposeLeft: true, scale }) },
-    { of: value, gradient: (gradient) => matmul(probabilities, gradient, { transposeLeft: true }) },
+    { of: key, gradient: (gradient) => transposedProduct(scoreGradient(gradient), query, scale) },
+    { of: value, gradient: (gradient) => transposedProduct(probabilities, gradient, 1) },
   ]);
+}
+
+/**
+ * scores^T rows, as (rows^T scores)^T: the product with the wide matrix on the right is half again as fast, and the
+ * transpose that follows anyway takes this one in.
+ */
+function transposedProduct(scores: Value, rows: Value, scale: number): Value {
+  return transpose(matmul(rows, scores, { transposeLeft: true, scale }), [0, 1, 3, 2]);
 }
 
 /** dP - delta, with dP = dO V^T and delta = rowsum(dO * O). */

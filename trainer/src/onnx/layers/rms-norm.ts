@@ -1,22 +1,27 @@
 /** Root mean square normalization (Zhang and Sennrich 2019) over the last axis. */
 
-import { add, multiply, reciprocal, square, squareRoot, subtract } from '../graph/elementwise.js';
+import { add, divide, multiply, reciprocal, square, squareRoot, subtract } from '../graph/elementwise.js';
 import { lazily } from '../graph/lazily.js';
-import { sumToShape } from '../graph/reduce.js';
-import { withDim } from '../graph/value.js';
+import { gemm } from '../graph/matmul.js';
+import { reshape } from '../graph/reshape.js';
+import { sizeAt, withDim } from '../graph/value.js';
 import type { Value } from '../graph/value.js';
 
-/** value / sqrt(mean(value^2) + epsilon) * weight. */
+/**
+ * value / sqrt(mean(value^2) + epsilon) * weight, of rows [N, D]. The backward pass sums along rows and columns by
+ * products with vectors, which read the matrix once and write nothing of its size.
+ */
 export function rmsNorm(value: Value, weight: Value, epsilon: number): Value {
   const { graph } = value;
   const { output, inverse } = graph.withoutGradient(() => forward(value, weight, epsilon));
-  const normalized = lazily(() => multiply(value, inverse));
+  const weightedInput = lazily((gradient: Value) => multiply(gradient, value));
+  const size = sizeAt(weight.shape, 0);
   const ofValue = (gradient: Value): Value => {
-    const weighted = multiply(gradient, weight);
-    const projection = meanOfLast(multiply(weighted, normalized()));
-    return multiply(subtract(weighted, multiply(normalized(), projection)), inverse);
+    const projection = gemm(weightedInput(gradient), reshape(weight, [size, 1]));
+    const along = multiply(value, multiply(projection, divide(square(inverse), size)));
+    return multiply(subtract(multiply(gradient, weight), along), inverse);
   };
-  const ofWeight = (gradient: Value): Value => sumToShape(multiply(gradient, normalized()), weight.shape);
+  const ofWeight = (gradient: Value): Value => reshape(gemm(inverse, weightedInput(gradient), { transposeLeft: true }), [size]);
   return graph.differentiable(output, [{ of: value, gradient: ofValue }, { of: weight, gradient: ofWeight }]);
 }
 

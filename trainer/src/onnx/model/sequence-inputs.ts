@@ -46,7 +46,8 @@ export function scoredTokens(graph: Graph, config: ModelConfig, layout: Paramete
   });
   const predicting = gatherUnique(hidden, graph.input('head_rows', ['U'], 'int32'), graph.input('head_inverse', [tokens], 'int32'));
   const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');
-  const logits = multiply(gemm(predicting, head, { transposeRight: true }), graph.input('inverse_temperature', []));
+  // Scaling the states scales the logits, and the states are the smaller matrix.
+  const logits = gemm(multiply(predicting, graph.input('inverse_temperature', [])), head, { transposeRight: true });
   const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
   return { parameters, embedded, pairRows, ...tokenLogprobs({ logits, rows: pairRows, targets }) };
 }

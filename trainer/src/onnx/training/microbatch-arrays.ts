@@ -53,35 +53,42 @@ function placeTokens(placed: readonly Placed[], numRows: number, rowLength: numb
 }
 
 function placePairs(placed: readonly Placed[], numTokens: number) {
-  const predictors = placed.flatMap(({ tree, start }) => tree.pairs.map((pair) => at(tree.pack.predictors, pair) - tree.start + start));
-  const headRows = Int32Array.from(new Set(predictors));
-  const headInverse = new Int32Array(numTokens).fill(headRows.length);
-  headRows.forEach((token, row) => (headInverse[token] = row));
-  return {
-    headRows,
-    headInverse,
-    pairRows: Int32Array.from(predictors, (token) => at(headInverse, token)),
-    pairTargets: Int32Array.from(placed.flatMap(({ tree }) => tree.pairs.map((pair) => at(tree.pack.targets, pair)))),
-  };
+  const numPairs = placed.reduce((total, { tree }) => total + tree.pairs.length, 0);
+  const [pairRows, pairTargets] = [new Int32Array(numPairs), new Int32Array(numPairs)];
+  const [headRows, headInverse] = [new Int32Array(numPairs), new Int32Array(numTokens).fill(-1)];
+  let [next, numHeadRows] = [0, 0];
+  for (const { tree, start } of placed) {
+    for (const pair of tree.pairs) {
+      const token = at(tree.pack.predictors, pair) - tree.start + start;
+      if (at(headInverse, token) < 0) {
+        headRows[numHeadRows] = token;
+        headInverse[token] = numHeadRows++;
+      }
+      pairRows[next] = at(headInverse, token);
+      pairTargets[next++] = at(tree.pack.targets, pair);
+    }
+  }
+  const inverse = headInverse.map((row) => (row < 0 ? numHeadRows : row));
+  return { headRows: headRows.slice(0, numHeadRows), headInverse: inverse, pairRows, pairTargets };
 }
 
 function placeTerms(placed: readonly Placed[]) {
-  const collect = (values: (tree: Tree) => Float32Array) => Float32Array.from(placed.flatMap(({ tree }) => tree.terms.map((term) => at(values(tree), term))));
-  return {
-    termPairs: placeTermPairs(placed),
-    termWeights: collect((tree) => tree.pack.terms.weights),
-    termAdvantages: collect((tree) => tree.pack.terms.advantages),
-    termLogprobs: collect((tree) => tree.pack.terms.logprobs),
-  };
-}
-
-function placeTermPairs(placed: readonly Placed[]): Int32Array {
-  let firstPair = 0;
-  return Int32Array.from(placed.flatMap(({ tree }) => {
-    const newIndex = new Map(tree.pairs.map((pair, index) => [pair, firstPair + index]));
+  const numTerms = placed.reduce((total, { tree }) => total + tree.terms.length, 0);
+  const termPairs = new Int32Array(numTerms);
+  const [termWeights, termAdvantages, termLogprobs] = [new Float32Array(numTerms), new Float32Array(numTerms), new Float32Array(numTerms)];
+  let [next, firstPair] = [0, 0];
+  for (const { tree } of placed) {
+    const { pair, weights, advantages, logprobs } = tree.pack.terms;
+    const newPairs = new Map(Array.from(tree.pairs, (old, index) => [old, firstPair + index]));
     firstPair += tree.pairs.length;
-    return tree.terms.map((term) => newIndex.get(at(tree.pack.terms.pair, term)) ?? -1);
-  }));
+    for (const term of tree.terms) {
+      termPairs[next] = newPairs.get(at(pair, term)) ?? -1;
+      termWeights[next] = at(weights, term);
+      termAdvantages[next] = at(advantages, term);
+      termLogprobs[next++] = at(logprobs, term);
+    }
+  }
+  return { termPairs, termWeights, termAdvantages, termLogprobs };
 }
 
 /** An element that checkPack has found to be there. */

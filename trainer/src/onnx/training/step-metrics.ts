@@ -66,7 +66,11 @@ export function stepMetrics(batch: TrainBatch, { sums, gradNorm, learningRate, p
 
 /** Tokens that are no padding. Padding is a root of one token, with id 0, that predicts nothing. */
 function countTokens({ ids, ends, positions, predictors }: TrainBatch['packs'][number]): number {
-  const supervised = new Set(predictors);
-  const isPadding = (token: number): boolean => ids[token] === 0 && positions[token] === 0 && ends[token] === token + 1 && !supervised.has(token);
-  return ids.filter((_, token) => !isPadding(token)).length;
+  const isSupervised = new Uint8Array(ids.length);
+  for (const predictor of predictors) isSupervised[predictor] = 1;
+  let count = ids.length;
+  for (let token = 0; token < ids.length; token++) {
+    if (ids[token] === 0 && positions[token] === 0 && ends[token] === token + 1 && isSupervised[token] === 0) count--;
+  }
+  return count;
 }

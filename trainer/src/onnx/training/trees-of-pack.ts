@@ -8,45 +8,56 @@ export type Tree = {
   readonly start: number;
   readonly end: number;
   /** Indices into the pack's predictors and targets. */
-  readonly pairs: readonly number[];
+  readonly pairs: Int32Array;
   /** Indices into the pack's terms. */
-  readonly terms: readonly number[];
+  readonly terms: Int32Array;
 };
 
 /** Trees that supervise something; the others, padding among them, would have no gradient. */
 export function treesOfPack(pack: TreePack): readonly Tree[] {
-  const roots = rootOfEachToken(pack.ends);
-  const pairRoots = Array.from(pack.predictors, (predictor) => roots[predictor] ?? -1);
-  const pairs = groupIndices(pairRoots);
-  const terms = groupIndices(Array.from(pack.terms.pair, (pair) => pairRoots[pair] ?? -1));
-  return [...pairs].map(([start, treePairs]) => ({ pack, start, end: rootEnd(roots, start), pairs: treePairs, terms: terms.get(start) ?? [] }));
+  const starts = treeStarts(pack.ends);
+  const treeOfToken = spread(starts, pack.ends.length);
+  const treeOfPair = pack.predictors.map((predictor) => treeOfToken[predictor] ?? 0);
+  const pairs = groupIndices(treeOfPair, starts.length);
+  const terms = groupIndices(pack.terms.pair.map((pair) => treeOfPair[pair] ?? 0), starts.length);
+  return starts.flatMap((start, tree) => {
+    const [treePairs, treeTerms] = [pairs[tree] ?? none, terms[tree] ?? none];
+    return treePairs.length === 0 ? [] : [{ pack, start, end: starts[tree + 1] ?? pack.ends.length, pairs: treePairs, terms: treeTerms }];
+  });
 }
+
+const none = new Int32Array(0);
 
 /** Subtrees follow one another: a token at or beyond the reach of every earlier one is a root. */
-function rootOfEachToken(ends: Int32Array): Int32Array {
-  const roots = new Int32Array(ends.length);
-  let [root, reach] = [0, 0];
-  for (const [index, end] of ends.entries()) {
-    if (index >= reach) root = index;
-    reach = Math.max(reach, end);
-    roots[index] = root;
+function treeStarts(ends: Int32Array): readonly number[] {
+  const starts: number[] = [];
+  let reach = 0;
+  for (let token = 0; token < ends.length; token++) {
+    if (token >= reach) starts.push(token);
+    reach = Math.max(reach, ends[token] ?? 0);
   }
-  return roots;
+  return starts;
 }
 
-/** Tokens of one root stand together. */
-function rootEnd(roots: Int32Array, root: number): number {
-  let end = root + 1;
-  while (roots[end] === root) end++;
-  return end;
+/** The tree of each token. */
+function spread(starts: readonly number[], length: number): Int32Array {
+  const trees = new Int32Array(length);
+  for (const [tree, start] of starts.entries()) trees.fill(tree, start, starts[tree + 1] ?? length);
+  return trees;
 }
 
-function groupIndices(keys: readonly number[]): Map<number, number[]> {
-  const groups = new Map<number, number[]>();
-  for (const [index, key] of keys.entries()) {
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [index]);
-    else group.push(index);
+/** The indices at which each group stands, in order. */
+function groupIndices(groups: Int32Array, numGroups: number): readonly Int32Array[] {
+  const sizes = new Int32Array(numGroups);
+  for (const group of groups) sizes[group] = (sizes[group] ?? 0) + 1;
+  const members = Array.from(sizes, (size) => new Int32Array(size));
+  const filled = new Int32Array(numGroups);
+  for (let index = 0; index < groups.length; index++) {
+    const group = groups[index] ?? 0;
+    const at = filled[group] ?? 0;
+    filled[group] = at + 1;
+    const list = members[group];
+    if (list !== undefined) list[at] = index;
   }
-  return groups;
+  return members;
 }
