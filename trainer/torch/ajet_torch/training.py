@@ -181,7 +181,7 @@ def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> No
     """FSDP2: each layer is one group, embedding, norm and head another."""
     mesh = dist.init_device_mesh(placement.device.type, (placement.ranks.size,))
     precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
-    offload = CPUOffloadPolicy() if config.cpu_offload else OffloadPolicy()
+    offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
     for layer in decoder_layers(policy.lm):
         fully_shard(layer, **options)

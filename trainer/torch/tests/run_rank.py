@@ -1,0 +1,64 @@
+"""One rank of a small training run, for the tests: `run_rank.py OUT_DIR MODE...`. Started as several processes with RANK and WORLD_SIZE."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+torch.set_num_threads(1)
+
+from ajet_torch.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from ajet_torch.config import LoraConfig, OptimizerConfig, WorkerConfig  # noqa: E402
+from ajet_torch.losses import LossConfig  # noqa: E402
+from ajet_torch.ranks import Ranks, join_ranks, leave_ranks  # noqa: E402
+from ajet_torch.training import Placement, Trainer  # noqa: E402
+from tiny import random_rows, supervise, tree_pack  # noqa: E402
+
+
+def make_packs(num: int = 3):
+    rng = np.random.default_rng(5)
+    packs = []
+    for _ in range(num):
+        rows = random_rows(rng)
+        packs.append(tree_pack(rows, supervise(rng, rows)))
+    return packs
+
+
+def run(out: Path, mode: str, ranks: Ranks) -> dict:
+    lora = LoraConfig(rank=2, alpha=4.0) if "lora" in mode else LoraConfig()
+    config = WorkerConfig(
+        model_dir=str(out / "model"), optimizer=OptimizerConfig(learning_rate=0.01, warmup_steps=2), lora=lora,
+        cpu_offload="offload" in mode, activation_checkpointing="checkpointing" in mode,
+    )
+    sharded = ranks.size > 1 or config.cpu_offload
+    trainer = Trainer(config, Placement(torch.device("cpu"), torch.float64, ranks, sharded))
+    if "resume" in mode:
+        load_checkpoint(trainer, str(out / mode.rpartition("-")[2]))
+    loss = LossConfig(kl_coef=0.1 if "kl" in mode else 0.0)
+    steps = [trainer.step(make_packs(), loss) for _ in range(3)]
+    if "save" in mode:
+        save_checkpoint(trainer, str(out / f"from{ranks.size}"))
+    row = np.arange(9, dtype=np.int32)
+    logprobs = trainer.logprobs([row, row[:4], row[:1], row[2:]])
+    return {"steps": steps, "logprobs": [x.tolist() for x in logprobs]}
+
+
+def main() -> None:
+    out, *modes = sys.argv[1:]
+    ranks = join_ranks("cpu", os.environ.get("AJET_STORE"), True, 60)
+    for mode in modes:
+        result = run(Path(out), mode, ranks)
+        if ranks.is_first:
+            (Path(out) / f"{mode}-{ranks.size}.json").write_text(json.dumps(result))
+    leave_ranks()
+
+
+if __name__ == "__main__":
+    main()

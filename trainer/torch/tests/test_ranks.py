@@ -1,0 +1,72 @@
+"""Any number of processes makes the same steps as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiny import tiny_folder
+
+SCRIPT = Path(__file__).parent / "run_rank.py"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All runs, in three starts: one process, two that resume from it too, and one that resumes from them."""
+    path = tmp_path_factory.mktemp("ranks")
+    tiny_folder(path / "model")
+    start(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1")
+    start(path, 2, "plain-save", "plain-lora-kl", "resume-from1")
+    start(path, 1, "resume-from2")
+    return path
+
+
+def start(out: Path, size: int, *modes: str) -> None:
+    env = {**os.environ, "WORLD_SIZE": str(size), "AJET_STORE": str(out / f"store-{size}-{modes[0]}"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(SCRIPT), str(out), *modes]
+    processes = [subprocess.Popen(command, env={**env, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True) for rank in range(size)]
+    try:
+        for process in processes:
+            _, errors = process.communicate(timeout=240)
+            assert process.returncode == 0, errors[-3000:]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+def read(out: Path, mode: str, size: int) -> dict:
+    return json.loads((out / f"{mode}-{size}.json").read_text())
+
+
+def close(a: dict, b: dict, tolerance: float = 1e-9) -> None:
+    for first, second in zip(a["steps"], b["steps"], strict=True):
+        for name, value in first.items():
+            assert second[name] == pytest.approx(value, rel=tolerance, abs=tolerance), name
+    for first, second in zip(a["logprobs"], b["logprobs"], strict=True):
+        assert second == pytest.approx(first, rel=1e-5, abs=1e-5)
+
+
+def test_two_processes_equal_one(out: Path) -> None:
+    close(read(out, "plain-save", 1), read(out, "plain-save", 2))
+
+
+def test_sharding_one_process_offloading_and_recomputing_change_nothing(out: Path) -> None:
+    close(read(out, "plain-save", 1), read(out, "offload-checkpointing", 1))
+
+
+def test_two_processes_resume_what_one_saved_and_back(out: Path) -> None:
+    resumed = read(out, "resume-from1", 1)
+    assert resumed["steps"][0]["policy_version"] == 4
+    close(resumed, read(out, "resume-from1", 2))
+    close(resumed, read(out, "resume-from2", 1))
+
+
+def test_lora_and_the_reference_on_two_processes_equal_one(out: Path) -> None:
+    one = read(out, "plain-lora-kl", 1)
+    assert one["steps"][2]["kl"] > 0
+    close(one, read(out, "plain-lora-kl", 2))
