@@ -6,10 +6,11 @@
 
 import { add, multiply, silu } from '../onnx/graph/elementwise.js';
 import { Graph } from '../onnx/graph/graph.js';
+import type { GraphOptions } from '../onnx/graph/graph.js';
 import { gemm, matmul } from '../onnx/graph/matmul.js';
 import { concat, reshape, split, transpose } from '../onnx/graph/reshape.js';
 import { softmax } from '../onnx/graph/softmax.js';
-import type { Dim, Value } from '../onnx/graph/value.js';
+import type { Value } from '../onnx/graph/value.js';
 import { rmsNorm } from '../onnx/layers/rms-norm.js';
 import { rope } from '../onnx/layers/rope.js';
 import type { Rotation } from '../onnx/layers/rope.js';
@@ -19,25 +20,16 @@ import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
 /** Location under which the weights are passed as external data: one flat float32 buffer as the layout says. */
 export const weightsLocation = 'weights';
 
-export type DecodeGraphOptions = {
-  /** 1 for a graph that only takes one new token per row. */
-  readonly width?: 1 | 'T';
-  /** See GraphOptions. */
-  readonly isFused?: boolean;
-};
-
 /**
  * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, T, S + T];
  * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, S, headDim], keys then values
  * of each layer. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
  */
-export function decodeGraph(config: ModelConfig, layout: ParameterLayout, options: DecodeGraphOptions = {}): Graph {
-  const graph = new Graph({ isFused: options.isFused ?? true });
-  graph.withoutGradient(() => new DecodeGraphBuilder(graph, { config, layout, width: options.width ?? 'T' }).build());
+export function decodeGraph(config: ModelConfig, layout: ParameterLayout, options: GraphOptions = {}): Graph {
+  const graph = new Graph(options);
+  graph.withoutGradient(() => new DecodeGraphBuilder(graph, config, layout).build());
   return graph;
 }
-
-type Parts = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly width: 1 | 'T' };
 
 /** The residual stream: its sum so far, and what is still to be added (a fused norm adds and normalizes in one go). */
 type Stream = { readonly sum: Value; readonly pending: Value | null };
@@ -46,32 +38,30 @@ class DecodeGraphBuilder {
   readonly #graph: Graph;
   readonly #config: ModelConfig;
   readonly #layout: ParameterLayout;
-  readonly #width: Dim;
-  readonly #tokens: Dim;
   readonly #rotation: Rotation;
   readonly #bias: Value;
   readonly #weights = new Map<string, Value>();
   readonly #fresh: Value[] = [];
 
-  constructor(graph: Graph, { config, layout, width }: Parts) {
+  constructor(graph: Graph, config: ModelConfig, layout: ParameterLayout) {
     this.#graph = graph;
     this.#config = config;
     this.#layout = layout;
-    this.#width = width;
     const half = config.headDim / 2;
-    const positions = graph.input('positions', ['B', width], 'int32');
-    this.#tokens = width === 1 ? 'B' : graph.defineDim('N', ['B', width]);
+    const positions = graph.input('positions', ['B', 'T'], 'int32');
+    graph.defineDim('N', ['B', 'T']);
+    graph.defineDim('rows_per_key_head', [config.numHeads / config.numKeyHeads, 'T']);
     this.#rotation = { cos: graph.input('cos', ['P', half]), sin: graph.input('sin', ['P', half]), positions: toInt64(positions) };
-    this.#bias = graph.input('bias', ['B', 1, width, 'S+T']);
+    this.#bias = graph.input('bias', ['B', 1, 'T', 'S+T']);
   }
 
   build(): void {
     const { hiddenSize, numLayers, isTied } = this.#config;
-    const ids = reshape(this.#graph.input('ids', ['B', this.#width], 'int32'), [this.#tokens]);
+    const ids = reshape(this.#graph.input('ids', ['B', 'T'], 'int32'), ['N']);
     const embedding = this.#weight('model.embed_tokens.weight');
     let stream: Stream = { sum: this.#gather(embedding, ids, hiddenSize), pending: null };
     for (let layer = 0; layer < numLayers; layer += 1) stream = this.#block(layer, stream);
-    const hidden = this.#lastHidden(this.#norm('model.norm.weight', stream).normalized);
+    const hidden = this.#gather(this.#norm('model.norm.weight', stream).normalized, this.#graph.input('last', ['B'], 'int32'), hiddenSize);
     const logits = gemm(hidden, isTied ? embedding : this.#weight('lm_head.weight'), { transposeRight: true });
     const scaled = multiply(logits, this.#graph.input('inverse_temperature', ['B', 1]));
     this.#graph.output('probabilities', softmax(scaled));
@@ -102,20 +92,17 @@ class DecodeGraphBuilder {
   /** Query [B, H, T, headDim] against the past and the new tokens. */
   #attend(query: Value, { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value }): Value {
     const { numHeads, numKeyHeads, headDim } = this.#config;
-    const group = numHeads / numKeyHeads;
-    const rows = this.#width === 1 ? group : this.#graph.defineDim('rows_per_key_head', [group, this.#width]);
-    const folded = reshape(query, ['B', numKeyHeads, rows, headDim]);
+    const folded = reshape(query, ['B', numKeyHeads, 'rows_per_key_head', headDim]);
     const [pastKeys, pastValues] = [0, 1].map((kind) => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKeyHeads, 'S', headDim]));
     if (pastKeys === undefined || pastValues === undefined) throw new Error('There are two inputs per layer.');
     const scale = 1 / Math.sqrt(headDim);
     const scores = concat([matmul(folded, pastKeys, { transposeRight: true, scale }), matmul(folded, keys, { transposeRight: true, scale })], 3, 'S+T');
-    const biased = add(reshape(scores, ['B', numHeads, this.#width, 'S+T']), this.#bias);
-    const shares = reshape(softmax(biased), ['B', numKeyHeads, rows, 'S+T']);
-    const [ofPast, ofNew] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', this.#width])], [
-      { shape: ['B', numKeyHeads, rows, 'S'] },
-      { shape: ['B', numKeyHeads, rows, this.#width] },
-    ] as const, { attributes: { axis: 3 } });
-    return reshape(add(matmul(ofPast, pastValues), matmul(ofNew, values)), ['B', numHeads, this.#width, headDim]);
+    const biased = add(reshape(scores, ['B', numHeads, 'T', 'S+T']), this.#bias);
+    const shares = reshape(softmax(biased), scores.shape);
+    const parts = (['S', 'T'] as const).map((keys) => ({ shape: ['B', numKeyHeads, 'rows_per_key_head', keys] }));
+    const [ofPast, ofNew] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 3 } });
+    if (ofPast === undefined || ofNew === undefined) throw new Error('A split into two has two parts.');
+    return reshape(add(matmul(ofPast, pastValues), matmul(ofNew, values)), ['B', numHeads, 'T', headDim]);
   }
 
   #feedForward(prefix: string, hidden: Value): Value {
@@ -150,25 +137,18 @@ class DecodeGraphBuilder {
   }
 
   #rotate(value: Value, numHeads: number): Value {
-    return rope(reshape(value, ['B', this.#width, numHeads * this.#config.headDim]), this.#rotation, numHeads);
+    return rope(reshape(value, ['B', 'T', numHeads * this.#config.headDim]), this.#rotation, numHeads);
   }
 
   /** [N, heads * headDim] to [B, heads, T, headDim]. */
   #headsFirst(value: Value, numHeads: number): Value {
-    const { headDim } = this.#config;
-    if (this.#width === 1) return reshape(value, ['B', numHeads, 1, headDim]);
-    return transpose(reshape(value, ['B', this.#width, numHeads, headDim]), [0, 2, 1, 3]);
+    return transpose(reshape(value, ['B', 'T', numHeads, this.#config.headDim]), [0, 2, 1, 3]);
   }
 
   /** [B, H, T, headDim] to [N, H * headDim]. */
   #tokensFirst(value: Value): Value {
     const { numHeads, headDim } = this.#config;
-    const turned = this.#width === 1 ? value : transpose(value, [0, 2, 1, 3]);
-    return reshape(turned, [this.#tokens, numHeads * headDim]);
-  }
-
-  #lastHidden(hidden: Value): Value {
-    return this.#width === 1 ? hidden : this.#gather(hidden, this.#graph.input('last', ['B'], 'int32'), this.#config.hiddenSize);
+    return reshape(transpose(value, [0, 2, 1, 3]), ['N', numHeads * headDim]);
   }
 
   #outputFresh(): void {

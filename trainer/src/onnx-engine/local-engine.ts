@@ -32,10 +32,14 @@ export class LocalEngine implements Engine {
     );
   }
 
-  /** New weights, of the same shape, once no call is left. */
-  async replaceModel(model: StepModel, policyVersion: number): Promise<void> {
-    await this.#scheduler.whenIdle();
+  /** New weights, of the same shape. Only while idle. */
+  replaceModel(model: StepModel, policyVersion: number): void {
     this.#scheduler.replaceModel(model, policyVersion);
+  }
+
+  /** Resolves when no call is left and no pass over the model is under way. */
+  async whenIdle(): Promise<void> {
+    await this.#scheduler.whenIdle();
   }
 
   /** Rejects whatever is left with `closed`. */

@@ -47,7 +47,7 @@ describe('drawToken', () => {
 
   it('takes the most likely token with its softmax logprob when greedy, the lower id on a tie', () => {
     const probabilities = normalize([1, 4, 4, 1]);
-    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({ id: 1, logprob: Math.log(Math.fround(0.4)) });
+    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({ id: 1, logprob: Math.fround(Math.log(Math.fround(0.4))) });
   });
 
   it('hardly ever changes the token when the probabilities carry float noise', () => {

@@ -8,6 +8,7 @@
 import type { TokenSampling } from '@agentjet/core';
 import { findCutoff } from './cutoff.js';
 
+/** The logprob is a float32. */
 export type Draw = { readonly id: number; readonly logprob: number };
 
 const spread = 2 ** -32;
@@ -39,7 +40,7 @@ export function drawToken(probabilities: Float32Array, sampling: TokenSampling, 
 function toDraw(probabilities: Float32Array, id: number, mass: number): Draw | undefined {
   const probability = probabilities[id];
   if (probability === undefined) return undefined;
-  return { id, logprob: Math.min(0, Math.log(probability / mass)) };
+  return { id, logprob: Math.fround(Math.min(0, Math.log(probability / mass))) };
 }
 
 /** The lowest id of the largest probability; -1 where nothing is a number. */

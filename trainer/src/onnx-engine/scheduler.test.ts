@@ -193,7 +193,8 @@ describe('prefix cache', () => {
     const promptIds = randomIds(30, 1);
     await engine.generate({ promptIds, sampling: plain });
     const changed = new HashStepModel({ salt: 2 });
-    await engine.replaceModel(changed, 4);
+    await engine.whenIdle();
+    engine.replaceModel(changed, 4);
     expect(engine.stats.prefixCacheBytes).toBe(0);
     const completion = await engine.generate({ promptIds, sampling: plain });
     expectSame(completion, expected(changed, promptIds, plain));

@@ -51,7 +51,6 @@ export class Scheduler {
   readonly #pool: BatchPool;
   readonly #prefixCache: PrefixCache;
   readonly #input = new StepInputBuilder();
-  readonly #onStep: () => void;
   #model: StepModel;
   #policyVersion: number;
   #waiting: Sequence[] = [];
@@ -60,12 +59,10 @@ export class Scheduler {
   #turn = 0;
   readonly #counts = { decodeSteps: 0, decodedTokens: 0, prefilledTokens: 0, reusedTokens: 0, preemptions: 0 };
 
-  /** `onStep` is called after each step, when all its tokens were reported. */
-  constructor(model: StepModel, policyVersion: number, options: SchedulerOptions & { readonly onStep?: () => void }) {
+  constructor(model: StepModel, policyVersion: number, options: SchedulerOptions) {
     this.#model = model;
     this.#policyVersion = policyVersion;
     this.#options = options;
-    this.#onStep = options.onStep ?? (() => undefined);
     this.#pool = new BatchPool(model, options.maxKvBytes);
     this.#prefixCache = new PrefixCache(model.kvShape, options.maxPrefixCacheBytes);
   }
@@ -130,7 +127,6 @@ export class Scheduler {
     this.#admit();
     await this.#prefill();
     for (const batch of this.#pool.batches) await this.#decode(batch);
-    this.#onStep();
   }
 
   /** Takes cancelled calls out of their batch. Never while a pass over them is under way. */

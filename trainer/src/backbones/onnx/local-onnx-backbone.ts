@@ -1,0 +1,115 @@
+/**
+ * The embedded backbone in one thread: a model in training and an engine over its weights. ONNX Runtime's `run` blocks
+ * the thread, so `createOnnxBackbone` keeps this in a worker. A training step waits for completions under way, and calls
+ * that come meanwhile wait for the step: each completion is of one policy version.
+ */
+
+import { BackboneError } from '@agentjet/core';
+import type { OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import { parameterLayout } from '../../onnx/model/parameter-layout.js';
+import { loadOnnxModel, openOnnxModel, saveOnnxModel } from '../../onnx/model-checkpoint.js';
+import type { OnnxModel } from '../../onnx/onnx-model.js';
+import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/scheduler.js';
+import { StepSessionFactory } from '../../onnx-engine/step-session.js';
+import type { OnnxBackbone } from './onnx-backbone.js';
+import { rejectOnAbort } from './reject-on-abort.js';
+import { SamplingEngine } from './sampling-engine.js';
+
+export type LocalBackboneOptions = SchedulerOptions & {
+  readonly modelDir: string;
+  /** Absent: the weights never change; trainStep is refused. */
+  readonly optimizer?: OptimizerOptions;
+  readonly threads: number;
+  /** At most the model's own, which it is where this is absent. */
+  readonly contextLength?: number;
+};
+
+const noOptimizer: OptimizerOptions = {
+  learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0,
+};
+
+export class LocalOnnxBackbone implements OnnxBackbone {
+  readonly modelDir: string;
+  readonly engine: SamplingEngine;
+  readonly #options: LocalBackboneOptions;
+  readonly #model: OnnxModel;
+  readonly #factory: StepSessionFactory;
+  #isClosed = false;
+
+  constructor(model: OnnxModel, options: LocalBackboneOptions) {
+    this.modelDir = options.modelDir;
+    this.#options = options;
+    this.#model = model;
+    const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);
+    this.#factory = new StepSessionFactory(model.config, parameterLayout(model.config), { threads: options.threads, contextLength });
+    this.engine = new SamplingEngine(this.#factory, () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }), options);
+  }
+
+  get policyVersion(): number {
+    return this.#model.policyVersion;
+  }
+
+  async engineStats(): Promise<SchedulerStats | null> {
+    return this.engine.stats;
+  }
+
+  async freeze(): Promise<SamplingEngine> {
+    this.#refuseClosed();
+    const snapshot = await this.#model.withState(async (state) => ({ weights: Float32Array.from(state.parameters), policyVersion: state.policyVersion }));
+    return new SamplingEngine(this.#factory, () => snapshot, this.#options);
+  }
+
+  async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
+    this.#refuseClosed();
+    if (this.#options.optimizer === undefined) throw new BackboneError('not_trainable', `The backbone of ${this.modelDir} was opened with train: false: it samples and scores, but has no optimizer.`);
+    const { signal } = options;
+    let hasStarted = false;
+    const step = this.engine.changeWeights(async () => {
+      if (signal?.aborted === true) throw aborted(signal);
+      hasStarted = true;
+      return await this.#model.trainStep(batch, options);
+    });
+    // Once it runs, only the model knows whether the abort came in time.
+    return await rejectOnAbort(step, signal, () => (hasStarted ? undefined : aborted(signal)));
+  }
+
+  async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
+    this.#refuseClosed();
+    return await this.#model.logprobs(rows);
+  }
+
+  async save(dir: string): Promise<void> {
+    this.#refuseClosed();
+    await saveOnnxModel(this.#model, { modelDir: this.modelDir, dir });
+  }
+
+  async load(dir: string): Promise<void> {
+    this.#refuseClosed();
+    await this.engine.changeWeights(() => loadOnnxModel(this.#model, dir));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.engine.close();
+    await this.#model.close();
+  }
+
+  #refuseClosed(): void {
+    if (this.#isClosed) throw new BackboneError('closed', 'The backbone is closed.');
+  }
+}
+
+/** Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
+export async function openLocalOnnxBackbone(options: LocalBackboneOptions): Promise<LocalOnnxBackbone> {
+  const { modelDir, optimizer = noOptimizer, threads } = options;
+  return new LocalOnnxBackbone(await openOnnxModel({ modelDir, optimizer, threads }), options);
+}
+
+function aborted(signal: AbortSignal | undefined): BackboneError {
+  return new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', { cause: signal?.reason });
+}
+
+function asFloat32(weights: Float32Array | Float64Array): Float32Array {
+  return weights instanceof Float32Array ? weights : Float32Array.from(weights);
+}

@@ -1,0 +1,52 @@
+/** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
+
+import type { Completion, TokenRow, TokenSampling, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { SchedulerStats } from '../../onnx-engine/scheduler.js';
+
+/** Which engine of the worker: 0 is the backbone's own, others were made by `freeze`. */
+export type EngineId = number;
+
+/** Requests that get one reply, by method: what goes in and what comes out. */
+export type Methods = {
+  readonly trainStep: { readonly input: TrainBatch; readonly output: TrainStepMetrics };
+  readonly logprobs: { readonly input: readonly TokenRow[]; readonly output: readonly Float32Array[] };
+  readonly save: { readonly input: string; readonly output: null };
+  readonly load: { readonly input: string; readonly output: null };
+  readonly stats: { readonly input: EngineId; readonly output: SchedulerStats | null };
+  readonly freeze: { readonly input: null; readonly output: EngineId };
+  readonly closeEngine: { readonly input: EngineId; readonly output: null };
+  readonly close: { readonly input: null; readonly output: null };
+};
+
+export type Method = keyof Methods;
+
+export type ToWorker =
+  | {
+      readonly type: 'generate';
+      readonly call: number;
+      readonly engine: EngineId;
+      readonly promptIds: Int32Array;
+      readonly sampling: TokenSampling;
+      /** The caller wants each token as it comes. */
+      readonly isStreamed: boolean;
+    }
+  | { [M in Method]: { readonly type: 'request'; readonly call: number; readonly method: M; readonly input: Methods[M]['input'] } }[Method]
+  /** Ends a call or aborts a request: no more about it is wanted. */
+  | { readonly type: 'abort'; readonly call: number }
+  /** onToken said stop: as abort, but what was computed may serve later calls. */
+  | { readonly type: 'stop'; readonly call: number };
+
+export type WireError = { readonly name: string; readonly code: string; readonly message: string; readonly stack: string };
+
+export type StreamedToken = { readonly call: number; readonly id: number; readonly logprob: number; readonly policyVersion: number };
+export type CallEnd =
+  | { readonly call: number; readonly completion: Completion }
+  | { readonly call: number; readonly error: WireError };
+
+export type FromWorker =
+  | { readonly type: 'ready'; readonly contextLength: number; readonly policyVersion: number }
+  | { readonly type: 'failed'; readonly error: WireError }
+  /** What happened to generate calls since the last message; tokens come before the end of their call. */
+  | { readonly type: 'news'; readonly tokens: readonly StreamedToken[]; readonly ends: readonly CallEnd[] }
+  | { readonly type: 'reply'; readonly call: number; readonly output: Methods[Method]['output']; readonly policyVersion: number }
+  | { readonly type: 'refusal'; readonly call: number; readonly error: WireError };

@@ -1,0 +1,149 @@
+/** The worker's side of the protocol: answers messages with a LocalOnnxBackbone. */
+
+import type { GenerateRequest } from '@agentjet/core';
+import type { LocalOnnxBackbone } from './local-onnx-backbone.js';
+import type { CallEnd, EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
+import type { SamplingEngine } from './sampling-engine.js';
+import { toWireError } from './wire-error.js';
+
+/** A MessagePort, or what behaves like one. */
+export type Port = { postMessage(message: FromWorker): void; on(event: 'message', listener: (message: ToWorker) => void): unknown };
+
+type Generate = ToWorker & { readonly type: 'generate' };
+type Request = ToWorker & { readonly type: 'request' };
+
+export class BackboneServer {
+  readonly #backbone: LocalOnnxBackbone;
+  readonly #port: Port;
+  readonly #onClosed: () => void;
+  readonly #engines: Map<EngineId, SamplingEngine>;
+  readonly #controllers = new Map<number, AbortController>();
+  /** Calls that end with their next token. */
+  readonly #stopped = new Set<number>();
+  #numEngines = 1;
+  #tokens: StreamedToken[] = [];
+  #ends: CallEnd[] = [];
+
+  /** `onClosed` is called when a close request has been answered. */
+  constructor(backbone: LocalOnnxBackbone, port: Port, onClosed: () => void) {
+    this.#backbone = backbone;
+    this.#port = port;
+    this.#onClosed = onClosed;
+    this.#engines = new Map([[0, backbone.engine]]);
+  }
+
+  start(): void {
+    const { engine, policyVersion } = this.#backbone;
+    this.#port.on('message', (message) => this.#receive(message));
+    this.#port.postMessage({ type: 'ready', contextLength: engine.contextLength, policyVersion });
+  }
+
+  #receive(message: ToWorker): void {
+    if (message.type === 'abort') return this.#controllers.get(message.call)?.abort();
+    if (message.type === 'stop') return void this.#stopped.add(message.call);
+    const controller = new AbortController();
+    this.#controllers.set(message.call, controller);
+    const work = message.type === 'generate' ? this.#generate(message, controller.signal) : this.#reply(message, controller.signal);
+    void work.finally(() => {
+      this.#controllers.delete(message.call);
+      this.#stopped.delete(message.call);
+    });
+  }
+
+  async #generate(message: Generate, signal: AbortSignal): Promise<void> {
+    const { call, promptIds, sampling, isStreamed } = message;
+    try {
+      const engine = this.#engineOf(message.engine);
+      const completion = await engine.generate({ promptIds, sampling, signal, ...(isStreamed && { onToken: this.#streamTo(call, engine) }) });
+      this.#end({ call, completion });
+    } catch (error) {
+      this.#end({ call, error: toWireError(error) });
+    }
+  }
+
+  #streamTo(call: number, engine: SamplingEngine): NonNullable<GenerateRequest['onToken']> {
+    return (id, logprob) => {
+      if (this.#stopped.has(call)) return 'stop';
+      this.#tokens.push({ call, id, logprob, policyVersion: engine.policyVersion });
+      this.#sendSoon();
+      return undefined;
+    };
+  }
+
+  #end(end: CallEnd): void {
+    this.#ends.push(end);
+    this.#sendSoon();
+  }
+
+  async #reply(request: Request, signal: AbortSignal): Promise<void> {
+    const { call } = request;
+    try {
+      const output = await this.#answer(request, signal);
+      this.#port.postMessage({ type: 'reply', call, output, policyVersion: this.#backbone.policyVersion });
+      if (request.method === 'close') this.#onClosed();
+    } catch (error) {
+      this.#port.postMessage({ type: 'refusal', call, error: toWireError(error) });
+    }
+  }
+
+  async #answer(request: Request, signal: AbortSignal): Promise<Methods[Method]['output']> {
+    switch (request.method) {
+      case 'trainStep':
+        return await this.#backbone.trainStep(request.input, { signal });
+      case 'logprobs':
+        return await this.#backbone.logprobs(request.input);
+      case 'save':
+        return await nothing(this.#backbone.save(request.input));
+      case 'load':
+        return await nothing(this.#backbone.load(request.input));
+      case 'stats':
+        return this.#engineOf(request.input).stats;
+      case 'freeze':
+        return await this.#freeze();
+      case 'closeEngine':
+        return await nothing(this.#closeEngine(request.input));
+      case 'close':
+        return await nothing(this.#close());
+    }
+  }
+
+  async #freeze(): Promise<EngineId> {
+    const id = this.#numEngines;
+    this.#numEngines += 1;
+    this.#engines.set(id, await this.#backbone.freeze());
+    return id;
+  }
+
+  async #closeEngine(id: EngineId): Promise<void> {
+    await this.#engineOf(id).close();
+    this.#engines.delete(id);
+  }
+
+  async #close(): Promise<void> {
+    for (const engine of this.#engines.values()) await engine.close();
+    await this.#backbone.close();
+  }
+
+  #engineOf(id: EngineId): SamplingEngine {
+    const engine = this.#engines.get(id);
+    if (engine === undefined) throw new Error(`There is no engine ${id}.`);
+    return engine;
+  }
+
+  /** One message for all that a step brought: after its microtasks, before the next step blocks the thread. */
+  #sendSoon(): void {
+    if (this.#tokens.length + this.#ends.length === 1) process.nextTick(() => this.#send());
+  }
+
+  #send(): void {
+    const [tokens, ends] = [this.#tokens, this.#ends];
+    this.#tokens = [];
+    this.#ends = [];
+    this.#port.postMessage({ type: 'news', tokens, ends });
+  }
+}
+
+async function nothing(work: Promise<void>): Promise<null> {
+  await work;
+  return null;
+}

@@ -1,0 +1,17 @@
+/** Errors across threads: a structured clone would lose class and code. */
+
+import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
+import type { WireError } from './protocol.js';
+
+export function toWireError(thrown: unknown): WireError {
+  if (!(thrown instanceof Error)) return { name: 'BackboneError', code: 'failed', message: toErrorMessage(thrown), stack: '' };
+  const { name, message, stack = '' } = thrown;
+  return { name, message, stack, code: thrown instanceof EngineError || thrown instanceof BackboneError ? thrown.code : 'failed' };
+}
+
+/** Errors that are none of ours become BackboneErrors of code `failed`. */
+export function fromWireError({ name, code, message, stack }: WireError): EngineError | BackboneError {
+  const error = name === 'EngineError' ? new EngineError(code, message) : new BackboneError(code, message);
+  if (stack !== '') error.stack = stack;
+  return error;
+}
