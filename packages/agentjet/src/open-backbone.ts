@@ -1,21 +1,47 @@
-import { ConfigError, type AgentJetConfig, type Backbone, type Engine, type OptimizerOptions } from '@agentjet/core';
-import { createOnnxBackbone } from '@agentjet/trainer';
+import type { AgentJetConfig, Backbone, OptimizerOptions } from '@agentjet/core';
+import { createOnnxBackbone, createTorchBackbone } from '@agentjet/trainer';
 import { findModelDir } from './inputs/model-dir.js';
 
-/** The backbone that the configuration names, with the weights of `model.path`. */
-export async function openBackbone(config: AgentJetConfig, optimizer: OptimizerOptions): Promise<Backbone> {
-  const modelDir = findModelDir(config.model.path);
-  switch (config.backbone) {
-    case 'onnx':
-    case 'debug':
-      return createOnnxBackbone({ modelDir, optimizer, seed: config.trainerCommon.seed, threads: config.onnx.numThreads });
-    case 'torch':
-      throw new ConfigError('no_backbone', 'The torch backbone is not installed. Use backbone: onnx.');
-  }
+function openOnnx(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
+  return createOnnxBackbone({
+    modelDir: findModelDir(config.model.path),
+    seed: config.trainerCommon.seed,
+    threads: config.onnx.numThreads,
+    contextLength: config.rollout.maxModelLen,
+    ...(optimizer === undefined ? { train: false } : { optimizer }),
+  });
 }
 
-/** The engine with `rollout.max_model_len` as its context, where the model's own is longer. */
-export function limitContext(engine: Engine, maxModelLen: number): Engine {
-  if (engine.contextLength <= maxModelLen) return engine;
-  return { contextLength: maxModelLen, generate: (request) => engine.generate(request) };
+/** Optimizer of a backbone that never makes a step. */
+const idle: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 1 };
+
+function openTorch(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
+  const { torch, lora, rollout, trainerCommon } = config;
+  return createTorchBackbone({
+    modelDir: findModelDir(config.model.path),
+    optimizer: optimizer ?? idle,
+    seed: trainerCommon.seed,
+    numGpus: trainerCommon.nGpusPerNode,
+    dtype: torch.dtype,
+    maxPackTokens: trainerCommon.maxPackTokens,
+    attention: torch.attention,
+    compile: torch.compile,
+    activationCheckpointing: torch.activationCheckpointing,
+    cpuOffload: torch.cpuOffload,
+    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
+    inference: {
+      server: rollout.name,
+      kvTokens: rollout.maxModelLen,
+      gpuMemoryUtilization: rollout.gpuMemoryUtilization,
+      tensorParallelSize: rollout.tensorModelParallelSize,
+      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
+    },
+    ...(lora.rank === 0 ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }) } }),
+    ...(torch.python === null ? {} : { python: torch.python }),
+  });
+}
+
+/** The backbone that the configuration names, with the weights of `model.path`. Without an optimizer it only samples. */
+export function openBackbone(config: AgentJetConfig, optimizer?: OptimizerOptions): Promise<Backbone> {
+  return config.backbone === 'torch' ? openTorch(config, optimizer) : openOnnx(config, optimizer);
 }

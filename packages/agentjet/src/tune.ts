@@ -7,7 +7,6 @@ import type { JobInputs } from './inputs/job-inputs.js';
 import { openBackbone } from './open-backbone.js';
 import { openEnginePolicy, openSession } from './open-session.js';
 import { trainJob } from './training/train-job.js';
-import { toOptimizerOptions } from './training/train-settings.js';
 
 export type TuneParts = {
   readonly inputs: JobInputs;
@@ -20,7 +19,7 @@ export type TuneParts = {
 export async function openUntrainedPolicy(config: AgentJetConfig): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null) return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const backbone = await openBackbone(config, toOptimizerOptions(config, 1));
+  const backbone = await openBackbone(config);
   return { policy: await openEnginePolicy(config, backbone), close: () => backbone.close() };
 }
 

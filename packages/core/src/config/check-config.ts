@@ -93,6 +93,20 @@ function findConflicts(config: ConfigYaml, sources: readonly ConfigSource[]): re
   return problems;
 }
 
+/** Settings that the embedded backbone would leave without effect. */
+function findUnsupported(config: ConfigYaml, sources: readonly ConfigSource[]): readonly Problem[] {
+  if (config.backbone !== 'onnx') return [];
+  const { trainer_common: trainer, lora } = config;
+  const wanted = [
+    ['trainer_common.loss_mode', trainer.loss_mode, trainer.loss_mode !== 'ppo'],
+    ['trainer_common.tis_cap', trainer.tis_cap, trainer.tis_cap !== 0],
+    ['lora.rank', lora.rank, lora.rank !== 0],
+  ] as const;
+  return wanted
+    .filter(([, , isWanted]) => isWanted)
+    .map(([key, value]) => ({ code: 'conflict', message: `"${key}" in ${locate(sources, key)} is ${JSON.stringify(value)}, which the backbone onnx does not have. Remove it, or use backbone: torch.` }));
+}
+
 function throwProblems(problems: readonly Problem[]): void {
   const [first] = problems;
   if (first !== undefined) throw new ConfigError(first.code, problems.map(({ message }) => message).join('\n'));
@@ -104,6 +118,6 @@ export function checkConfig(sources: readonly ConfigSource[]): ConfigYaml {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throwProblems(parsed.error.issues.flatMap((issue) => describeIssue(issue, values, sources)));
   const config = parsed.data as ConfigYaml;
-  throwProblems(findConflicts(config, sources));
+  throwProblems([...findConflicts(config, sources), ...findUnsupported(config, sources)]);
   return config;
 }

@@ -75,6 +75,7 @@ describe('what is wrong with a configuration', () => {
     ['a key written twice', 'ajet:\n  backbone: onnx\n  backbone: debug\n', 'bad_yaml', 'math-agent.yaml:3:3 is not valid YAML: Map keys must be unique'],
     ['an empty file', '\n', 'missing_section', 'math-agent.yaml is empty.'],
     ['a list', '- 1\n', 'wrong_type', 'math-agent.yaml holds [1], not a mapping.'],
+    ['what a backbone does not have', 'ajet:\n  lora:\n    rank: 8\n', 'conflict', '"lora.rank" in math-agent.yaml:3 is 8, which the backbone onnx does not have. Remove it, or use backbone: torch.'],
     ['lengths that do not fit', 'ajet:\n  rollout:\n    max_model_len: 1000\n', 'conflict', '= 2048 is more than "rollout.max_model_len" 1000 (math-agent.yaml:3)'],
   ])('%s is named with its line, its value and the repair', (_, text, code, message) => {
     const error = errorOf(() => load(text));

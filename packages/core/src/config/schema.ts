@@ -36,6 +36,10 @@ const rollout = z.strictObject({
   val_kwargs: z.strictObject({ temperature: notNegative, top_p: topP, top_k: topK }),
   episode_timeout: positive,
   failed_episode_policy: z.enum(['drop_group', 'zero_reward']),
+  name: z.enum(['builtin', 'vllm']),
+  max_num_seqs: count.nullable(),
+  gpu_memory_utilization: z.number().gt(0).max(1),
+  tensor_model_parallel_size: count,
 });
 
 const taskReader = z.strictObject({
@@ -70,6 +74,7 @@ const trainerCommon = z.strictObject({
   val_before_train: z.boolean(),
   val_pass_n: count,
   max_checkpoints: countOrZero,
+  n_gpus_per_node: count,
   mini_batch_num: count,
   ppo_epochs: count,
   seed,
@@ -78,6 +83,8 @@ const trainerCommon = z.strictObject({
     norm_adv_by_std_in_grpo: z.boolean(),
     reinforce_baseline: z.enum(['none', 'group', 'batch']),
   }),
+  loss_mode: z.enum(['ppo', 'gspo', 'cispo', 'reinforce']),
+  tis_cap: notNegative,
   use_kl_loss: z.boolean(),
   kl_loss_coef: notNegative,
   kl_loss_type: z.enum(['low_var_kl', 'kl', 'mse', 'k1', 'k2', 'k3']),
@@ -104,7 +111,16 @@ export const configSchema = z.strictObject({
   task_judge: z.strictObject({ judge_type: z.enum(['customized_protocol']), judge_protocol: text.nullable() }),
   context_tracker: z.strictObject({ history_policy: z.enum(['as_generated', 'as_sent']) }),
   trainer_common: trainerCommon,
+  lora: z.strictObject({ rank: countOrZero, alpha: positive, target_modules: z.array(text).min(1).nullable() }),
   onnx: z.strictObject({ num_threads: countOrZero }),
+  torch: z.strictObject({
+    python: text.nullable(),
+    dtype: z.enum(['auto', 'bfloat16', 'float32', 'float64']),
+    attention: z.enum(['auto', 'dense', 'flex', 'rows']),
+    compile: z.enum(['auto', 'on', 'off']),
+    activation_checkpointing: z.boolean(),
+    cpu_offload: z.boolean(),
+  }),
   debug: z.strictObject({
     debug_max_parallel: count,
     debug_first_n_tasks: count,
