@@ -16,3 +16,7 @@ export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './run-fol
 export { renderLineChart, type LineChart, type Series } from './run-folder/line-chart.js';
 export type { MetricsRecord } from './run-folder/metrics-record.js';
 export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFolder } from './run-folder/run-folder.js';
+
+export { createOnnxBackbone, defaultEngineLimits, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
+export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.js';
+export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';
