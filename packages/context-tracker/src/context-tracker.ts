@@ -1,0 +1,202 @@
+import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn } from './contract.js';
+import { checkMessages } from './history/check-messages.js';
+import { type HistoryEntry, MessageNode } from './history/message-node.js';
+import { type History, readHistory } from './history/read-history.js';
+import { isRespelling } from './history/respelling.js';
+import { TurnIndex } from './history/turn-index.js';
+import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
+import type { SeenPrompt, SeenTurn } from './prompt/seen-state.js';
+import { TailRenderer } from './prompt/tail-text.js';
+import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
+import type { RecordedCall } from './tokens/recorded-call.js';
+import { toSamples } from './tokens/samples.js';
+import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
+import { mintCallId } from './turn/call-ids.js';
+import { EpisodeCounts } from './turn/episode-counts.js';
+import { readReply, type Reply } from './turn/read-reply.js';
+import { createReplyStream } from './turn/reply-stream.js';
+
+export type ContextTrackerOptions = {
+  readonly episodeId: string;
+  readonly chatTokenizer: ChatTokenizer;
+  /** Default: `as_generated`. */
+  readonly historyPolicy?: HistoryPolicy;
+  /** Longest row that can be trained: a call whose prompt leaves no room below it is refused. Default: no limit. */
+  readonly maxSampleTokens?: number;
+};
+
+export function createContextTracker(options: ContextTrackerOptions): ContextTracker {
+  return new EpisodeTracker(options);
+}
+
+/** What `begin` found out and `commit` will write. */
+type OpenCall = {
+  readonly agent: AgentIdentity;
+  readonly index: number;
+  readonly toolsKey: string;
+  readonly history: History;
+  readonly prompt: PreparedPrompt;
+  readonly stops: readonly string[];
+};
+
+/** Messages on one side, token ids on the other: the one place that knows both. */
+class EpisodeTracker implements ContextTracker {
+  readonly #episodeId: string;
+  readonly #chatTokenizer: ChatTokenizer;
+  readonly #policy: HistoryPolicy;
+  readonly #maxSampleTokens: number;
+  readonly #marks: TurnMarks;
+  readonly #tails: TailRenderer;
+  readonly #tree = new TokenTree();
+  readonly #roots = new Map<string, MessageNode>();
+  readonly #turns = new TurnIndex();
+  readonly #counts = new EpisodeCounts();
+  readonly #calls: RecordedCall[] = [];
+  #numBegun = 0;
+  #samples: readonly Sample[] | undefined;
+  #isFinished = false;
+
+  constructor({ episodeId, chatTokenizer, historyPolicy = 'as_generated', maxSampleTokens = Infinity }: ContextTrackerOptions) {
+    this.#episodeId = episodeId;
+    this.#chatTokenizer = chatTokenizer;
+    this.#policy = historyPolicy;
+    this.#maxSampleTokens = maxSampleTokens;
+    this.#marks = findTurnMarks(chatTokenizer);
+    this.#tails = new TailRenderer(chatTokenizer.template, this.#marks);
+  }
+
+  begin(agent: AgentIdentity, request: ChatRequest): Turn {
+    if (this.#isFinished) throw new EngineError('closed', `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`);
+    const messages = checkMessages(request.messages);
+    const tools = request.tools ?? [];
+    const toolsKey = tools.length === 0 ? '' : JSON.stringify(tools);
+    const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(tools);
+    const history = readHistory(root, messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, tools) });
+    const prompt = preparePrompt(history, { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails });
+    this.#checkLength(prompt.ids.length);
+    return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: request.sampling?.stop ?? [] });
+  }
+
+  finish(): readonly Sample[] {
+    this.#isFinished = true;
+    return this.#toSamples();
+  }
+
+  stats(): TrackerStats {
+    const samples = this.#toSamples();
+    const { forks, splices, foreignMessages } = this.#counts;
+    return {
+      calls: this.#calls.length,
+      generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
+      trainedTokens: samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0),
+      samples: samples.length,
+      forks: structuredClone(forks),
+      splices: { ...splices },
+      foreignMessages: { ...foreignMessages },
+    };
+  }
+
+  #toSamples(): readonly Sample[] {
+    this.#samples ??= toSamples(this.#episodeId, this.#tree, this.#calls);
+    return this.#samples;
+  }
+
+  #open(call: OpenCall): Turn {
+    const id = `${this.#episodeId}/${call.index}`;
+    const mintId = (place: number): string => mintCallId(this.#episodeId, call.index, place);
+    let isCommitted = false;
+    return {
+      id,
+      promptIds: call.prompt.ids,
+      stopIds: this.#chatTokenizer.template.stopIds,
+      reusedTokens: call.prompt.reusedTokens,
+      fork: call.prompt.fork,
+      createStream: (onDelta) => createReplyStream(this.#chatTokenizer, mintId, onDelta),
+      commit: (completion) => {
+        this.#checkCommit(id, isCommitted);
+        const reply = readReply(this.#chatTokenizer, completion, mintId);
+        isCommitted = true;
+        return this.#record(id, call, completion, reply);
+      },
+    };
+  }
+
+  #record(id: string, call: OpenCall, completion: Completion, { committed, text, isStopped }: Reply): CommittedTurn {
+    const { agent, index, prompt, stops } = call;
+    const end = this.#insert(prompt, completion.ids);
+    const node = this.#writeHistory(call);
+    const before = prompt.existing ?? this.#writePrompt(node, prompt, end);
+    const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: committed.message, stops, agent, index, node };
+    node.addTurn(turn);
+    this.#turns.add(turn);
+    const { reusedTokens, fork } = prompt;
+    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, policyVersion: completion.policyVersion, isTruncated: !isStopped };
+    this.#calls.push({ id, index, agent, end, logprobs: completion.logprobs.slice(), ...recorded });
+    this.#samples = undefined;
+    return committed;
+  }
+
+  #insert({ ids, from, numNew }: PreparedPrompt, sampled: Int32Array): TokenPosition {
+    const added = new Int32Array(numNew + sampled.length);
+    added.set(ids.subarray(ids.length - numNew));
+    added.set(sampled, numNew);
+    return this.#tree.insert(from, added);
+  }
+
+  /** Writes the messages that are new, and counts what was done to the others. */
+  #writeHistory({ agent: { agentName }, toolsKey, history, prompt }: OpenCall): MessageNode {
+    this.#counts.addFork(agentName, prompt.fork);
+    this.#counts.addForeign(agentName, history.tail.filter((entry) => this.#isForeign(entry)).length);
+    for (const { turn, spelling } of history.respelled) {
+      this.#counts.addSplice(agentName, turn);
+      if (spelling !== undefined) turn.spelling = spelling;
+    }
+    return history.tail.reduce((node, entry) => node.ensure(entry), this.#placeOf(history.node, toolsKey));
+  }
+
+  /** Of concurrent first calls each began with a root of its own; the first to commit stays. */
+  #placeOf(node: MessageNode, toolsKey: string): MessageNode {
+    if (node.parent !== undefined) return node;
+    const root = this.#roots.get(toolsKey) ?? node;
+    this.#roots.set(toolsKey, root);
+    return root;
+  }
+
+  #writePrompt(node: MessageNode, { ids, before, text, checkedLength }: PreparedPrompt, end: TokenPosition): SeenPrompt {
+    const prompt: SeenPrompt = { kind: 'prompt', before, text, checkedLength, position: { segment: end.segment, depth: ids.length } };
+    node.prompt ??= prompt;
+    return prompt;
+  }
+
+  /** An assistant's message that no engine of ours wrote. */
+  #isForeign({ message, origin }: HistoryEntry): boolean {
+    if (message.role !== 'assistant' || origin !== undefined) return false;
+    if ((message.toolCalls ?? []).length === 0) return this.#turns.ofText(message.content).length === 0;
+    const turn = this.#turns.ofCalls(message);
+    return turn === undefined || !isRespelling(turn, message, true);
+  }
+
+  #isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, tools: readonly ToolSpec[]): boolean {
+    const print = (message: AssistantMessage): string =>
+      this.#chatTokenizer.template.render([{ role: 'user', content: 'x' }, message], { addGenerationPrompt: false, ...(tools.length === 0 ? {} : { tools }) });
+    try {
+      return print(own) === print(sent);
+    } catch (error) {
+      if (error instanceof EngineError) return false; // the template refuses one of them: not certain, so a fork
+      throw error;
+    }
+  }
+
+  #checkLength(promptLength: number): void {
+    if (promptLength === 0) throw new EngineError('bad_request', 'The chat template made an empty prompt of these messages. Send a message with text.');
+    if (promptLength < this.#maxSampleTokens) return;
+    throw new EngineError('context_overflow', `The prompt has ${promptLength} tokens, and a trainable row may have ${this.#maxSampleTokens}, answer included. Shorten the history, or raise rollout.max_model_len.`);
+  }
+
+  #checkCommit(id: string, isCommitted: boolean): void {
+    if (isCommitted) throw new AgentJetError('turn_committed', `Turn ${id} was committed before. Begin a new turn for each completion.`);
+    if (this.#isFinished) throw new AgentJetError('episode_finished', `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`);
+  }
+}

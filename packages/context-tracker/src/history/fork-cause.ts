@@ -1,0 +1,61 @@
+import type { AssistantMessage, ChatMessage, ForkCause } from '@agentjet/core';
+import type { SeenTurn } from '../prompt/seen-state.js';
+import { type HistoryEntry, type MessageNode, messagesTo } from './message-node.js';
+import { isSameMessage } from './same-message.js';
+import type { TurnIndex } from './turn-index.js';
+
+type CauseOptions = { readonly agentName: string; readonly index: TurnIndex };
+
+/**
+ * Why a request with these new messages does not go on from what was seen. A request that leads to a place where no
+ * turn of the agent stands, and repeats none from elsewhere, is a new conversation or a new branch: no fork.
+ */
+export function findForkCause(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
+  const [first] = tail;
+  if (first === undefined) return undefined;
+  const moved = findMoved(node, tail, options);
+  if (moved !== undefined) return moved;
+  const own = node.turns.flatMap(({ turn }) => (turn?.agent.agentName === options.agentName ? [turn] : []));
+  if (own.length === 0) return undefined;
+  return own.some((turn) => goesOn(turn, first.message)) ? 'retokenized' : 'rewritten';
+}
+
+/** The first turn of ours among the new messages was sampled after other messages: which ones changed? */
+function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
+  let previous = node.message;
+  for (const [at, { message, origin }] of tail.entries()) {
+    const turn = message.role === 'assistant' ? (origin ?? findByText(message, previous, options)) : undefined;
+    if (turn !== undefined) return causeOfMove(turn, node, tail.slice(0, at));
+    previous = message;
+  }
+  return undefined;
+}
+
+/** A turn of the agent with this text, that answered the same message as here. */
+function findByText(message: AssistantMessage, previous: ChatMessage | undefined, { agentName, index }: CauseOptions): SeenTurn | undefined {
+  if ((message.toolCalls ?? []).length > 0 || previous === undefined) return undefined;
+  return index.ofText(message.content).find(({ agent, node }) => agent.agentName === agentName && node.message !== undefined && isSameMessage(node.message, previous));
+}
+
+function causeOfMove(turn: SeenTurn, node: MessageNode, between: readonly HistoryEntry[]): ForkCause {
+  const own = messagesTo(turn.node);
+  const now = [...messagesTo(node), ...between.map(({ message }) => message)];
+  if (!isSameList(own.filter(isNotSystem), now.filter(isNotSystem))) return 'rewritten';
+  if (!isSameList(own, now)) return 'system';
+  return turn.node.tools === node.tools ? 'rewritten' : 'tools';
+}
+
+function isNotSystem({ role }: ChatMessage): boolean {
+  return role !== 'system';
+}
+
+function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[]): boolean {
+  return left.length === right.length && left.every((message, at) => right[at] !== undefined && isSameMessage(message, right[at]));
+}
+
+/** Whether the message begins with the turn's text and goes on: the same text, but other tokens at the seam. */
+function goesOn(turn: SeenTurn, message: ChatMessage): boolean {
+  const text = turn.message.content.trimEnd();
+  const isPlain = message.role === 'assistant' && (message.toolCalls ?? []).length === 0;
+  return isPlain && text !== '' && message.content.length > text.length && message.content.startsWith(text);
+}

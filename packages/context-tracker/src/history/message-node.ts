@@ -1,0 +1,102 @@
+import type { ChatMessage, ToolSpec } from '@agentjet/core';
+import type { SeenPrompt, SeenTurn } from '../prompt/seen-state.js';
+import { isSameMessage } from './same-message.js';
+import { addShape, shapeOf } from './message-shape.js';
+
+/** A message as it stands in a history; `origin` is the turn of ours that it repeats. */
+export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
+
+/**
+ * One message after those before it: the tree of all conversations of an episode that offer the same tools. Several
+ * children may carry equal messages (answers that were sampled twice, or written by the agent itself).
+ */
+export class MessageNode {
+  readonly parent: MessageNode | undefined;
+  readonly message: ChatMessage | undefined;
+  /** The turn of ours that the message repeats, wherever it was sampled. */
+  readonly origin: SeenTurn | undefined;
+  /** The answer that was sampled here, after exactly these messages. */
+  readonly turn: SeenTurn | undefined;
+  readonly tools: readonly ToolSpec[];
+  /** Number of messages. */
+  readonly length: number;
+  /** Kinds of messages up to here: see message-shape.ts. */
+  readonly shapes: number;
+  /** The end of the opening: system messages and the first message after them. */
+  readonly opening: MessageNode;
+  /** What the model was given to answer these messages. */
+  prompt: SeenPrompt | undefined;
+  readonly #children = new Map<string, MessageNode[]>();
+  readonly #turns: MessageNode[] = [];
+
+  private constructor(parent: MessageNode | undefined, tools: readonly ToolSpec[], entry?: HistoryEntry, turn?: SeenTurn) {
+    this.parent = parent;
+    this.tools = tools;
+    this.message = entry?.message;
+    this.origin = entry?.origin;
+    this.turn = turn;
+    this.length = parent === undefined ? 0 : parent.length + 1;
+    this.shapes = entry === undefined ? 0 : addShape(parent?.shapes ?? 0, shapeOf(entry.message));
+    this.opening = parent === undefined || parent.isOpening ? this : parent.opening;
+  }
+
+  static createRoot(tools: readonly ToolSpec[]): MessageNode {
+    return new MessageNode(undefined, tools);
+  }
+
+  private get isOpening(): boolean {
+    return this.message === undefined || (this.message.role === 'system' && this.opening === this);
+  }
+
+  /** Children that carry exactly this message. */
+  find(message: ChatMessage): readonly MessageNode[] {
+    const sameText = this.#children.get(message.content);
+    if (sameText === undefined) return none;
+    const [only] = sameText;
+    if (sameText.length === 1 && only?.message !== undefined) return isSameMessage(only.message, message) ? sameText : none;
+    return sameText.filter((child) => child.message !== undefined && isSameMessage(child.message, message));
+  }
+
+  /** The child that repeats this turn. */
+  findOrigin(turn: SeenTurn): MessageNode | undefined {
+    return this.#children.get(turn.message.content)?.find(({ origin }) => origin === turn);
+  }
+
+  /** Answers that were sampled here. */
+  get turns(): readonly MessageNode[] {
+    return this.#turns;
+  }
+
+  /** The child for this message, made where there is none. */
+  ensure(entry: HistoryEntry): MessageNode {
+    const existing = entry.origin === undefined ? this.find(entry.message).find(({ turn }) => turn === undefined) : this.findOrigin(entry.origin);
+    return existing ?? this.#append(new MessageNode(this, this.tools, entry));
+  }
+
+  addTurn(turn: SeenTurn): MessageNode {
+    const child = this.#append(new MessageNode(this, this.tools, { message: turn.message, origin: turn }, turn));
+    this.#turns.push(child);
+    return child;
+  }
+
+  #append(child: MessageNode): MessageNode {
+    const key = child.message?.content ?? '';
+    const sameText = this.#children.get(key);
+    if (sameText === undefined) this.#children.set(key, [child]);
+    else sameText.push(child);
+    return child;
+  }
+}
+
+const none: readonly MessageNode[] = [];
+
+/** The nodes from the first message to this one. */
+export function pathTo(node: MessageNode): readonly MessageNode[] {
+  const path: MessageNode[] = [];
+  for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) path.push(current);
+  return path.reverse();
+}
+
+export function messagesTo(node: MessageNode): readonly ChatMessage[] {
+  return pathTo(node).flatMap(({ message }) => (message === undefined ? [] : [message]));
+}

@@ -1,0 +1,106 @@
+import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
+import type { HistoryPolicy } from '../contract.js';
+import type { SeenTurn } from '../prompt/seen-state.js';
+import { findForkCause } from './fork-cause.js';
+import type { HistoryEntry, MessageNode } from './message-node.js';
+import { regroup } from './regroup.js';
+import { isRespelling } from './respelling.js';
+import { isSameMessage } from './same-message.js';
+import type { TurnIndex } from './turn-index.js';
+
+export type ReadOptions = {
+  readonly agentName: string;
+  readonly policy: HistoryPolicy;
+  readonly index: TurnIndex;
+  /** Whether the chat template prints both in the same way. */
+  readonly isPrintedAlike: (own: AssistantMessage, sent: AssistantMessage) => boolean;
+};
+
+/** A request's messages, held against what was seen. */
+export type History = {
+  /** The longest known beginning of the messages. */
+  readonly node: MessageNode;
+  /** The messages after it. */
+  readonly tail: readonly HistoryEntry[];
+  /** Turns of ours that came back in another spelling, with that spelling; undefined for regrouped ones. */
+  readonly respelled: readonly Respelled[];
+  readonly cause: ForkCause | undefined;
+};
+
+export type Respelled = { readonly turn: SeenTurn; readonly spelling: AssistantMessage | undefined };
+
+type Step = { readonly entries: readonly HistoryEntry[]; readonly next: number; readonly child?: MessageNode; readonly respelled?: readonly Respelled[] };
+
+/** Changes nothing. `root` is the beginning of the conversations with the request's tools. */
+export function readHistory(root: MessageNode, messages: readonly ChatMessage[], options: ReadOptions): History {
+  const tail: HistoryEntry[] = [];
+  const respelled: Respelled[] = [];
+  let node = root;
+  for (let at = 0; at < messages.length; ) {
+    const step = takeStep(tail.length === 0 ? node : undefined, messages, at, options);
+    at = step.next;
+    if (step.respelled !== undefined) respelled.push(...step.respelled);
+    if (step.child !== undefined) {
+      node = step.child;
+      continue;
+    }
+    for (const entry of step.entries) {
+      const child = tail.length === 0 && entry.origin !== undefined ? node.findOrigin(entry.origin) : tail.length === 0 ? choose(node.find(entry.message), options) : undefined;
+      if (child === undefined) tail.push(entry);
+      else node = child;
+    }
+  }
+  return { node, tail, respelled, cause: findForkCause(node, tail, options) };
+}
+
+function takeStep(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step {
+  const message = messages[at];
+  const next = at + 1;
+  if (message === undefined) return { entries: [], next };
+  const child = node === undefined ? undefined : choose(node.find(message), options);
+  if (child !== undefined) return { entries: [], next, child };
+  if (message.role !== 'assistant') return { entries: [{ message }], next };
+  return (options.policy === 'as_generated' ? recognise : recogniseAsSent)(node, messages, at, options) ?? { entries: [{ message }], next };
+}
+
+/** Of several answers with the same text: the agent's own before others', sampled ones before foreign ones, the latest. */
+function choose(children: readonly MessageNode[], { agentName }: ReadOptions): MessageNode | undefined {
+  if (children.length < 2) return children[0];
+  const sampled = children.filter(({ turn }) => turn !== undefined);
+  const own = sampled.filter(({ turn }) => turn?.agent.agentName === agentName);
+  const candidates = own.length > 0 ? own : sampled.length > 0 ? sampled : children;
+  return candidates.reduce((best, child) => ((child.turn?.index ?? 0) > (best.turn?.index ?? 0) ? child : best));
+}
+
+function recognise(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
+  const { index } = options;
+  const message = messages[at] as AssistantMessage;
+  const byId = index.ofCalls(message);
+  if (byId !== undefined && isRespelling(byId, message, true)) return toStep(byId, message, at);
+  const regrouped = regroup(messages, at, index);
+  if (regrouped !== undefined) return { ...regrouped, respelled: regrouped.turns.map((turn) => ({ turn, spelling: undefined })) };
+  const hasOurIds = message.toolCalls?.some(({ id }) => index.ofCallId(id) !== undefined) ?? false;
+  const byText = node === undefined || hasOurIds ? undefined : findOnly(node, options, (turn) => isRespelling(turn, message, false));
+  return byText === undefined ? undefined : toStep(byText, message, at);
+}
+
+function recogniseAsSent(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
+  const message = messages[at] as AssistantMessage;
+  const byId = options.index.ofCalls(message);
+  if (byId !== undefined && isSameMessage(byId.message, message)) return toStep(byId, message, at);
+  const alike = node === undefined ? undefined : findOnly(node, options, (turn) => options.isPrintedAlike(turn.message, message));
+  return alike === undefined ? undefined : toStep(alike, message, at);
+}
+
+function toStep(turn: SeenTurn, sent: AssistantMessage, at: number): Step {
+  const entries = [{ message: turn.message, origin: turn }];
+  return { entries, next: at + 1, ...(isSameMessage(turn.message, sent) ? {} : { respelled: [{ turn, spelling: sent }] }) };
+}
+
+/** The one answer given here that fits, the agent's own before others'; undefined where several fit: that is not certain. */
+function findOnly(node: MessageNode, { agentName }: ReadOptions, fits: (turn: SeenTurn) => boolean): SeenTurn | undefined {
+  const fitting = node.turns.flatMap(({ turn }) => (turn !== undefined && fits(turn) ? [turn] : []));
+  const own = fitting.filter(({ agent }) => agent.agentName === agentName);
+  const candidates = own.length > 0 ? own : fitting;
+  return candidates.length === 1 ? candidates[0] : undefined;
+}

@@ -1,0 +1,92 @@
+import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '@agentjet/core';
+import type { SeenTurn } from '../prompt/seen-state.js';
+import type { HistoryEntry } from './message-node.js';
+import { squash } from './respelling.js';
+import { isSameArguments } from './same-arguments.js';
+import type { TurnIndex } from './turn-index.js';
+
+/**
+ * Frameworks merge several turns into one message, or deal one turn out to several. Since we minted the call ids, the
+ * turns can be put back as they were: each one whole, followed by its results. Nothing is put back unless every call,
+ * every result and every piece of text has its place.
+ */
+export type Regrouped = { readonly entries: readonly HistoryEntry[]; readonly turns: readonly SeenTurn[]; readonly next: number };
+
+export function regroup(messages: readonly ChatMessage[], start: number, index: TurnIndex): Regrouped | undefined {
+  const stretch = takeStretch(messages, start, index);
+  const answers = stretch.filter((message) => message.role === 'assistant');
+  const results = stretch.filter((message) => message.role === 'tool');
+  const turns = findTurns(answers, index);
+  if (turns === undefined || !hasAllResults(turns, results)) return undefined;
+  const rest = restOfText(answers, turns);
+  if (rest === undefined) return undefined;
+  const last = rest === '' ? [] : index.ofText(rest).filter((turn) => isAnswerAfter(turn, turns));
+  if (rest !== '' && last.length !== 1) return undefined;
+  const entries = turns.flatMap((turn) => [toEntry(turn), ...resultsOf(turn, results).map((message) => ({ message }))]);
+  return { entries: [...entries, ...last.map(toEntry)], turns: [...turns, ...last], next: start + stretch.length };
+}
+
+/** One or two answers and their tool results, and what follows as long as it completes a turn that has begun. */
+function takeStretch(messages: readonly ChatMessage[], start: number, index: TurnIndex): readonly ChatMessage[] {
+  let end = start;
+  const begun = new Set<SeenTurn | undefined>();
+  for (let message = messages[end]; message !== undefined; message = messages[++end]) {
+    if (message.role === 'tool') continue;
+    if (message.role !== 'assistant') break;
+    const turns = (message.toolCalls ?? []).map(({ id }) => index.ofCallId(id));
+    const isTextAlone = end === start + 1 && begun.size === 0;
+    if (end > start && !isTextAlone && (turns.length === 0 || !turns.every((turn) => begun.has(turn)))) break;
+    for (const turn of turns) begun.add(turn);
+  }
+  return messages.slice(start, end);
+}
+
+/** The turns whose calls these are, in their order; undefined unless the calls are exactly theirs. */
+function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly SeenTurn[] | undefined {
+  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
+  const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];
+  const known = turns.filter((turn) => turn !== undefined);
+  const own = known.flatMap(({ message }) => message.toolCalls ?? []);
+  const isWhole = known.length > 0 && known.length === turns.length && own.length === calls.length && isInOrder(known);
+  return isWhole && own.every((call, at) => isSameCall(call, calls[at])) ? known : undefined;
+}
+
+function isInOrder(turns: readonly SeenTurn[]): boolean {
+  return turns.every((turn, at) => at === 0 || turn.index > (turns[at - 1]?.index ?? 0));
+}
+
+function isSameCall(own: ToolCall, sent: ToolCall | undefined): boolean {
+  return sent?.id === own.id && sent.name === own.name && isSameArguments(own.arguments, sent.arguments, 'lossy');
+}
+
+/** Each result answers a call, once; only the last turn may still wait for results. */
+function hasAllResults(turns: readonly SeenTurn[], results: readonly ToolMessage[]): boolean {
+  const answered = new Set(results.map(({ toolCallId }) => toolCallId));
+  const isComplete = (turn: SeenTurn): boolean => callIds(turn).every((id) => answered.has(id));
+  const known = new Set(turns.flatMap(callIds));
+  return answered.size === results.length && [...answered].every((id) => known.has(id)) && turns.slice(0, -1).every(isComplete);
+}
+
+function callIds({ message }: SeenTurn): readonly string[] {
+  return (message.toolCalls ?? []).map(({ id }) => id);
+}
+
+function resultsOf(turn: SeenTurn, results: readonly ToolMessage[]): readonly ToolMessage[] {
+  const ids = new Set(callIds(turn));
+  return results.filter(({ toolCallId }) => ids.has(toolCallId));
+}
+
+/** Text beyond that of the turns, without space; undefined where their text is not all there. */
+function restOfText(answers: readonly AssistantMessage[], turns: readonly SeenTurn[]): string | undefined {
+  const sent = squash(answers.map(({ content }) => content).join(''));
+  const own = squash(turns.map(({ message }) => message.content).join(''));
+  return sent.startsWith(own) ? sent.slice(own.length) : undefined;
+}
+
+function isAnswerAfter(turn: SeenTurn, turns: readonly SeenTurn[]): boolean {
+  return (turn.message.toolCalls ?? []).length === 0 && turn.index > (turns.at(-1)?.index ?? 0);
+}
+
+function toEntry(turn: SeenTurn): HistoryEntry {
+  return { message: turn.message, origin: turn };
+}

@@ -1,0 +1,55 @@
+import type { AssistantMessage, ToolCall } from '@agentjet/core';
+import type { SeenTurn } from '../prompt/seen-state.js';
+import { isSameArguments } from './same-arguments.js';
+import { isSameMessage } from './same-message.js';
+
+/**
+ * Whether `sent` is this turn of ours as some framework spells it: whitespace trimmed, null as "", arguments parsed
+ * and printed again, reasoning dropped or moved into the text, the text cut at a stop text, a name added. `byId`: the
+ * calls carry the ids that we minted, so that lossier spellings are still certain.
+ */
+export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
+  if (turn.spelling !== undefined && isSameMessage(turn.spelling, sent)) return true;
+  const own = turn.message;
+  if (isRawText(turn, sent)) return true;
+  return isSameCalls(own.toolCalls ?? [], sent.toolCalls ?? [], byId) && isSameText(turn, sent, byId);
+}
+
+/** The whole answer, tags and calls included, given back as plain text. */
+function isRawText(turn: SeenTurn, sent: AssistantMessage): boolean {
+  return (sent.toolCalls ?? []).length === 0 && sent.content !== '' && sent.content.trim() === turn.text.trim();
+}
+
+function isSameCalls(own: readonly ToolCall[], sent: readonly ToolCall[], byId: boolean): boolean {
+  const isSame = (call: ToolCall, index: number): boolean => {
+    const other = sent[index];
+    return other?.name === call.name && (!byId || other.id === call.id) && isSameArguments(call.arguments, other.arguments, byId ? 'lossy' : 'exact');
+  };
+  return own.length === sent.length && own.every(isSame);
+}
+
+function isSameText(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
+  const { content, reasoning = '' } = turn.message;
+  const text = sent.content.trim();
+  if (isKeptReasoning(reasoning, sent.reasoning ?? '') && isSameContent(turn, text, byId)) return true;
+  return reasoning !== '' && squash(withoutThinkTags(text)) === squash(reasoning + content);
+}
+
+/** Dropped, kept, or only its last streamed piece kept. */
+function isKeptReasoning(own: string, sent: string): boolean {
+  return sent.trim() === '' || own.trim().endsWith(sent.trim());
+}
+
+function isSameContent({ message: { content }, stops }: SeenTurn, text: string, byId: boolean): boolean {
+  if (content.trim() === text || (byId && text === '')) return true;
+  return stops.some((stop) => content.includes(stop) && content.slice(0, content.lastIndexOf(stop)).trim() === text);
+}
+
+function withoutThinkTags(text: string): string {
+  return text.replaceAll(/<\/?think>/g, '');
+}
+
+/** Without any space: for texts that were joined or split with other space between them. */
+export function squash(text: string): string {
+  return text.replaceAll(/\s+/g, '');
+}

@@ -1,0 +1,34 @@
+import type { AssistantMessage } from '@agentjet/core';
+import type { SeenTurn } from '../prompt/seen-state.js';
+import { squash } from './respelling.js';
+
+/** All turns of an episode, by the tool-call ids that we minted and by their texts. */
+export class TurnIndex {
+  readonly #byCallId = new Map<string, SeenTurn>();
+  readonly #byText = new Map<string, SeenTurn[]>();
+
+  add(turn: SeenTurn): void {
+    for (const { id } of turn.message.toolCalls ?? []) this.#byCallId.set(id, turn);
+    const key = squash(turn.message.content);
+    if (key === '') return;
+    const sameText = this.#byText.get(key);
+    if (sameText === undefined) this.#byText.set(key, [turn]);
+    else sameText.push(turn);
+  }
+
+  ofCallId(id: string): SeenTurn | undefined {
+    return this.#byCallId.get(id);
+  }
+
+  /** The turn that minted the ids of all of the message's calls; undefined where they are of several turns, or none. */
+  ofCalls({ toolCalls = [] }: AssistantMessage): SeenTurn | undefined {
+    const [first] = toolCalls;
+    const turn = first === undefined ? undefined : this.#byCallId.get(first.id);
+    return toolCalls.every(({ id }) => this.#byCallId.get(id) === turn) ? turn : undefined;
+  }
+
+  /** Turns whose text is this one, space aside, in the order of their calls. */
+  ofText(text: string): readonly SeenTurn[] {
+    return this.#byText.get(squash(text)) ?? [];
+  }
+}

@@ -1,0 +1,57 @@
+import type { AssistantMessage } from '@agentjet/core';
+import type { ChatTemplate, ParsedReply } from '@agentjet/tokenizer';
+import { isSameArguments } from '../history/same-arguments.js';
+import type { SeenState, SeenTurn } from './seen-state.js';
+import { endAt, findEnd, type TurnMarks } from './turn-marks.js';
+
+/** How far a rendered prompt repeats what was seen: the number of states, and the place in the text after them. */
+export type Alignment = { readonly numKept: number; readonly at: number };
+
+type Piece = Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message'> | { readonly kind: 'prompt'; readonly text: string };
+
+/**
+ * Walks along the chain. A prompt must stand there letter by letter. A turn of ours may be printed in another way than
+ * the model wrote it, as long as it says the same (the model's own tokens then stay); a template that takes something
+ * out of it, such as its reasoning, ends the alignment.
+ */
+export function align(rendered: string, chain: readonly (SeenState | Piece)[], template: ChatTemplate, marks: TurnMarks): Alignment {
+  let at = 0;
+  for (const [numKept, piece] of chain.entries()) {
+    const next = piece.kind === 'prompt' ? skipText(rendered, at, piece.text) : skipTurn(rendered, at, piece, template, marks);
+    if (next === undefined) return { numKept, at };
+    at = next;
+  }
+  return { numKept: chain.length, at };
+}
+
+function skipText(rendered: string, at: number, text: string): number | undefined {
+  return rendered.startsWith(text, at) ? at + text.length : undefined;
+}
+
+function skipTurn(rendered: string, at: number, turn: Extract<Piece, { kind: 'turn' }>, template: ChatTemplate, marks: TurnMarks): number | undefined {
+  const end = rendered.startsWith(turn.text, at) && isTurnEnd(rendered, at + turn.text.length, marks) ? at + turn.text.length : findOtherEnd(rendered, at, turn, template, marks);
+  if (end === undefined) return undefined;
+  return turn.isStopped ? end + (endAt(marks, rendered, end)?.length ?? 0) : end;
+}
+
+/** Templates that print no end token leave nothing to check. */
+function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
+  return marks.ends.length === 0 || endAt(marks, rendered, at) !== undefined;
+}
+
+function findOtherEnd(rendered: string, at: number, { message }: Pick<SeenTurn, 'message'>, template: ChatTemplate, marks: TurnMarks): number | undefined {
+  const end = findEnd(marks, rendered, at);
+  return end !== -1 && saysTheSame(template.parse(rendered.slice(at, end)), message) ? end : undefined;
+}
+
+function saysTheSame(printed: ParsedReply, own: AssistantMessage): boolean {
+  const calls = own.toolCalls ?? [];
+  const isSameCall = (call: ParsedReply['toolCalls'][number], index: number): boolean =>
+    call.name === calls[index]?.name && isSameArguments(call.arguments, calls[index].arguments, 'exact');
+  return (
+    printed.content.trim() === own.content.trim() &&
+    (printed.reasoning ?? '').trim() === (own.reasoning ?? '').trim() &&
+    printed.toolCalls.length === calls.length &&
+    printed.toolCalls.every(isSameCall)
+  );
+}

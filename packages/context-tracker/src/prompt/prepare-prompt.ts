@@ -1,0 +1,62 @@
+import type { ForkCause } from '@agentjet/core';
+import type { Tokenizer } from '@agentjet/tokenizer';
+import type { HistoryEntry, MessageNode } from '../history/message-node.js';
+import type { History } from '../history/read-history.js';
+import { readPath, type TokenPosition, type TokenTree } from '../tokens/token-tree.js';
+import type { SeenPrompt, SeenState, SeenTurn } from './seen-state.js';
+import { toTailIds } from './tail-ids.js';
+import type { TailRenderer } from './tail-text.js';
+import type { TurnMarks } from './turn-marks.js';
+
+/** A prompt that is ready for the engine, and nothing of it written yet. */
+export type PreparedPrompt = {
+  /** Shape [P]. */
+  readonly ids: Int32Array;
+  /** Leading ids that stand in the token tree already. */
+  readonly reusedTokens: number;
+  readonly fork: ForkCause | undefined;
+  /** Where in the tree the new ids go, */
+  readonly from: TokenPosition;
+  /** and how many they are. */
+  readonly numNew: number;
+  /** The same messages were prompted before. */
+  readonly existing: SeenPrompt | undefined;
+  readonly before: SeenState | undefined;
+  readonly text: string;
+  readonly checkedLength: number;
+};
+
+export type PromptTools = { readonly tree: TokenTree; readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly tails: TailRenderer };
+
+export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer, marks, tails }: PromptTools): PreparedPrompt {
+  if (tail.length === 0 && node.prompt !== undefined) return repeatPrompt(node.prompt);
+  const { before, text, isKept, checkedLength } = tails.render(node, tail);
+  const newIds = toTailIds(text, turnsAfter(before, node, tail), { tokenizer, marks, before });
+  const from = before?.position ?? tree.root;
+  const ids = readPath(from, newIds.length);
+  ids.set(newIds, from.depth);
+  const reusedTokens = from.depth + tree.match(from, newIds);
+  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, existing: undefined, before, text, checkedLength };
+}
+
+function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
+  const { position, before, text, checkedLength } = prompt;
+  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, existing: prompt, before, text, checkedLength };
+}
+
+/**
+ * Turns of ours that stand in the messages after `before`. Among new messages only those that are certain by their call
+ * ids: text that merely looks like a turn from elsewhere stays text.
+ */
+function turnsAfter(before: SeenState | undefined, node: MessageNode, tail: readonly HistoryEntry[]): readonly SeenTurn[] {
+  const known: SeenTurn[] = [];
+  for (let current: MessageNode | undefined = node; current?.message !== undefined && !isStateOf(current, before); current = current.parent) {
+    if (current.origin !== undefined) known.push(current.origin);
+  }
+  const added = tail.flatMap(({ origin }) => (origin === undefined || (origin.message.toolCalls ?? []).length === 0 ? [] : [origin]));
+  return [...known.reverse(), ...added];
+}
+
+function isStateOf(node: MessageNode, state: SeenState | undefined): boolean {
+  return state !== undefined && (node.turn === state || node.prompt === state);
+}

@@ -1,0 +1,47 @@
+import type { AssistantMessage } from '@agentjet/core';
+import type { AgentIdentity } from '../contract.js';
+import type { MessageNode } from '../history/message-node.js';
+import type { TokenPosition } from '../tokens/token-tree.js';
+
+/**
+ * What the model has seen, as a chain back to the beginning: prompt text, an answer, prompt text, an answer, ... Each
+ * state knows its text and its exact place among the token ids.
+ */
+export type SeenState = SeenPrompt | SeenTurn;
+
+export type SeenPrompt = {
+  readonly kind: 'prompt';
+  readonly before: SeenState | undefined;
+  /** What the template printed after `before`, generation header included. */
+  readonly text: string;
+  readonly position: TokenPosition;
+  /** Number of messages when the whole history was last rendered and compared. */
+  readonly checkedLength: number;
+};
+
+export type SeenTurn = {
+  readonly kind: 'turn';
+  readonly before: SeenPrompt;
+  /** What the model wrote, without its stop token. */
+  readonly text: string;
+  /** Whether the last sampled id ended the turn; a truncated answer has no such id. */
+  readonly isStopped: boolean;
+  readonly position: TokenPosition;
+  readonly message: AssistantMessage;
+  /** Texts that the caller asked to stop at: it may have been given the answer cut there. */
+  readonly stops: readonly string[];
+  readonly agent: AgentIdentity;
+  /** Number of the call in the order of `begin`. */
+  readonly index: number;
+  /** The message that was answered. */
+  readonly node: MessageNode;
+  /** The latest spelling under which the turn came back. */
+  spelling?: AssistantMessage;
+};
+
+/** From the beginning to the state. */
+export function chainOf(state: SeenState | undefined): readonly SeenState[] {
+  const chain: SeenState[] = [];
+  for (let current = state; current !== undefined; current = current.before) chain.push(current);
+  return chain.reverse();
+}

@@ -1,0 +1,48 @@
+import type { Tokenizer } from '@agentjet/tokenizer';
+import { readPath } from '../tokens/token-tree.js';
+import type { SeenState, SeenTurn } from './seen-state.js';
+import { endAt, type TurnMarks } from './turn-marks.js';
+
+export type TailIdsOptions = { readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly before: SeenState | undefined };
+
+/**
+ * Ids of the text after what was seen. Turns of ours in it, which were sampled after other messages, keep the ids that
+ * the model wrote them with, wherever their text stands as it was written.
+ */
+export function toTailIds(text: string, turns: readonly SeenTurn[], { tokenizer, marks, before }: TailIdsOptions): Int32Array {
+  const pieces: Int32Array[] = [];
+  let from = 0;
+  for (const turn of turns.filter((candidate) => candidate.text !== '')) {
+    const at = from === 0 && before?.kind === 'prompt' && text.startsWith(turn.text) ? 0 : findTurn(text, from, turn, marks);
+    const end = at + turn.text.length;
+    const mark = at === -1 ? undefined : endAt(marks, text, end);
+    if (mark === undefined) continue;
+    if (at > from) pieces.push(tokenizer.encode(text.slice(from, at)));
+    pieces.push(idsOf(turn));
+    from = turn.isStopped ? end + mark.length : end;
+  }
+  pieces.push(tokenizer.encode(text.slice(from)));
+  return concat(pieces);
+}
+
+function findTurn(text: string, from: number, turn: SeenTurn, { header }: TurnMarks): number {
+  const at = header === '' ? -1 : text.indexOf(header + turn.text, from);
+  return at === -1 ? -1 : at + header.length;
+}
+
+/** Shape [G]: what the engine sampled. */
+function idsOf(turn: SeenTurn): Int32Array {
+  return readPath(turn.position).subarray(turn.before.position.depth);
+}
+
+function concat(pieces: readonly Int32Array[]): Int32Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const whole = new Int32Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,127 @@
+import { type ChatMessage, EngineError } from '@agentjet/core';
+import type { ChatTemplate } from '@agentjet/tokenizer';
+import type { HistoryEntry, MessageNode } from '../history/message-node.js';
+import { messagesTo } from '../history/message-node.js';
+import { shapeOf } from '../history/message-shape.js';
+import { align } from './align.js';
+import { chainOf, type SeenState } from './seen-state.js';
+import type { TurnMarks } from './turn-marks.js';
+
+/**
+ * The text that the template prints after what was seen. Rendering the whole history says it exactly: it is compared
+ * with everything seen, so that a template that prints history differently once more messages follow is noticed.
+ * But that costs the whole history for each call. So a short stand-in (a stub, or the conversation's opening, then
+ * only the last answer and what follows) is rendered instead where it is known to give the same text: learned from a
+ * comparison for each combination of message shapes, and checked again whenever a history has grown fourfold.
+ */
+export class TailRenderer {
+  readonly #template: ChatTemplate;
+  readonly #marks: TurnMarks;
+  readonly #verdicts = new Map<string, Verdict>();
+  readonly #headings = new Map<MessageNode | undefined, string>();
+
+  constructor(template: ChatTemplate, marks: TurnMarks) {
+    this.#template = template;
+    this.#marks = marks;
+  }
+
+  render(node: MessageNode, tail: readonly HistoryEntry[]): RenderedTail {
+    const last = findLast(node, tail);
+    if (last === undefined) return this.#renderWhole(node, tail, last);
+    const checkedLength = checkedLengthOf(last.state);
+    const isDue = node.length + tail.length >= checkedLength * recheckFactor;
+    const verdict = isDue ? undefined : this.#verdicts.get(keyOf(last));
+    const text = verdict === undefined || verdict === 'whole' ? undefined : this.#renderShort(verdict, last);
+    return text === undefined ? this.#renderWhole(node, tail, last) : { before: last.state, text, isKept: true, checkedLength };
+  }
+
+  #renderWhole(node: MessageNode, tail: readonly HistoryEntry[], last: LastSeen | undefined): RenderedTail {
+    const messages = [...messagesTo(node), ...tail.map(({ message }) => message)];
+    const rendered = this.#print(messages, node);
+    const chain = chainOf(last?.state);
+    const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
+    const text = at === 0 ? rendered : copy(rendered.slice(at));
+    const isKept = numKept === chain.length;
+    if (last !== undefined) this.#verdicts.set(keyOf(last), isKept ? this.#judge(last, text) : 'whole');
+    return { before: chain[numKept - 1], text, isKept, checkedLength: messages.length };
+  }
+
+  #judge(last: LastSeen, text: string): Verdict {
+    if (this.#verdicts.get(keyOf(last)) === 'whole') return 'whole';
+    return (['stub', 'opening'] as const).find((kind) => this.#renderShort(kind, last) === text) ?? 'whole';
+  }
+
+  /** The tail as it looks after a short stand-in for the history; undefined where the stand-in cannot be rendered. */
+  #renderShort(kind: 'stub' | 'opening', { node, state, since }: LastSeen): string | undefined {
+    const opening = kind === 'stub' ? undefined : node.opening;
+    const messages = opening === undefined ? stub : messagesTo(opening);
+    const answer = state.kind === 'turn' ? [state] : [];
+    try {
+      const heading = this.#heading(opening, messages);
+      const rendered = this.#print([...messages, ...answer.map(({ message }) => message), ...since], opening);
+      const chain = [{ kind: 'prompt', text: heading } as const, ...answer];
+      const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
+      return numKept === chain.length ? copy(rendered.slice(at)) : undefined;
+    } catch (error) {
+      if (error instanceof EngineError) return undefined; // the template refuses the stand-in, which says nothing about the whole
+      throw error;
+    }
+  }
+
+  #heading(opening: MessageNode | undefined, messages: readonly ChatMessage[]): string {
+    const known = this.#headings.get(opening);
+    if (known !== undefined) return known;
+    const heading = this.#print(messages, opening);
+    this.#headings.set(opening, heading);
+    return heading;
+  }
+
+  #print(messages: readonly ChatMessage[], node: MessageNode | undefined): string {
+    const tools = node?.tools ?? [];
+    return this.#template.render(messages, { addGenerationPrompt: true, ...(tools.length === 0 ? {} : { tools }) });
+  }
+}
+
+export type RenderedTail = {
+  /** The latest state that the prompt goes on from. */
+  readonly before: SeenState | undefined;
+  readonly text: string;
+  /** False where the template prints the history in another way than it was seen. */
+  readonly isKept: boolean;
+  /** Number of messages when the history was last rendered as a whole. */
+  readonly checkedLength: number;
+};
+
+/** Which stand-in gives the same text as the whole history. */
+type Verdict = 'stub' | 'opening' | 'whole';
+
+const recheckFactor = 4;
+const stub: readonly ChatMessage[] = [{ role: 'user', content: 'x' }];
+
+/** The latest state on the way to a node, and the messages after it. */
+type LastSeen = { readonly node: MessageNode; readonly state: SeenState; readonly since: readonly ChatMessage[] };
+
+function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | undefined {
+  const since = tail.map(({ message }) => message).reverse();
+  for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
+    // A prompt ends in the header of an answer: only an answer can follow it.
+    const state: SeenState | undefined = current.turn ?? (since.at(-1)?.role === 'assistant' ? current.prompt : undefined);
+    if (state !== undefined) return { node: current, state, since: since.reverse() };
+    since.push(current.message);
+  }
+  return undefined;
+}
+
+function checkedLengthOf(state: SeenState): number {
+  return state.kind === 'prompt' ? state.checkedLength : state.before.checkedLength;
+}
+
+function keyOf({ node, state, since }: LastSeen): string {
+  const last = node.message === undefined ? 0 : shapeOf(node.message);
+  return `${state.kind} ${node.shapes} ${last} ${node.tools.length > 0} ${since.map(shapeOf).join(' ')}`;
+}
+
+/** A slice keeps the whole text alive, and a tail is kept for as long as the episode. */
+function copy(slice: string): string {
+  return Buffer.from(slice, 'utf16le').toString('utf16le');
+}

@@ -1,0 +1,44 @@
+import type { ChatMessage } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+
+/** What a chat template prints around an assistant's turn, found by rendering one. */
+export type TurnMarks = {
+  /** Before the turn, in a history: such as `<|im_start|>assistant\n`. */
+  readonly header: string;
+  /** What may end the turn, the template's own end first; none where it prints no end token. The sampled stop token stands in its place. */
+  readonly ends: readonly string[];
+};
+
+const answer = 'answer-of-the-assistant';
+const question: ChatMessage = { role: 'user', content: 'x' };
+
+export function findTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks {
+  const stops = template.stopIds.map((id) => tokenizer.decode([id])).filter((text) => text !== '');
+  const before = tryRender(template, [question]) ?? '';
+  const whole = tryRender(template, [question, { role: 'assistant', content: answer }, question]);
+  const at = whole?.indexOf(answer) ?? -1;
+  if (whole === undefined || at === -1) return { header: '', ends: stops };
+  const after = whole.slice(at + answer.length);
+  const [own] = stops.flatMap((stop) => (after.trimStart().startsWith(stop) ? [after.slice(0, after.indexOf(stop) + stop.length)] : []));
+  const header = whole.startsWith(before) ? whole.slice(before.length, at) : '';
+  return { header, ends: own === undefined ? [] : [...new Set([own, ...stops])] };
+}
+
+function tryRender(template: ChatTokenizer['template'], messages: readonly ChatMessage[]): string | undefined {
+  try {
+    return template.render(messages, { addGenerationPrompt: false });
+  } catch {
+    return undefined; // a template that refuses this conversation only loses the shortcuts that the marks allow
+  }
+}
+
+/** The end that stands at this place of the text, or undefined. */
+export function endAt(marks: TurnMarks, text: string, at: number): string | undefined {
+  return marks.ends.find((end) => text.startsWith(end, at));
+}
+
+/** Where the first end stands from here on, or -1. */
+export function findEnd(marks: TurnMarks, text: string, from: number): number {
+  const places = marks.ends.map((end) => text.indexOf(end, from)).filter((at) => at !== -1);
+  return places.length === 0 ? -1 : Math.min(...places);
+}

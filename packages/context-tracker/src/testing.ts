@@ -1,0 +1,1 @@
+export { createToyChatTokenizer } from './testing/toy-chat-tokenizer.js';

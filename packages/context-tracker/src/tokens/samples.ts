@@ -1,0 +1,23 @@
+import type { Sample } from '@agentjet/core';
+import type { RecordedCall } from './recorded-call.js';
+import { layRows, type TokenRow } from './token-rows.js';
+import { readPath, type TokenTree } from './token-tree.js';
+
+/** Samples of an episode: each sampled token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
+export function toSamples(episodeId: string, tree: TokenTree, calls: readonly RecordedCall[]): readonly Sample[] {
+  return layRows(tree, calls).map((row) => toSample(episodeId, row));
+}
+
+function toSample(episodeId: string, { leaf, calls }: TokenRow): Sample {
+  const ids = readPath(leaf.end);
+  const lossMask = new Uint8Array(ids.length);
+  const logprobs = new Float32Array(ids.length);
+  const policyVersions = new Int32Array(ids.length).fill(-1);
+  for (const call of calls) {
+    lossMask.fill(1, call.promptLength, call.end.depth);
+    logprobs.set(call.logprobs, call.promptLength);
+    policyVersions.fill(call.policyVersion, call.promptLength, call.end.depth);
+  }
+  const { agentName, targetTag } = leaf.agent;
+  return { episodeId, agentName, targetTag, ids, lossMask, logprobs, policyVersions, advantages: new Float32Array(ids.length) };
+}

@@ -1,0 +1,101 @@
+import type { RecordedCall } from './recorded-call.js';
+import { type Segment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
+
+/**
+ * The fewest rows that train each call exactly once: a row is the path of a call that no row of its agent continues,
+ * and takes along the calls on its way. Calls whose sampled tokens coincide (the same prompt, the same answer, sampled
+ * again) stand in different rows, since each sampling counts. The order follows the ids alone, so that it does not
+ * depend on the order of commits.
+ */
+export type TokenRow = {
+  /** The call whose end is the row's end. */
+  readonly leaf: RecordedCall;
+  /** Calls trained here, last first; `leaf` is one of them. */
+  readonly calls: RecordedCall[];
+  /** Below this depth no token is trained here yet. */
+  firstTrained: number;
+};
+
+export function layRows(tree: TokenTree, calls: readonly RecordedCall[]): readonly TokenRow[] {
+  const callsAt = groupBySegment(calls);
+  const rowsBelow = new Map<Segment, TokenRow[]>();
+  for (const segment of childrenFirst(tree.root.segment)) {
+    const rows = takeRowsOfChildren(segment, rowsBelow);
+    for (const call of callsAt.get(segment) ?? []) place(call, rows);
+    rowsBelow.set(segment, rows);
+  }
+  return rowsBelow.get(tree.root.segment) ?? [];
+}
+
+/** Calls by the segment that they end in, deepest first; calls that sampled nothing train nothing. */
+function groupBySegment(calls: readonly RecordedCall[]): Map<Segment, RecordedCall[]> {
+  const groups = new Map<Segment, RecordedCall[]>();
+  for (const call of calls.filter(({ end, promptLength }) => end.depth > promptLength)) {
+    const segment = segmentAt(call.end);
+    const group = groups.get(segment);
+    if (group === undefined) groups.set(segment, [call]);
+    else group.push(call);
+  }
+  for (const group of groups.values()) group.sort(compareCalls);
+  return groups;
+}
+
+function place(call: RecordedCall, rows: TokenRow[]): void {
+  const { agent, end, promptLength } = call;
+  const row = rows.find(({ leaf, firstTrained }) => firstTrained >= end.depth && leaf.agent.agentName === agent.agentName && leaf.agent.targetTag === agent.targetTag);
+  if (row === undefined) {
+    rows.push({ leaf: call, calls: [call], firstTrained: promptLength });
+    return;
+  }
+  row.calls.push(call);
+  row.firstTrained = promptLength;
+}
+
+function takeRowsOfChildren(segment: Segment, rowsBelow: Map<Segment, TokenRow[]>): TokenRow[] {
+  const children = sortedChildren(segment);
+  const rows = children.map((child) => rowsBelow.get(child) ?? []);
+  for (const child of children) rowsBelow.delete(child);
+  return rows.length === 1 ? (rows[0] ?? []) : rows.flat();
+}
+
+/** All segments, each after its children. */
+function childrenFirst(root: Segment): readonly Segment[] {
+  const order: Segment[] = [];
+  const open = [root];
+  for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
+    order.push(segment);
+    open.push(...segment.children.values());
+  }
+  return order.reverse();
+}
+
+/** By first id. */
+export function sortedChildren({ children }: Segment): readonly Segment[] {
+  if (children.size < 2) return [...children.values()];
+  return [...children].sort(([left], [right]) => left - right).map(([, child]) => child);
+}
+
+/** Deepest first; then by everything that a sample shows, so that equal order means equal samples. */
+function compareCalls(left: RecordedCall, right: RecordedCall): number {
+  return (
+    compareDepth(right.end, left.end) ||
+    left.promptLength - right.promptLength ||
+    compareText(left.agent.agentName, right.agent.agentName) ||
+    compareText(left.agent.targetTag, right.agent.targetTag) ||
+    left.policyVersion - right.policyVersion ||
+    compareNumbers(left.logprobs, right.logprobs)
+  );
+}
+
+function compareDepth(left: TokenPosition, right: TokenPosition): number {
+  return left.depth - right.depth;
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+function compareNumbers(left: Float32Array, right: Float32Array): number {
+  const at = left.findIndex((value, index) => value !== right[index]);
+  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+}

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * Nine letters and digits, the one form that every chat template accepts (Mistral's demand it). A function of the
+ * episode, the call and the place, so that the same run mints the same ids; 62^9 of them keep episodes apart.
+ */
+export function mintCallId(episodeId: string, callIndex: number, place: number): string {
+  const digest = createHash('sha256').update(`${episodeId}\u0000${callIndex}\u0000${place}`).digest();
+  let number = digest.readBigUInt64LE();
+  let id = '';
+  for (let length = 0; length < 9; length++) {
+    id += alphabet[Number(number % 62n)];
+    number /= 62n;
+  }
+  return id;
+}

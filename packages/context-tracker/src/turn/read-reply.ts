@@ -1,0 +1,35 @@
+import { AgentJetError, type AssistantMessage, type Completion } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { CommittedTurn } from '../contract.js';
+import { toTokenTexts } from './token-texts.js';
+
+export type Reply = {
+  readonly committed: CommittedTurn;
+  /** What the model wrote, without its stop token. */
+  readonly text: string;
+  /** Whether the last id ended the turn. */
+  readonly isStopped: boolean;
+};
+
+export function readReply({ tokenizer, template }: ChatTokenizer, completion: Completion, mintId: (place: number) => string): Reply {
+  checkCompletion(completion);
+  const { ids, finishReason } = completion;
+  const isStopped = ids.length > 0 && template.stopIds.includes(ids.at(-1) ?? -1);
+  const text = tokenizer.decode(isStopped ? ids.subarray(0, -1) : ids);
+  const { content, reasoning, toolCalls, malformedToolCalls } = template.parse(text);
+  const message: AssistantMessage = {
+    role: 'assistant',
+    content,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls: toolCalls.map((call, place) => ({ id: mintId(place), ...call })) }),
+  };
+  const whole = toolCalls.length > 0 ? 'tool_calls' : 'stop';
+  const committed = { message, finishReason: finishReason === 'length' && !isStopped ? 'length' : whole, malformedToolCalls, tokenTexts: toTokenTexts(tokenizer, ids) } as const;
+  return { committed, text, isStopped };
+}
+
+function checkCompletion({ ids, logprobs }: Completion): void {
+  if (ids.length !== logprobs.length) {
+    throw new AgentJetError('bad_completion', `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs its own. The engine must return both in the same length.`);
+  }
+}
