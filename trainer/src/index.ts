@@ -20,3 +20,6 @@ export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFol
 export { createOnnxBackbone, defaultEngineLimits, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
 export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.js';
 export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';
+export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
+
+export { readModelFolder, writeModelFolder, type ModelFolder, type ModelFolderContent } from './model-files/model-folder.js';
