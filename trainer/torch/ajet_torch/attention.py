@@ -7,6 +7,7 @@ The invariant of every plan: visible(q, k) iff k <= q < ends[k] (and position[q]
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +18,14 @@ from torch import nn
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from transformers import AttentionInterface
 
+from .flash4 import FlashPlan
 from .pack import merge_padding, row_starts
+
+try:
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:  # before PyTorch 2.10
+    varlen_attn = None
+_VARLEN_PARAMETERS = frozenset(inspect.signature(varlen_attn).parameters) if varlen_attn else frozenset()
 
 ATTENTION_NAME = "ajet"
 BLOCK = 128
@@ -61,6 +69,12 @@ class CausalPlan:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
 
 
+def _varlen_options(window: int | None) -> dict[str, Any]:
+    """Causal, in the words of the installed release: older ones have no window and take grouped queries unannounced."""
+    causal = {"window_size": (-1 if window is None else window - 1, 0)} if "window_size" in _VARLEN_PARAMETERS else {"is_causal": True}
+    return causal | ({"enable_gqa": True} if "enable_gqa" in _VARLEN_PARAMETERS else {})
+
+
 @dataclass(frozen=True)
 class RowsPlan:
     """Rows that share nothing, through variable-length flash attention. `starts` is padded with empty rows to few shapes."""
@@ -69,11 +83,8 @@ class RowsPlan:
     max_length: int
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
-        from torch.nn.attention.varlen import varlen_attn
-
         heads_last = [x[0].transpose(0, 1) for x in (q, k, v)]
-        size = (-1, 0) if window is None else (window - 1, 0)
-        out = varlen_attn(*heads_last, self.starts, self.starts, self.max_length, self.max_length, scale=scale, window_size=size, enable_gqa=q.shape[1] != k.shape[1])
+        out = varlen_attn(*heads_last, self.starts, self.starts, self.max_length, self.max_length, scale=scale, **_varlen_options(window))
         return out.transpose(0, 1)[None]
 
 
@@ -102,9 +113,9 @@ def build_plan(ends: np.ndarray, positions: np.ndarray, num_tokens: int, options
     starts = None if options.kind == "flex" else row_starts(ends)
     if starts is None:
         return build_flex_plan(ends, positions, options.device, window)
-    starts = merge_padding(starts, num_tokens)
-    if len(starts) == 2 and window is None:
+    if starts[1] >= num_tokens and window is None:
         return CausalPlan()
+    starts = merge_padding(starts, num_tokens)
     return build_rows_plan(starts, options.device)
 
 
@@ -155,6 +166,13 @@ def block_map(ends: np.ndarray, block: int = BLOCK) -> tuple[np.ndarray, np.ndar
     partial = before & ~full & (greatest[None, :] > first[:, None])
     np.fill_diagonal(partial, True)
     return full, partial
+
+
+def build_flash_plan(ends: np.ndarray, device: torch.device) -> FlashPlan:
+    full, partial = block_map(ends)
+    tables = [table for chosen in (partial, full, partial.T, full.T) for table in _block_table(chosen)]
+    on_device = [torch.from_numpy(np.ascontiguousarray(table))[None, None].to(device) for table in tables]
+    return FlashPlan([torch.from_numpy(ends.astype(np.int32)).to(device), *on_device])
 
 
 def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:

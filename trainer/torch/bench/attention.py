@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ajet_torch.attention import build_flex_plan, build_rows_plan
+from ajet_torch.attention import build_flash_plan, build_flex_plan, build_rows_plan
+from ajet_torch.flash4 import FlashPlan, is_available
 from shapes import SHAPES, Node, lay_out, timed
 
 
@@ -46,6 +47,39 @@ def causal(backend: SDPBackend):
     return run
 
 
+def flash_sections(name: str, tensors, rows: list) -> None:
+    """FlashAttention 4, and how far it is from FlexAttention."""
+    length, shape = 8192, SHAPES[name]
+    scale = (shape.hidden // shape.heads) ** -0.5
+    tree_pack = lay_out([Node(8192, False, [Node(1024, True) for _ in range(8)])], 1000, np.random.default_rng(0))
+    docs = np.repeat(np.arange(1, 9) * 1024, 1024)
+    causal_pairs = length * length / 2
+    cases = [
+        ("flash4 causal", FlashPlan([]), np.full(length, length), causal_pairs),
+        ("flash4 8x1024", build_flash_plan(docs, torch.device("cuda")), docs, causal_pairs / 8),
+        ("flash4 tree 8192+8x1024", build_flash_plan(tree_pack.ends, torch.device("cuda")), tree_pack.ends, float(np.sum(tree_pack.positions + 1.0))),
+    ]
+    for label, plan, ends, pairs in cases:
+        q, k, v = tensors(len(ends))
+        try:
+            compare(plan, build_flex_plan(ends, np.arange(len(ends)), torch.device("cuda"), None), q, k, v, scale)
+            measure(label, lambda q, k, v: plan.attend(None, q, k, v, scale, None), q, k, v, pairs, rows)
+        except Exception as error:
+            print(label, "ERR", repr(error)[:600], flush=True)
+
+
+def compare(plan, oracle, q, k, v, scale: float) -> None:
+    found = []
+    for chosen in (plan.attend, torch.compile(oracle.attend, dynamic=False)):
+        for x in (q, k, v):
+            x.grad = None
+        torch.manual_seed(1)
+        out = chosen(None, q, k, v, scale, None)
+        out.backward(torch.randn_like(out.contiguous()))
+        found.append([x.float() for x in (out, q.grad, k.grad, v.grad)])
+    print("relative difference to flex of out, dq, dk, dv:", [f"{float((a - b).norm() / b.norm()):.4f}" for a, b in zip(*found)], flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out")
@@ -67,6 +101,8 @@ def main() -> None:
         plan = build_flex_plan(ends, positions, device, None)
         flex = torch.compile(lambda q, k, v: plan.attend(None, q, k, v, dim**-0.5, None), dynamic=False)
         measure("flex causal", flex, q, k, v, pairs, rows)
+        if is_available():
+            flash_sections(name, tensors, rows)
         rows_plan = build_rows_plan(np.asarray([0, length], np.int32), device)
         measure("varlen causal", lambda q, k, v: rows_plan.attend(None, q, k, v, dim**-0.5, None), q, k, v, pairs, rows)
         eight = build_rows_plan(np.arange(9, dtype=np.int32) * 1024, device)

@@ -7,58 +7,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 
 import numpy as np
 import torch
 
 from ajet_torch.config import WorkerConfig
 from ajet_torch.losses import LossConfig
-from ajet_torch.pack import LossTerms, TreePack
+from ajet_torch.pack import TreePack
 from ajet_torch.ranks import Ranks
 from ajet_torch.training import Placement, Trainer
+from rows import side_by_side, to_rows
 from shapes import SHAPES, Node, header, lay_out, random_lm
 
 LOSS = LossConfig(kind="sft")
-
-
-def to_rows(pack: TreePack) -> list[TreePack]:
-    """The root-to-leaf rows of a pack whose weights are all equal; shared supervised tokens keep their weight in the first row alone."""
-    tokens = np.arange(pack.num_tokens)
-    followed = np.zeros(pack.num_tokens, bool)
-    followed[:-1] = (pack.positions[1:] == pack.positions[:-1] + 1) & (pack.ends[:-1] > tokens[1:])
-    leaves = tokens[~followed]
-    wanted = dict(zip(zip(pack.predictors.tolist(), pack.targets.tolist()), range(len(pack.targets))))
-    rows = []
-    for leaf in leaves:
-        path = tokens[(tokens <= leaf) & (leaf < pack.ends)]
-        ids = pack.ids[path]
-        pairs = [(i, wanted.pop((int(p), int(t)))) for i, (p, t) in enumerate(zip(path[:-1], ids[1:])) if (int(p), int(t)) in wanted]
-        at = np.asarray([i for i, _ in pairs], np.int32)
-        source = [k for _, k in pairs]
-        num, size = len(path), len(at)
-        terms = LossTerms(np.arange(size, dtype=np.int32), np.full(size, len(rows), np.int32), *(getattr(pack.terms, n)[source] for n in ("weights", "advantages", "logprobs")))
-        rows.append(TreePack(ids, np.arange(num, dtype=np.int32), np.full(num, num, np.int32), at, ids[at + 1], terms, num))
-    return rows
-
-
-def side_by_side(rows: list[TreePack]) -> TreePack:
-    """One forest of the rows."""
-    starts = np.cumsum([0, *(row.num_tokens for row in rows[:-1])])
-    pairs = np.cumsum([0, *(len(row.targets) for row in rows[:-1])])
-
-    def cat(values) -> np.ndarray:
-        values = list(values)
-        return np.concatenate(values).astype(values[0].dtype)
-
-    terms = LossTerms(
-        cat((row.terms.pair + p).astype(np.int32) for row, p in zip(rows, pairs)), cat(row.terms.sequence for row in rows),
-        *(cat(getattr(row.terms, name) for row in rows) for name in ("weights", "advantages", "logprobs")),
-    )
-    return TreePack(
-        cat(row.ids for row in rows), cat(row.positions for row in rows), cat((row.ends + s).astype(np.int32) for row, s in zip(rows, starts)),
-        cat((row.predictors + s).astype(np.int32) for row, s in zip(rows, starts)), cat(row.targets for row in rows), terms, sum(row.row_tokens for row in rows),
-    )
 
 
 def gradient(trainer: Trainer, packs: list[TreePack]) -> torch.Tensor:

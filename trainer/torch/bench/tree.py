@@ -1,0 +1,159 @@
+"""How much faster is a token tree than the rows it stands for?
+
+Baselines (tree-training): B0 rows padded to the longest; B1 rows packed without sharing under the same token budget, the
+honest one (the better of one row a pack and packs filled to the budget); B2 is B1 after rows that continue one another
+were merged; B3 shares the prompt alone. All run the same trainer, the same kernels for rows and the same losses.
+`speedup` compares forward and backward of the whole workload, `speedup_step` with clipping and AdamW added once.
+`rows_per_row_sdpa` also gives the time of plain rows through transformers' own SDPA (flash), as the sketch measured it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ajet_torch.config import WorkerConfig
+from ajet_torch.losses import LossConfig
+from ajet_torch.pack import TreePack
+from ajet_torch.ranks import Ranks
+from ajet_torch.training import Placement, Trainer
+from rows import fill_packs, pad_to_longest, to_rows
+from shapes import PEAK_FLOPS, SHAPES, Node, header, lay_out, random_lm, step_flops, timed
+
+LOSS = LossConfig()
+
+
+def group(prompt: int, answers: int, length: int) -> list[Node]:
+    """A GRPO group: answers of one length over one prompt."""
+    return [Node(prompt, False, [Node(length, True) for _ in range(answers)])]
+
+
+def multi_turn(turns: int, system: int, thought: int, answer: int, observation: int) -> list[Node]:
+    """An agent whose thoughts are cut from its history: each turn is a leaf (thought and answer), while the history goes on
+    with the answer without the thought and the next observation. Trained: thoughts and answers at the leaves.
+    """
+    node: Node | None = None
+    for _ in range(turns):
+        leaf = Node(thought + answer, True)
+        node = Node(answer + observation, False, [leaf] if node is None else [leaf, node])
+    assert node is not None
+    node.length = system
+    return [node]
+
+
+def unshared(lengths: list[int], answer: int) -> list[Node]:
+    return [Node(length - answer, False, [Node(answer, True)]) for length in lengths]
+
+
+def werewolves(players: int, rules: int, turns: int, rng: np.random.Generator) -> list[Node]:
+    """Players share the rules, then each has its own history of turns; every other turn rewrites what came before."""
+    def player(left: int) -> Node:
+        speech = Node(int(rng.integers(60, 160)), True)
+        seen = int(rng.integers(150, 400))
+        if left == 0:
+            return Node(seen, False, [speech])
+        if left % 2:
+            return Node(seen, False, [speech, player(left - 1)])
+        speech.children = [player(left - 1)]
+        return Node(seen, False, [speech])
+
+    return [Node(rules, False, [player(turns) for _ in range(players)])]
+
+
+WORKLOADS = {
+    "tiny": lambda: group(40, 3, 9),
+    "grpo-8x1024-over-8192": lambda: group(8192, 8, 1024),
+    "grpo-16x768-over-4096": lambda: group(4096, 16, 768),
+    "grpo-8x1792-over-2048": lambda: group(2048, 8, 1792),
+    "multi-turn-20-leaves": lambda: multi_turn(20, 1536, 384, 128, 256),
+    "werewolves-9-players": lambda: werewolves(9, 1200, 5, np.random.default_rng(0)),
+    "no-sharing": lambda: unshared([1024] * 16, 512),
+    "no-sharing-mixed": lambda: unshared([3000, 2500, 2000, 1800, 1500, 1300, 1100, 900, 700, 600, 500, 400], 300),
+}
+
+
+@dataclass(frozen=True)
+class Baselines:
+    tree: list[TreePack]
+    padded: list[TreePack]
+    single: list[TreePack]
+    packed: list[TreePack]
+    prompt_only: list[TreePack]
+
+
+def baselines(name: str, vocab: int) -> Baselines:
+    roots = WORKLOADS[name]()
+    pack = lay_out(roots, vocab, np.random.default_rng(0))
+    rows = to_rows(pack)
+    return Baselines([pack], pad_to_longest(rows), rows, fill_packs(rows, pack.num_tokens), [share_prompt_only(pack, rows)])
+
+
+def share_prompt_only(pack: TreePack, rows: list[TreePack]) -> TreePack:
+    """One root segment, then every row's rest on its own."""
+    prompt = int(np.argmax(pack.ends != pack.ends[0])) or pack.num_tokens
+    if pack.ends[0] != pack.num_tokens:
+        return fill_packs(rows, pack.row_tokens)[0]
+    nodes = [Node(row.num_tokens - prompt, True) for row in rows if row.num_tokens > prompt]
+    wide = lay_out([Node(prompt, False, nodes)], int(pack.ids.max()) + 1, np.random.default_rng(0))
+    keep = np.sort(np.random.default_rng(0).choice(len(wide.targets), min(len(pack.targets), len(wide.targets)), replace=False))
+    terms = type(wide.terms)(np.arange(len(keep), dtype=np.int32), *(getattr(wide.terms, n)[keep] for n in ("sequence", "weights", "advantages", "logprobs")))
+    return TreePack(wide.ids, wide.positions, wide.ends, wide.predictors[keep], wide.targets[keep], terms, pack.row_tokens)
+
+
+def gradient_seconds(trainer: Trainer, packs: list[TreePack], repeats: int) -> float:
+    placed = [trainer.place(pack) for pack in packs]
+
+    def run() -> None:
+        for pack in placed:
+            trainer.backward(pack, LOSS)
+        trainer.optimizer.clear()
+
+    return timed(run, repeats, warmup=1 if len(packs) > 4 else 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workloads", nargs="*", default=list(WORKLOADS)[1:])
+    parser.add_argument("--model", default="1.5B")
+    parser.add_argument("--attention", default="auto")
+    parser.add_argument("--stride", type=int, default=512, help="packs are padded to multiples of it")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out")
+    args = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    config = WorkerConfig(max_pack_tokens=8 * args.stride, attention=args.attention)
+    trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), random_lm(args.model, device, torch.bfloat16))
+    warm = lay_out([Node(512, True)], SHAPES[args.model].vocab, np.random.default_rng(0))
+    update = timed(lambda: trainer.step([warm], LOSS), 3) - gradient_seconds(trainer, [warm], 3)
+    results = []
+    for name in args.workloads:
+        cases = baselines(name, SHAPES[args.model].vocab)
+        tree = gradient_seconds(trainer, cases.tree, args.repeats)
+        tree_mfu = step_flops(args.model, cases.tree) / tree / PEAK_FLOPS
+        lengths = {row.num_tokens for row in cases.single}
+        seconds = {"B0": gradient_seconds(trainer, cases.padded, 1)}
+        alone = seconds["B0"] if len(lengths) == 1 else gradient_seconds(trainer, cases.single, 1) if len(lengths) == 2 else float("inf")
+        seconds["B1"] = min(alone, gradient_seconds(trainer, cases.packed, 1))
+        seconds["B2"] = seconds["B1"]
+        seconds["B3"] = gradient_seconds(trainer, cases.prompt_only, args.repeats)
+        flops = {"B1": step_flops(args.model, cases.single) / step_flops(args.model, cases.tree)}
+        for baseline, value in seconds.items():
+            row = {
+                "workload": name, "baseline": baseline, "speedup": value / tree, "speedup_step": (value + update) / (tree + update),
+                "row_tokens": cases.tree[0].row_tokens, "tree_tokens": cases.tree[0].num_tokens, "token_ratio": cases.tree[0].row_tokens / cases.tree[0].num_tokens,
+                "flops_ratio": flops.get(baseline), "tree_seconds": tree, "baseline_seconds": value, "tree_mfu": tree_mfu, "model": args.model,
+            }
+            results.append(row)
+            print(json.dumps(row), flush=True)
+        if args.out:
+            with open(args.out, "w") as file:
+                json.dump({**header(args.date), "attention": args.attention, "update_seconds": update, "rows": results}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
