@@ -24,7 +24,7 @@ import type { LossForm } from './model/training-graph.js';
 import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.js';
 import type { TrainingOutputs } from './training/graph-runner.js';
 import type { MicrobatchArrays } from './training/microbatch-arrays.js';
-import type { Microbatch } from './training/plan-microbatches.js';
+import type { Microbatch, MicrobatchLimits } from './training/plan-microbatches.js';
 import type { StepSums } from './training/step-metrics.js';
 
 export type OnnxModelOptions = {
@@ -38,6 +38,8 @@ export type OnnxModelOptions = {
   readonly precision?: 'float32' | 'float64';
   /** Weights of the frozen reference of the KL term, read at first use; those given as `weights` unless this is set. */
   readonly readReference?: () => Promise<FloatArray>;
+  /** How batches are cut for this machine; it changes no result. */
+  readonly limits?: Partial<MicrobatchLimits>;
 };
 
 /** What a checkpoint holds. The arrays are the live buffers. */
@@ -58,13 +60,14 @@ export class OnnxModel {
   readonly #runner: GraphRunner;
   readonly #feeds: FeedWriter;
   readonly #readReference: () => Promise<FloatArray>;
+  readonly #limits: MicrobatchLimits;
   #reference: FloatArray | undefined;
   #step = 0;
   #policyVersion = 0;
   /** Buffers are reused: one call at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ config, weights, optimizer, threads = 2, precision = 'float32', readReference }: OnnxModelOptions) {
+  constructor({ config, weights, optimizer, threads = 2, precision = 'float32', readReference, limits }: OnnxModelOptions) {
     this.config = config;
     this.layout = parameterLayout(config);
     this.#optimizer = optimizer;
@@ -73,6 +76,7 @@ export class OnnxModel {
     this.#runner = new GraphRunner({ config, layout: this.layout, precision, threads });
     this.#feeds = new FeedWriter(config, precision);
     this.#readReference = readReference ?? copyLater(weights);
+    this.#limits = { ...microbatchLimits(config), ...limits };
   }
 
   get policyVersion(): number {
@@ -132,7 +136,7 @@ export class OnnxModel {
 
   async #trainStep(batch: TrainBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
     for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
-    const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), microbatchLimits(this.config));
+    const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
     if (microbatches.length === 0) throw new BackboneError('bad_batch', `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`);
     const sums = await this.#accumulateGradients(microbatches, batch.loss, signal);
     const gradNorm = Math.sqrt(this.#memory.sumOfGradientSquares());
@@ -146,10 +150,10 @@ export class OnnxModel {
     const resultOfPack = new Map(rows.flatMap((row, index) => (row.ids.length < 2 ? [] : [[packOfRow(row), results[index] ?? new Float32Array()] as const])));
     for (const [index, pack] of [...resultOfPack.keys()].entries()) checkPack(pack, index, this.config.vocabSize);
     const trees = [...resultOfPack.keys()].flatMap(treesOfPack);
-    for (const microbatch of planMicrobatches(trees, microbatchLimits(this.config))) {
+    for (const microbatch of planMicrobatches(trees, this.#limits)) {
       const logprobs = await this.#runner.score(this.#memory.parameters, this.#feeds.sequence(microbatchArrays(microbatch), 1));
       let pair = 0;
-      for (const { pack, pairs } of microbatch.rows.flat()) {
+      for (const { pack, pairs } of microbatch.trees.map(({ tree }) => tree)) {
         resultOfPack.get(pack)?.set(logprobs.subarray(pair, pair + pairs.length), 1);
         pair += pairs.length;
       }

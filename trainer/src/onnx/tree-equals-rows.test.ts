@@ -13,10 +13,18 @@ import type { OnnxModel } from './onnx-model.js';
 const still = { ...plainOptimizer, learningRate: 0, weightDecay: 0 };
 const doubles = tinyModel({ precision: 'float64', optimizer: still });
 const singles = tinyModel({ optimizer: still });
+/** Every tree crosses rows of four tokens. */
+const acrossRows = { pathRowLength: 4, pathOverhead: 0 };
+const doublesAcross = tinyModel({ precision: 'float64', optimizer: still, limits: acrossRows });
+const singlesAcross = tinyModel({ optimizer: still, limits: acrossRows });
 afterAll(async () => {
-  await doubles.close();
-  await singles.close();
+  for (const model of [doubles, singles, doublesAcross, singlesAcross]) await model.close();
 });
+
+const comparisons = [
+  { onRows: doubles, onTrees: [doubles, doublesAcross], tolerance: 1e-9 },
+  { onRows: singles, onTrees: [singles, singlesAcross], tolerance: 1e-5 },
+];
 
 type Result = { readonly loss: number; readonly gradients: FloatArray };
 
@@ -40,10 +48,13 @@ function rowsOf(samples: readonly Sample[], weighting: PackOptions['weighting'] 
 
 async function expectSameGradient(samples: readonly Sample[], packs: readonly TreePack[], options: { readonly weighting?: PackOptions['weighting']; readonly loss?: LossOptions } = {}): Promise<void> {
   const rows = rowsOf(samples, options.weighting);
-  for (const { model, tolerance } of [{ model: doubles, tolerance: 1e-9 }, { model: singles, tolerance: 1e-5 }]) {
-    const [expected, found] = [await train(model, rows, options.loss), await train(model, packs, options.loss)];
-    expect(relativeDistance(found.gradients, expected.gradients)).toBeLessThan(tolerance);
-    expect(Math.abs(found.loss - expected.loss)).toBeLessThan(tolerance);
+  for (const { onRows, onTrees, tolerance } of comparisons) {
+    const expected = await train(onRows, rows, options.loss);
+    for (const model of onTrees) {
+      const found = await train(model, packs, options.loss);
+      expect(relativeDistance(found.gradients, expected.gradients)).toBeLessThan(tolerance);
+      expect(Math.abs(found.loss - expected.loss)).toBeLessThan(tolerance);
+    }
   }
 }
 

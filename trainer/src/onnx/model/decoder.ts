@@ -2,12 +2,14 @@
 
 import { add, multiply, silu } from '../graph/elementwise.js';
 import { gemm } from '../graph/matmul.js';
-import { reshape, transpose } from '../graph/reshape.js';
+import { concat, reshape, transpose } from '../graph/reshape.js';
 import { dimAt } from '../graph/value.js';
 import { attention } from '../layers/attention.js';
+import { pathGather } from '../layers/path-gather.js';
 import { rmsNorm } from '../layers/rms-norm.js';
 import { rope } from '../layers/rope.js';
 import type { Dim, Value } from '../graph/value.js';
+import type { PathInputs } from '../layers/path-gather.js';
 import type { Rotation } from '../layers/rope.js';
 import type { ModelConfig } from './model-config.js';
 
@@ -18,8 +20,9 @@ export type DecoderInputs = {
   /** Shape [N, hiddenSize], N = B * T. */
   readonly embedded: Value;
   readonly rotation: Rotation;
-  /** Shape [B or 1, 1, T, T]: 0 where a query sees a key, very negative elsewhere. */
+  /** Shape [B, 1, T, keys]: 0 where a query sees a key, very negative elsewhere. The keys are the row, after its path if there is one. */
   readonly bias: Value;
+  readonly paths: PathInputs | undefined;
 };
 
 /** Hidden states [N, hiddenSize] after the last norm. */
@@ -52,7 +55,7 @@ function linear({ parameters, prefix }: Block, name: string, input: Value): Valu
   return gemm(input, weight, { transposeRight: true, ...(bias === undefined ? {} : { bias }) });
 }
 
-function selfAttention(block: Block, hidden: Value, { rotation, bias }: DecoderInputs): Value {
+function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {
   const { numHeads, numKeyHeads, headDim } = block.config;
   const [batch, time] = [dimAt(rotation.positions.shape, 0), dimAt(rotation.positions.shape, 1)];
   const project = (name: string, heads: number) => reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
@@ -62,14 +65,22 @@ function selfAttention(block: Block, hidden: Value, { rotation, bias }: DecoderI
   const rowsPerKeyHead = hidden.graph.defineDim('rows_per_key_head', [numHeads / numKeyHeads, time]);
   const output = attention({
     query: reshape(headsFirst(query, numHeads), [batch, numKeyHeads, rowsPerKeyHead, headDim]),
-    key: headsFirst(key, numKeyHeads),
-    value: headsFirst(value, numKeyHeads),
+    key: headsFirst(withPath(key, paths), numKeyHeads),
+    value: headsFirst(withPath(value, paths), numKeyHeads),
     bias,
     scoreShape: [batch, numHeads, time, dimAt(bias.shape, 3)],
     scale: 1 / Math.sqrt(headDim),
   });
   const tokens = transpose(reshape(output, [batch, numHeads, time, headDim]), [0, 2, 1, 3]);
   return linear(block, 'self_attn.o_proj', reshape(tokens, [dimAt(hidden.shape, 0), numHeads * headDim]));
+}
+
+/** [B, T, width] of a row's tokens to [B, S + T, width], those of its path first. */
+function withPath(value: Value, paths: PathInputs | undefined): Value {
+  if (paths === undefined) return value;
+  const [batch, time, width] = value.shape as readonly [Dim, Dim, number];
+  const tokens = reshape(value, [value.graph.defineDim('N', [batch, time]), width]);
+  return concat([pathGather(tokens, paths), value], 1, 'keys');
 }
 
 /** [B, T, heads * headDim] to [B, heads, T, headDim]. */

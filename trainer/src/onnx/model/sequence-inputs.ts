@@ -4,6 +4,7 @@ import { multiply } from '../graph/elementwise.js';
 import { gatherUnique } from '../graph/gather.js';
 import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
+import { pathInputs } from '../layers/path-gather.js';
 import { tokenLogprobs } from '../layers/token-logprobs.js';
 import { decoder, parameter } from './decoder.js';
 import type { Graph } from '../graph/graph.js';
@@ -23,17 +24,21 @@ export type ScoredTokens = {
   readonly entropies: Value;
 };
 
+/** What the form of a whole-sequence graph depends on, apart from its loss. */
+export type GridForm = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly hasPaths: boolean };
+
 /** Declares a parameter input per entry of the layout. */
 export function parameterInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
   return new Map(layout.parameters.map(({ name, shape }) => [name, graph.parameter(name, shape)]));
 }
 
 /**
- * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, T]; cos, sin [P, headDim / 2] for positions below P; head_rows
+ * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the
+ * inputs of pathInputs); cos, sin [P, headDim / 2] for positions below P; head_rows
  * int32 [U] (tokens n = b * T + t whose hidden state predicts) with head_inverse int32 [N] (see gatherUnique);
  * pair_rows, pair_targets int32 [M] (row of the U, predicted id); inverse_temperature, a scalar.
  */
-export function scoredTokens(graph: Graph, config: ModelConfig, layout: ParameterLayout): ScoredTokens {
+export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridForm): ScoredTokens {
   const parameters = parameterInputs(graph, layout);
   const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
   const tokens = graph.defineDim('N', ['B', 'T']);
@@ -42,7 +47,8 @@ export function scoredTokens(graph: Graph, config: ModelConfig, layout: Paramete
   const hidden = decoder(config, parameters, {
     embedded,
     rotation: rotationInputs(graph, config, positions),
-    bias: graph.input('bias', ['B', 1, 'T', 'T']),
+    bias: graph.input('bias', ['B', 1, 'T', hasPaths ? 'keys' : 'T']),
+    paths: hasPaths ? pathInputs(graph, tokens) : undefined,
   });
   const predicting = gatherUnique(hidden, graph.input('head_rows', ['U'], 'int32'), graph.input('head_inverse', [tokens], 'int32'));
   const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');

@@ -10,9 +10,7 @@ import { sumAll } from '../graph/reduce.js';
 import { scoredTokens } from './sequence-inputs.js';
 import type { GraphOptions } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
-import type { ModelConfig } from './model-config.js';
-import type { ParameterLayout } from './parameter-layout.js';
-import type { ScoredTokens } from './sequence-inputs.js';
+import type { GridForm, ScoredTokens } from './sequence-inputs.js';
 
 /** What the form of a loss depends on; each form is a graph of its own. */
 export type LossForm =
@@ -27,9 +25,9 @@ export function gradientName(parameter: string): string {
 }
 
 /** Output: logprobs [M]. */
-export function scoringGraph(config: ModelConfig, layout: ParameterLayout, options: GraphOptions = {}): Graph {
+export function scoringGraph(grid: GridForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
-  const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, config, layout));
+  const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, grid));
   graph.output('logprobs', logprobs);
   return graph;
 }
@@ -42,19 +40,19 @@ export function scoringGraph(config: ModelConfig, layout: ParameterLayout, optio
  * embedding's input side, which is left as the gradient of `embedded` [N, hiddenSize]: adding N rows into a table is
  * quicker outside than any scatter inside.
  */
-export function trainingGraph(config: ModelConfig, layout: ParameterLayout, form: LossForm, options: GraphOptions = {}): Graph {
+export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
-  const scored = scoredTokens(graph, config, layout);
+  const scored = scoredTokens(graph, grid);
   const loss = form.kind === 'sft' ? sftLoss(graph, scored) : policyLoss(graph, scored, form);
   graph.output('loss', loss);
   graph.output('logprobs', scored.logprobs);
   graph.output('entropies', scored.entropies);
-  outputGradients(graph, { config, scored, loss });
+  outputGradients(graph, { isTied: grid.config.isTied, scored, loss });
   return graph;
 }
 
-function outputGradients(graph: Graph, { config, scored, loss }: { readonly config: ModelConfig; readonly scored: ScoredTokens; readonly loss: Value }): void {
-  const inGraph = [...scored.parameters].filter(([name]) => config.isTied || name !== 'model.embed_tokens.weight');
+function outputGradients(graph: Graph, { isTied, scored, loss }: { readonly isTied: boolean; readonly scored: ScoredTokens; readonly loss: Value }): void {
+  const inGraph = [...scored.parameters].filter(([name]) => isTied || name !== 'model.embed_tokens.weight');
   const [ofEmbedded, ...ofParameters] = graph.backward(loss, [scored.embedded, ...inGraph.map(([, value]) => value)]);
   if (ofEmbedded !== undefined) graph.output(embeddedGradientName, ofEmbedded);
   for (const [index, gradient] of ofParameters.entries()) graph.output(gradientName(inGraph[index]?.[0] ?? ''), gradient);

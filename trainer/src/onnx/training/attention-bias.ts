@@ -1,34 +1,55 @@
 /** The additive mask of a grid of trees. */
 
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
+import type { RootPaths } from './root-paths.js';
 
 /** Far below any score, yet finite: its exponential is exactly 0 in both precisions. */
 const hidden = -1e9;
 
+export type Grid = {
+  readonly rowLength: number;
+  /** Shape [N]: exclusive end of what sees the token, over the whole grid. */
+  readonly ends: Int32Array;
+  readonly paths: RootPaths | undefined;
+};
+
+/** Keys of each query: the slots of the row's path, then the row itself. */
+export function keysPerRow({ rowLength, paths }: Grid): number {
+  return rowLength + (paths?.length ?? 0);
+}
+
 /**
- * Fills `into`, shape [B, 1, T, T], with 0 where query q sees key k (k <= q < ends[k]) and a very negative number
- * elsewhere. `ends` has shape [B * T] and counts within the row.
+ * Fills `into`, shape [B, 1, rowLength, keysPerRow], with 0 where query q sees key k (k <= q < ends[k]) and a very
+ * negative number elsewhere.
  */
-export function writeAttentionBias(ends: Int32Array, rowLength: number, into: FloatArray): void {
-  const square = rowLength * rowLength;
-  for (let row = 0; row * rowLength < ends.length; row++) {
-    const rowEnds = ends.subarray(row * rowLength, (row + 1) * rowLength);
-    writeRow(rowEnds, into.subarray(row * square, (row + 1) * square));
-  }
+export function writeAttentionBias(grid: Grid, into: FloatArray): void {
+  const square = grid.rowLength * keysPerRow(grid);
+  for (let row = 0; row * grid.rowLength < grid.ends.length; row++) writeRow(grid, row, into.subarray(row * square, (row + 1) * square));
 }
 
 /** Subtrees nest, so each query sees what the one before it saw, less the subtrees that ended, and itself. */
-function writeRow(ends: Int32Array, into: FloatArray): void {
-  const open: number[] = [];
-  into.fill(hidden, 0, ends.length);
-  for (const [query, end] of ends.entries()) {
-    const start = query * ends.length;
-    if (query > 0) into.copyWithin(start, start - ends.length, start);
-    for (let key = open.at(-1); key !== undefined && (ends[key] ?? 0) <= query; key = open.at(-1)) {
-      into[start + key] = hidden;
+function writeRow(grid: Grid, row: number, into: FloatArray): void {
+  const { rowLength, ends } = grid;
+  const numKeys = keysPerRow(grid);
+  const open = startOfRow(grid, row);
+  into.fill(hidden, 0, numKeys);
+  for (const { slot } of open) into[slot] = 0;
+  for (let query = 0; query < rowLength; query++) {
+    const [token, start] = [row * rowLength + query, query * numKeys];
+    if (query > 0) into.copyWithin(start, start - numKeys, start);
+    for (let last = open.at(-1); last !== undefined && last.end <= token; last = open.at(-1)) {
+      into[start + last.slot] = hidden;
       open.pop();
     }
-    into[start + query] = 0;
-    if (end > query) open.push(query);
+    const slot = numKeys - rowLength + query;
+    into[start + slot] = 0;
+    open.push({ slot, end: ends[token] ?? 0 });
   }
+}
+
+/** The path's tokens as open subtrees, the root first. */
+function startOfRow({ ends, paths }: Grid, row: number): { readonly slot: number; readonly end: number }[] {
+  if (paths === undefined) return [];
+  const path = paths.tokens.subarray(row * paths.length, row * paths.length + (paths.depths[row] ?? 0));
+  return Array.from(path, (token, slot) => ({ slot, end: ends[token] ?? 0 }));
 }

@@ -5,6 +5,7 @@ import { openSession, toTensor } from '../session.js';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { ParameterLayout } from '../model/parameter-layout.js';
+import type { GridForm } from '../model/sequence-inputs.js';
 import type { LossForm } from '../model/training-graph.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { Feeds } from './microbatch-feeds.js';
@@ -38,17 +39,18 @@ export class GraphRunner {
 
   /** Shape [M], of a forward pass only. */
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
-    const { config, layout, precision } = this.#options;
-    const session = await this.#session('scoring', () => scoringGraph(config, layout, { floatType: precision }).encode());
+    const grid = this.#gridForm(feeds);
+    const session = await this.#session(`scoring ${grid.hasPaths}`, () => scoringGraph(grid, { floatType: this.#options.precision }).encode());
     const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) });
     return floats(outputs['logprobs']);
   }
 
   /** Writes the gradients of every parameter into `gradients`, over what was there. */
   async train(form: LossForm, request: { readonly parameters: FloatArray; readonly gradients: FloatArray; readonly feeds: Feeds; readonly ids: Int32Array }): Promise<TrainingOutputs> {
-    const { config, layout, precision } = this.#options;
-    const session = await this.#session(JSON.stringify(form), () => trainingGraph(config, layout, form, { floatType: precision }).encode());
     const { parameters, gradients, feeds, ids } = request;
+    const grid = this.#gridForm(feeds);
+    const key = `${JSON.stringify(form)} ${grid.hasPaths}`;
+    const session = await this.#session(key, () => trainingGraph(grid, form, { floatType: this.#options.precision }).encode());
     const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) }, this.#fetches(session, gradients));
     this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
@@ -63,6 +65,11 @@ export class GraphRunner {
     const sessions = await Promise.all(this.#sessions.values());
     this.#sessions.clear();
     await Promise.all(sessions.map((session) => session.release()));
+  }
+
+  #gridForm(feeds: Feeds): GridForm {
+    const { config, layout } = this.#options;
+    return { config, layout, hasPaths: 'path_tokens' in feeds };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {

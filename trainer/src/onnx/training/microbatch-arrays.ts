@@ -1,7 +1,8 @@
 /** Writes a micro-batch as the arrays that the graphs take. */
 
-import type { Microbatch } from './plan-microbatches.js';
-import type { Tree } from './trees-of-pack.js';
+import { rootPaths } from './root-paths.js';
+import type { Microbatch, PlacedTree } from './plan-microbatches.js';
+import type { RootPaths } from './root-paths.js';
 
 /** Tokens n = row * T + t, N = B * T; U predicting tokens, M pairs, K terms: see sequence-inputs.ts and training-graph.ts. */
 export type MicrobatchArrays = {
@@ -9,8 +10,10 @@ export type MicrobatchArrays = {
   readonly rowLength: number;
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** Shape [N]: exclusive end of what sees the token, counted within its row. */
+  /** Shape [N]: exclusive end of what sees the token, over the whole grid. */
   readonly ends: Int32Array;
+  /** Where trees cross rows. */
+  readonly paths: RootPaths | undefined;
   readonly headRows: Int32Array;
   readonly headInverse: Int32Array;
   readonly pairRows: Int32Array;
@@ -21,38 +24,26 @@ export type MicrobatchArrays = {
   readonly termLogprobs: Float32Array;
 };
 
-/** A tree and the token at which it stands. */
-type Placed = { readonly tree: Tree; readonly start: number };
-
-export function microbatchArrays({ rows, rowLength }: Microbatch): MicrobatchArrays {
-  const placed = rows.flatMap((row, index) => placeRow(row, index * rowLength));
-  const tokens = placeTokens(placed, rows.length, rowLength);
-  return { numRows: rows.length, rowLength, ...tokens, ...placePairs(placed, rows.length * rowLength), ...placeTerms(placed) };
-}
-
-function placeRow(row: readonly Tree[], rowStart: number): readonly Placed[] {
-  let start = rowStart;
-  return row.map((tree) => {
-    const placed = { tree, start };
-    start += tree.end - tree.start;
-    return placed;
-  });
+export function microbatchArrays({ numRows, rowLength, trees, hasPaths }: Microbatch): MicrobatchArrays {
+  const numTokens = numRows * rowLength;
+  const tokens = placeTokens(trees, numTokens);
+  const paths = hasPaths ? rootPaths(tokens.ends, rowLength) : undefined;
+  return { numRows, rowLength, ...tokens, paths, ...placePairs(trees, numTokens), ...placeTerms(trees) };
 }
 
 /** Padding is a token 0 at position 0 that only itself sees. */
-function placeTokens(placed: readonly Placed[], numRows: number, rowLength: number) {
-  const [ids, positions] = [new Int32Array(numRows * rowLength), new Int32Array(numRows * rowLength)];
-  const ends = Int32Array.from(ids, (_, token) => (token % rowLength) + 1);
+function placeTokens(placed: readonly PlacedTree[], numTokens: number) {
+  const [ids, positions] = [new Int32Array(numTokens), new Int32Array(numTokens)];
+  const ends = Int32Array.from(ids, (_, token) => token + 1);
   for (const { tree, start } of placed) {
     ids.set(tree.pack.ids.subarray(tree.start, tree.end), start);
     positions.set(tree.pack.positions.subarray(tree.start, tree.end), start);
-    const shift = (start % rowLength) - tree.start;
-    ends.set(tree.pack.ends.subarray(tree.start, tree.end).map((end) => end + shift), start);
+    ends.set(tree.pack.ends.subarray(tree.start, tree.end).map((end) => end - tree.start + start), start);
   }
   return { ids, positions, ends };
 }
 
-function placePairs(placed: readonly Placed[], numTokens: number) {
+function placePairs(placed: readonly PlacedTree[], numTokens: number) {
   const numPairs = placed.reduce((total, { tree }) => total + tree.pairs.length, 0);
   const [pairRows, pairTargets] = [new Int32Array(numPairs), new Int32Array(numPairs)];
   const [headRows, headInverse] = [new Int32Array(numPairs), new Int32Array(numTokens).fill(-1)];
@@ -72,7 +63,7 @@ function placePairs(placed: readonly Placed[], numTokens: number) {
   return { headRows: headRows.slice(0, numHeadRows), headInverse: inverse, pairRows, pairTargets };
 }
 
-function placeTerms(placed: readonly Placed[]) {
+function placeTerms(placed: readonly PlacedTree[]) {
   const numTerms = placed.reduce((total, { tree }) => total + tree.terms.length, 0);
   const termPairs = new Int32Array(numTerms);
   const [termWeights, termAdvantages, termLogprobs] = [new Float32Array(numTerms), new Float32Array(numTerms), new Float32Array(numTerms)];

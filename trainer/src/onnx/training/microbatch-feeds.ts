@@ -2,7 +2,7 @@
 
 import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
-import { writeAttentionBias } from './attention-bias.js';
+import { keysPerRow, writeAttentionBias } from './attention-bias.js';
 import type { LossOptions } from '@agentjet/core';
 import type { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
@@ -35,6 +35,7 @@ export class FeedWriter {
       ids: toTensor(arrays.ids, grid),
       positions: toTensor(arrays.positions, grid),
       bias: this.#biasTensor(arrays),
+      ...pathTensors(arrays),
       ...this.#rotationTensors(arrays),
       head_rows: toTensor(headRows, [headRows.length]),
       head_inverse: toTensor(headInverse, [headInverse.length]),
@@ -64,12 +65,13 @@ export class FeedWriter {
     };
   }
 
-  #biasTensor({ ends, numRows, rowLength }: MicrobatchArrays): Tensor {
-    const length = numRows * rowLength * rowLength;
+  #biasTensor(arrays: MicrobatchArrays): Tensor {
+    const shape = [arrays.numRows, 1, arrays.rowLength, keysPerRow(arrays)];
+    const length = shape.reduce((product, dim) => product * dim, 1);
     if (this.#bias.length < length) this.#bias = this.#allocate(length);
     const bias = this.#bias.subarray(0, length);
-    writeAttentionBias(ends, rowLength, bias);
-    return toTensor(bias, [numRows, 1, rowLength, rowLength]);
+    writeAttentionBias(arrays, bias);
+    return toTensor(bias, shape);
   }
 
   /** RotaryEmbedding wants a table at least as long as the rows, whatever the positions. */
@@ -103,6 +105,16 @@ export class FeedWriter {
     if (values instanceof Float32Array === (this.#precision === 'float32')) return values;
     return this.#precision === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
   }
+}
+
+function pathTensors({ numRows, paths }: MicrobatchArrays): Feeds {
+  if (paths === undefined) return {};
+  return {
+    path_tokens: toTensor(paths.tokens, [numRows, paths.length]),
+    path_slots: toTensor(paths.slots, [paths.length, numRows]),
+    path_counts: toTensor(Int32Array.from({ length: paths.width }, (_, count) => count), [paths.width]),
+    path_places: toTensor(paths.places, [paths.places.length]),
+  };
 }
 
 /** Dual clip (Ye et al. 2020): a term with a negative advantage costs at most dualClip * |advantage|. */

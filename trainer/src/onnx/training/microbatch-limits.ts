@@ -8,6 +8,8 @@ const maxFloats = 2 ** 28;
 /** Beyond this, larger micro-batches are no quicker: the caches are full, the products large. */
 const maxTokens = 4096;
 const fewTokens = 1024;
+const pathRowLength = 128;
+const pathOverhead = 1.25;
 
 /**
  * Counted from the graph: per token and layer about ten hidden states, three of the query projection and four of the
@@ -18,7 +20,9 @@ export function microbatchLimits({ numLayers, hiddenSize, numHeads, headDim, int
   const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + 4 * vocabSize;
   const perScore = numHeads * (numLayers + 3);
   return {
-    maxTokens: (rowLength) => Math.min(maxTokens, Math.floor(maxFloats / (perToken + perScore * rowLength))),
+    maxTokens: (numKeys) => Math.min(maxTokens, Math.floor(maxFloats / (perToken + perScore * numKeys))),
     fewTokens,
+    pathRowLength,
+    pathOverhead,
   };
 }

@@ -1,56 +1,86 @@
 /**
- * Arranges trees of different sizes into micro-batches: grids of rows of one length, each row holding one or more
- * trees. Attention costs row length squared, so trees run beside trees of their own size; small ones fill the ends
- * of rows that would be padding.
+ * Arranges trees of different sizes into micro-batches, each a grid of rows of one length.
+ *
+ * A small tree stands inside one row, beside trees of its own size, for attention inside a row costs its length
+ * squared; smaller ones fill the ends of rows that would be padding. A large tree with many branches runs on over
+ * the rows: each row then also reads the path from the root to its first token, which is far shorter than the tree.
  */
 
 import type { Tree } from './trees-of-pack.js';
 
+/** Token i of the tree stands at start + i - tree.start of the grid. */
+export type PlacedTree = { readonly tree: Tree; readonly start: number };
+
 export type Microbatch = {
+  readonly numRows: number;
   /** Tokens per row. */
   readonly rowLength: number;
-  /** Trees of each row, side by side from its start. */
-  readonly rows: readonly (readonly Tree[])[];
+  readonly trees: readonly PlacedTree[];
+  /** Trees cross rows, and rows read the path to their first token. */
+  readonly hasPaths: boolean;
 };
 
 export type MicrobatchLimits = {
-  /** Tokens with padding, given their row length; a larger tree gets a micro-batch of its own. */
-  readonly maxTokens: (rowLength: number) => number;
+  /** Tokens with padding, given the keys that each attends to; a larger tree gets a micro-batch of its own. */
+  readonly maxTokens: (numKeys: number) => number;
   /** Below this many tokens a micro-batch takes trees that are much smaller than its rows, too. */
   readonly fewTokens: number;
+  /** Row length where trees cross rows: long enough to read each path seldom, short against the paths. */
+  readonly pathRowLength: number;
+  /** Cost of attending to a key of a path, over that of a key inside a row. */
+  readonly pathOverhead: number;
 };
 
 export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimits): readonly Microbatch[] {
-  const remaining = trees.toSorted((left, right) => sizeOf(right) - sizeOf(left));
+  const isLarge = (tree: Tree): boolean => (tree.depth + limits.pathRowLength) * limits.pathOverhead < sizeOf(tree);
+  const large = trees.filter(isLarge).toSorted((left, right) => right.depth - left.depth);
+  const small = trees.filter((tree) => !isLarge(tree)).toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const microbatches: Microbatch[] = [];
-  while (remaining.length > 0) microbatches.push(takeMicrobatch(remaining, limits));
+  while (large.length > 0) microbatches.push(takeAcrossRows(large, limits));
+  while (small.length > 0) microbatches.push(takeInsideRows(small, limits));
   return microbatches;
 }
 
-/** Removes from `remaining`, which is sorted by falling size, what it takes. */
-function takeMicrobatch(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchLimits): Microbatch {
-  const rowLength = sizeOf(remaining[0]);
-  const rows: Tree[][] = [];
-  while (remaining.length > 0) {
-    const tokens = rows.length * rowLength;
-    const isMuchSmaller = sizeOf(remaining[0]) <= rowLength / 2;
-    if (rows.length > 0 && (tokens + rowLength > maxTokens(rowLength) || (isMuchSmaller && tokens >= fewTokens))) break;
-    rows.push(takeRow(remaining, rowLength));
+/** Removes from `remaining`, which is sorted by falling depth, what it takes. */
+function takeAcrossRows(remaining: Tree[], { maxTokens, pathRowLength }: MicrobatchLimits): Microbatch {
+  const most = maxTokens((remaining[0]?.depth ?? 0) + pathRowLength);
+  const trees: PlacedTree[] = [];
+  let numTokens = 0;
+  while (remaining.length > 0 && (trees.length === 0 || numTokens + sizeOf(remaining[0]) <= most)) {
+    for (const tree of remaining.splice(0, 1)) {
+      trees.push({ tree, start: numTokens });
+      numTokens += sizeOf(tree);
+    }
   }
-  return { rowLength, rows };
+  return { numRows: Math.ceil(numTokens / pathRowLength), rowLength: pathRowLength, trees, hasPaths: true };
+}
+
+/** Removes from `remaining`, which is sorted by falling size, what it takes. */
+function takeInsideRows(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchLimits): Microbatch {
+  const rowLength = sizeOf(remaining[0]);
+  const trees: PlacedTree[] = [];
+  let numRows = 0;
+  while (remaining.length > 0) {
+    const numTokens = numRows * rowLength;
+    const isMuchSmaller = sizeOf(remaining[0]) <= rowLength / 2;
+    if (numRows > 0 && (numTokens + rowLength > maxTokens(rowLength) || (isMuchSmaller && numTokens >= fewTokens))) break;
+    trees.push(...takeRow(remaining, { start: numTokens, length: rowLength }));
+    numRows++;
+  }
+  return { numRows, rowLength, trees, hasPaths: false };
 }
 
 /** The largest tree that still fits, again and again. */
-function takeRow(remaining: Tree[], rowLength: number): Tree[] {
-  const row: Tree[] = [];
-  let free = rowLength;
-  for (let at = firstFitting(remaining, free); at < remaining.length; at = firstFitting(remaining, free)) {
-    const [tree] = remaining.splice(at, 1);
-    if (tree === undefined) break;
-    row.push(tree);
-    free -= sizeOf(tree);
+function takeRow(remaining: Tree[], row: { readonly start: number; readonly length: number }): readonly PlacedTree[] {
+  const trees: PlacedTree[] = [];
+  let used = 0;
+  for (let at = firstFitting(remaining, row.length); at < remaining.length; at = firstFitting(remaining, row.length - used)) {
+    for (const tree of remaining.splice(at, 1)) {
+      trees.push({ tree, start: row.start + used });
+      used += sizeOf(tree);
+    }
   }
-  return row;
+  return trees;
 }
 
 /** Binary search in falling sizes. */

@@ -7,6 +7,8 @@ export type Tree = {
   readonly pack: TreePack;
   readonly start: number;
   readonly end: number;
+  /** Tokens on its longest path. */
+  readonly depth: number;
   /** Indices into the pack's predictors and targets. */
   readonly pairs: Int32Array;
   /** Indices into the pack's terms. */
@@ -22,8 +24,15 @@ export function treesOfPack(pack: TreePack): readonly Tree[] {
   const terms = groupIndices(pack.terms.pair.map((pair) => treeOfPair[pair] ?? 0), starts.length);
   return starts.flatMap((start, tree) => {
     const [treePairs, treeTerms] = [pairs[tree] ?? none, terms[tree] ?? none];
-    return treePairs.length === 0 ? [] : [{ pack, start, end: starts[tree + 1] ?? pack.ends.length, pairs: treePairs, terms: treeTerms }];
+    const end = starts[tree + 1] ?? pack.ends.length;
+    return treePairs.length === 0 ? [] : [{ pack, start, end, depth: depthOf(pack, start, end), pairs: treePairs, terms: treeTerms }];
   });
+}
+
+function depthOf({ positions }: TreePack, start: number, end: number): number {
+  let deepest = 0;
+  for (let token = start; token < end; token++) deepest = Math.max(deepest, positions[token] ?? 0);
+  return deepest + 1;
 }
 
 const none = new Int32Array(0);
