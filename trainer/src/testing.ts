@@ -4,3 +4,6 @@ export { createRandomOnnxModel, type RandomModelOptions } from './testing/random
 export { termLoss, type Term, type TermLoss } from './testing/term-loss.js';
 export { createTinyBackbone, type TinyBackboneOptions } from './testing/tiny-backbone.js';
 export { createTinyWeights, nextLogprobs, pairLogprobs, tinyGradient, type TinyGradient, type TinyShape, type TinyWeights } from './testing/tiny-model.js';
+export type { ContractCase } from './testing/contract-case.js';
+export { engineCases, type EngineSubject, type EngineSuiteOptions } from './testing/engine-suite.js';
+export { weightsCases, type WeightsSuiteOptions } from './testing/weights-suite.js';

@@ -1,31 +1,183 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TokenSampling } from '@agentjet/core';
+import type { Backbone, GenerateRequest } from '@agentjet/core';
 import { writeModelFolder } from '../../model-files/model-folder.js';
 import { plainOptimizer, tinyConfigJson, tinyModel } from '../../onnx/testing-model.js';
-import { createOnnxBackbone } from './create-onnx-backbone.js';
+import { backboneCases } from '../../testing/backbone-cases.js';
+import { engineCases } from '../../testing/engine-suite.js';
+import { weightsCases } from '../../testing/weights-suite.js';
+import { createOnnxBackbone, defaultEngineLimits } from './create-onnx-backbone.js';
+import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
+import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
+import type { OnnxBackbone } from './onnx-backbone.js';
+import type { ToWorker } from './protocol.js';
+import { connectBackbone } from './remote-backbone.js';
+import { BackboneServer } from './serve-backbone.js';
+import { startWorker } from './start-worker.js';
+import type { WorkerThread } from './worker-client.js';
 
-const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 };
+const { vocab_size: vocabSize } = tinyConfigJson;
+const request: GenerateRequest = { promptIds: Int32Array.of(1, 2, 3), sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 } };
+const endless: GenerateRequest = { ...request, sampling: { ...request.sampling, maxTokens: 60 } };
 let modelDir = '';
 
 beforeAll(async () => {
   modelDir = path.join(await mkdtemp(path.join(tmpdir(), 'agentjet-onnx-')), 'model');
-  const { layout, parameters } = tinyModel();
-  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: Float32Array.from(parameters.subarray(offset, offset + size)) }));
-  await writeModelFolder(modelDir, { config: tinyConfigJson, tensors });
+  await writeModel(modelDir, (weights) => weights);
 });
 
 afterAll(async () => {
   await rm(path.dirname(modelDir), { recursive: true, force: true });
 });
 
-describe.each([true, false])('the embedded backbone (in the calling thread: %s)', (isInThread) => {
-  it('samples', async () => {
-    const backbone = await createOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, isInThread });
-    const completion = await backbone.engine.generate({ promptIds: Int32Array.of(1, 2, 3), sampling: plain });
-    expect(completion.ids).toHaveLength(12);
+async function writeModel(dir: string, change: (weights: Float32Array) => Float32Array): Promise<void> {
+  const { layout, parameters } = tinyModel();
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: change(Float32Array.from(parameters.subarray(offset, offset + size))) }));
+  await writeModelFolder(dir, { config: tinyConfigJson, tensors });
+}
+
+function open(options: Partial<OnnxBackboneOptions> = {}): Promise<OnnxBackbone> {
+  return createOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, isInThread: true, ...options });
+}
+
+/** A port that looks like a worker: the whole protocol, without the second it takes to start a thread from TypeScript. */
+class PortWorker implements WorkerThread {
+  readonly #port: MessagePort;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+  }
+
+  postMessage(message: ToWorker): void {
+    this.#port.postMessage(message);
+  }
+
+  on(event: 'message' | 'error' | 'exit', listener: (value: never) => void): void {
+    this.#port.on(event === 'exit' ? 'close' : event === 'error' ? 'messageerror' : 'message', listener as (value: unknown) => void);
+  }
+
+  ref(): void {
+    this.#port.ref();
+  }
+
+  unref(): void {
+    this.#port.unref();
+  }
+}
+
+async function openOverPort(): Promise<Backbone> {
+  const { port1, port2 } = new MessageChannel();
+  const connected = connectBackbone(new PortWorker(port1), modelDir);
+  const local = await openLocalOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, ...defaultEngineLimits });
+  new BackboneServer(local, port2, () => port2.close()).start();
+  return connected;
+}
+
+describe.each([
+  ['in the calling thread', open],
+  ['over messages', openOverPort],
+])('the embedded backbone %s', (_, openBackbone: () => Promise<Backbone>) => {
+  const openEngine = async () => {
+    const backbone = await openBackbone();
+    return { engine: backbone.engine, vocabSize, close: () => backbone.close() };
+  };
+
+  describe('as an engine', () => {
+    for (const { name, run } of engineCases(openEngine)) it(name, run);
+  });
+  for (const { name, run } of backboneCases) it(name, () => run({ create: openBackbone }));
+  for (const { name, run } of weightsCases(openBackbone, { vocabSize })) it(name, run);
+});
+
+describe('in its worker thread', () => {
+  it('leaves the event loop of its caller free, and lets the process end', async () => {
+    const backbone = await open({ isInThread: false });
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    const completions = await Promise.all(Array.from({ length: 16 }, (_, seed) => backbone.engine.generate({ ...endless, sampling: { ...endless.sampling, seed } })));
+    clearInterval(timer);
+    expect(completions.every(({ ids }) => ids.length === 60)).toBe(true);
+    expect(turns).toBeGreaterThan(3);
+    expect(await backbone.engineStats()).toMatchObject({ running: 0, waiting: 0 });
     await backbone.close();
+  });
+
+  it('rejects everything under way when the thread dies, and everything after', async () => {
+    const worker = startWorker({ modelDir, optimizer: plainOptimizer, threads: 1, ...defaultEngineLimits });
+    const backbone = await connectBackbone(worker, modelDir);
+    const died = { code: 'failed', message: expect.stringMatching(/thread of the onnx backbone has died: exit code 1.*last checkpoint/) };
+    const running = [backbone.engine.generate(endless), backbone.trainStep({ packs: [], loss: { kind: 'sft' } }), backbone.save(path.join(modelDir, '..', 'never'))];
+    const outcomes = Promise.allSettled(running);
+    await worker.terminate();
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: died });
+    await expect(backbone.engine.generate(request)).rejects.toMatchObject({ ...died, name: 'EngineError' });
+    await expect(backbone.logprobs([])).rejects.toMatchObject({ ...died, name: 'BackboneError' });
+    await backbone.close();
+  });
+
+  it('says why it cannot open', async () => {
+    await expect(open({ isInThread: false, modelDir: path.join(modelDir, 'nowhere') })).rejects.toMatchObject({ name: 'BackboneError', code: 'bad_model_files', message: expect.stringContaining('nowhere') });
+  });
+});
+
+describe('without training', () => {
+  it('samples and scores, and refuses a step', async () => {
+    const backbone = await createOnnxBackbone({ modelDir, train: false, threads: 1, isInThread: true });
+    expect((await backbone.engine.generate(request)).ids).toHaveLength(12);
+    expect(await backbone.logprobs([{ ids: Int32Array.of(1, 2) }])).toHaveLength(1);
+    await expect(backbone.trainStep({ packs: [], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'not_trainable', message: expect.stringContaining('train: false') });
+    await backbone.close();
+  });
+
+  it('asks for an optimizer where it is to train', async () => {
+    await expect(createOnnxBackbone({ modelDir })).rejects.toMatchObject({ code: 'bad_options' });
+  });
+});
+
+describe('a frozen engine', () => {
+  it('keeps the weights it was made with while the backbone learns', async () => {
+    for (const backbone of [await open(), (await openOverPort()) as OnnxBackbone]) {
+      const before = await backbone.engine.generate(request);
+      const frozen = await backbone.freeze();
+      await teach(backbone, before.ids);
+      const [after, still] = await Promise.all([backbone.engine.generate(request), frozen.generate(request)]);
+      expect(still).toEqual(before);
+      expect(after.policyVersion).toBe(1);
+      expect(after.logprobs).not.toEqual(before.logprobs);
+      await frozen.close();
+      await expect(frozen.generate(request)).rejects.toMatchObject({ name: 'EngineError', code: 'closed' });
+      await backbone.close();
+    }
+  });
+});
+
+async function teach(backbone: Backbone, ids: Int32Array): Promise<void> {
+  const { length } = ids;
+  const half = Float32Array.of(0.5);
+  await backbone.trainStep({
+    packs: [{
+      ids, positions: Int32Array.from(ids, (_, index) => index), ends: new Int32Array(length).fill(length), predictors: Int32Array.of(3), targets: Int32Array.of(2),
+      terms: { pair: Int32Array.of(0), sequence: Int32Array.of(0), weights: half, advantages: half, logprobs: half }, rowTokens: length,
+    }],
+    loss: { kind: 'sft' },
+  });
+}
+
+describe('weights that are not numbers', () => {
+  it('are a readable error of each call, and loading good ones repairs it', async () => {
+    const broken = path.join(modelDir, '..', 'broken');
+    await writeModel(broken, (weights) => weights.fill(NaN));
+    const backbone = await open({ modelDir: broken });
+    await expect(backbone.engine.generate(request)).rejects.toMatchObject({ name: 'EngineError', code: 'failed', message: expect.stringMatching(/NaN.*checkpoint/) });
+    const good = await open();
+    const checkpoint = path.join(modelDir, '..', 'good');
+    await good.save(checkpoint);
+    await backbone.load(checkpoint);
+    expect(await backbone.engine.generate(request)).toEqual(await good.engine.generate(request));
+    await Promise.all([backbone.close(), good.close()]);
   });
 });

@@ -1,6 +1,7 @@
 /** The worker's side of the protocol: answers messages with a LocalOnnxBackbone. */
 
 import type { GenerateRequest } from '@agentjet/core';
+import { closed } from '../../onnx-engine/local-engine.js';
 import type { LocalOnnxBackbone } from './local-onnx-backbone.js';
 import type { CallEnd, EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
 import type { SamplingEngine } from './sampling-engine.js';
@@ -126,7 +127,7 @@ export class BackboneServer {
 
   #engineOf(id: EngineId): SamplingEngine {
     const engine = this.#engines.get(id);
-    if (engine === undefined) throw new Error(`There is no engine ${id}.`);
+    if (engine === undefined) throw closed();
     return engine;
   }
 
