@@ -1,5 +1,5 @@
-import type { AssistantMessage, ChatMessage, ChatResponse, ToolCall, ToolMessage } from '@agentjet/core';
-import { fromStash } from '@agentjet/rollout';
+import type { AssistantMessage, ChatResponse, ToolCall } from '@agentjet/core';
+import { fromStash, groupByTurn } from '@agentjet/rollout';
 import type { LanguageModelV3Message, SharedV3ProviderMetadata } from '@ai-sdk/provider';
 import { toText } from './text-part.js';
 
@@ -20,23 +20,7 @@ export function toStash({ id, message }: ChatResponse): SharedV3ProviderMetadata
 type Stashed = NonNullable<SharedV3ProviderMetadata[string]>;
 
 export function toAssistantMessages(parts: readonly Part[]): readonly AssistantMessage[] {
-  return groupByTurn(parts).map(toAssistantMessage);
-}
-
-/** A part without a turn of its own belongs to the one before it, or else to the next. */
-function groupByTurn(parts: readonly Part[]): readonly (readonly Part[])[] {
-  const groups: { turn: unknown; parts: Part[] }[] = [];
-  for (const part of parts) {
-    const turn = part.providerOptions?.[key]?.['turn'];
-    const last = groups.at(-1);
-    if (last === undefined || (turn !== undefined && last.turn !== undefined && turn !== last.turn)) {
-      groups.push({ turn, parts: [part] });
-    } else {
-      last.parts.push(part);
-      last.turn ??= turn;
-    }
-  }
-  return groups.map((group) => group.parts);
+  return groupByTurn(parts, (part) => part.providerOptions?.[key]?.['turn']).map(toAssistantMessage);
 }
 
 function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
@@ -58,37 +42,4 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
 
 function toToolCall({ toolCallId, toolName, input }: ToolCallPart): ToolCall {
   return { id: toolCallId, name: toolName, arguments: typeof input === 'string' ? input : JSON.stringify(input) };
-}
-
-/** Where turns were merged, their tool results stand behind the last: puts each behind its own turn. */
-export function takeApart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  const ordered: ChatMessage[] = [];
-  for (let at = 0; at < messages.length; ) {
-    const turns = takeWhile(messages, at, (message) => message.role === 'assistant');
-    const results = takeWhile(messages, at + turns.length, (message) => message.role === 'tool');
-    if (turns.length === 0) {
-      ordered.push(...messages.slice(at, at + 1));
-      at += 1;
-    } else {
-      ordered.push(...interleave(turns, results));
-      at += turns.length + results.length;
-    }
-  }
-  return ordered;
-}
-
-function interleave(turns: readonly AssistantMessage[], results: readonly ToolMessage[]): readonly ChatMessage[] {
-  const isOf = (turn: AssistantMessage | undefined, { toolCallId }: ToolMessage): boolean => turn?.toolCalls?.some(({ id }) => id === toolCallId) ?? false;
-  const early = turns.slice(0, -1);
-  const late = results.filter((result) => !early.some((turn) => isOf(turn, result)));
-  return [...early.flatMap((turn) => [turn, ...results.filter((result) => isOf(turn, result))]), ...turns.slice(-1), ...late];
-}
-
-function takeWhile<M extends ChatMessage>(messages: readonly ChatMessage[], from: number, isWanted: (message: ChatMessage) => message is M): readonly M[] {
-  const taken: M[] = [];
-  for (const message of messages.slice(from)) {
-    if (!isWanted(message)) break;
-    taken.push(message);
-  }
-  return taken;
 }

@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolMessage, ToolSpec } from '@agentjet/core';
+import { takeTurnsApart } from '@agentjet/rollout';
 import {
   type LanguageModelV3CallOptions,
   type LanguageModelV3Message,
@@ -6,7 +7,7 @@ import {
   type SharedV3Warning,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { takeApart, toAssistantMessages } from './assistant-turns.js';
+import { toAssistantMessages } from './assistant-turns.js';
 import { toText } from './text-part.js';
 
 export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest {
@@ -15,7 +16,7 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
   const responseFormat = toResponseFormat(options.responseFormat);
   const requestId = options.providerOptions?.['agentjet']?.['requestId'];
   return {
-    messages: takeApart(options.prompt.flatMap(toChatMessages)),
+    messages: takeTurnsApart(options.prompt.flatMap(toChatMessages)),
     sampling: toSampling(options),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),

@@ -1,1 +1,2 @@
-export {};
+export { asModel } from './as-model.js';
+export { TunedModel } from './tuned-model.js';

@@ -61,7 +61,7 @@ describe('one call', () => {
     const options = { headers: { 'idempotency-key': 'k1' } };
     const answers = await Promise.all([client.chat.completions.create(ask, options), client.chat.completions.create(ask, options)]);
     expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
-    expect(episode.record().samples).toHaveLength(1);
+    expect(episode.finish().samples).toHaveLength(1);
   });
 });
 
@@ -93,7 +93,7 @@ describe('streams', () => {
     const { client, episode } = openClient([{ text: 'a long answer that nobody reads to the end', tokenDelayMs: 1 }]);
     for await (const _chunk of await client.chat.completions.create({ ...ask, stream: true })) break;
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
-    expect(episode.record().samples).toHaveLength(0);
+    expect(episode.finish().samples).toHaveLength(0);
   });
 
   it('raise errors with a status before the first token, and as APIError after it', async () => {
@@ -131,7 +131,7 @@ describe('errors are the SDK’s own', () => {
     setTimeout(() => controller.abort(), 8);
     await expect(answer).rejects.toBeInstanceOf(APIUserAbortError);
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
-    expect(episode.record().samples).toHaveLength(0);
+    expect(episode.finish().samples).toHaveLength(0);
   });
 
   it('after the episode, and for other APIs', async () => {
@@ -159,7 +159,7 @@ describe('helpers', () => {
       tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: {}, parse, function: ({ a, b }) => String(a + b) } } satisfies RunnableToolFunctionWithParse<{ a: number; b: number }>],
     });
     expect(await runner.finalContent()).toBe('three');
-    expect(episode.record().calls).toMatchObject({ answered: 3, unknownTools: 1 });
+    expect(episode.finish().calls).toMatchObject({ answered: 3, unknownTools: 1 });
   });
 });
 

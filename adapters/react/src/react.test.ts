@@ -64,7 +64,7 @@ describe('ReActAgent', () => {
     const again = new AbortController();
     setTimeout(() => again.abort(), 8);
     await expect(slow.reply(user('go'), { signal: again.signal })).rejects.toMatchObject({ code: 'aborted' });
-    expect(episode.record().samples).toHaveLength(0);
+    expect(episode.finish().samples).toHaveLength(0);
   });
 
   it('tells its hooks what happens', async () => {
@@ -135,7 +135,7 @@ describe('a message hub', () => {
     expect(await heard(anna)).toEqual(['Night falls.', 'word 0', 'Bert: word 1', 'word 2']);
     expect(await heard(bert)).toEqual(['Night falls.', 'Anna: word 0', 'word 1', 'Anna: word 2', 'word 3']);
     expect(await heard(carl)).toEqual(['Bert: word 1']);
-    expect(episode.record().stats.foreignMessages).toEqual({});
+    expect(episode.finish().stats.foreignMessages).toEqual({});
   });
 
   it('closes when the conversation fails', async () => {

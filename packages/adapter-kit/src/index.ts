@@ -1,1 +1,13 @@
-export {};
+export { type AdapterReport, checkAdapter, formatReport, type PromiseResult } from './check-adapter.js';
+export { expectContinuation } from './continuation.js';
+export type { AdapterDriver, DriverAnswer, DriverCall, Feature, ToolResult } from './driver.js';
+export {
+  createScriptedEngine,
+  openScriptedEpisode,
+  type ScriptedEngine,
+  type ScriptedEngineOptions,
+  type ScriptedEpisode,
+  type ScriptedEpisodeOptions,
+  type ScriptedReply,
+  type ScriptedRequest,
+} from '@agentjet/rollout/testing';

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { EngineError, WorkflowError } from '@agentjet/core';
 
 /** How long one episode lasts: until it is closed, runs out of time, is stopped, or loses an error. */
@@ -14,6 +15,7 @@ type LifeIdentity = { readonly episodeId: string; readonly signal?: AbortSignal 
 
 export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: LifeIdentity): EpisodeLife {
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // one for each call that runs
   const end = (reason: unknown): void => controller.abort(reason);
   const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
   const expire = (): void => end(new WorkflowError('timeout', `The workflow was still running after ${timeoutMs / 1000} s. Make it faster, or raise the time limit of an episode.`));

@@ -1,7 +1,6 @@
 import type { ChatModel } from '@agentjet/core';
-import type { AgentIdentity, TrackerStats } from '@agentjet/context-tracker';
+import { type AgentIdentity, createContextTracker, type TrackerStats } from '@agentjet/context-tracker';
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
-import { createContextTracker } from '../interim-tracker.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import { createTunedModel } from '../model/tuned-model.js';

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { deriveSeed, type EpisodeGroup, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
@@ -35,6 +36,7 @@ export type GroupsOptions = EpisodeOptions & {
 export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGroup, void, undefined> {
   checkOptions(options);
   const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // one for each episode that runs
   const onStop = (): void => stop.abort(options.signal?.reason);
   if (options.signal?.aborted) return;
   options.signal?.addEventListener('abort', onStop, { once: true });

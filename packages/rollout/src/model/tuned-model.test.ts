@@ -23,14 +23,14 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 
 describe('an answer', () => {
   it('carries usage, logprobs and the finish reason of the completion', async () => {
-    const { model, engine, record } = open(['hello there']);
+    const { model, engine, finish } = open(['hello there']);
     const response = await model.generate(ask);
     const [seen] = engine.requests;
     expect(response).toMatchObject({ message: { role: 'assistant', content: 'hello there' }, finishReason: 'stop', model: 'agentjet/solver' });
     expect(response.usage).toEqual({ promptTokens: seen?.request.promptIds.length, completionTokens: seen?.completion?.ids.length });
     expect(response.logprobs?.map(({ id }) => id)).toEqual([...(seen?.completion?.ids ?? [])]);
     expect(response.logprobs?.map(({ logprob }) => logprob)).toEqual([...(seen?.completion?.logprobs ?? [])]);
-    expect(record()).toMatchObject({ calls: { answered: 1 }, samples: [{ agentName: 'solver', targetTag: 'solver' }] });
+    expect(finish()).toMatchObject({ calls: { answered: 1 }, samples: [{ agentName: 'solver', targetTag: 'solver' }] });
   });
 
   it('streams deltas that add up to the message', async () => {
@@ -47,11 +47,11 @@ describe('an answer', () => {
     const replies = [callText('add', '{"a": '), callText('nope', '{}'), 'not json', callText('add', '{"a": 1}')];
     const counts = await Promise.all(
       [undefined, () => {}].map(async (onDelta) => {
-        const { model, record } = open(replies);
+        const { model, finish } = open(replies);
         for (const responseFormat of [undefined, undefined, { type: 'json_object' as const }, undefined]) {
           await model.generate({ ...ask, tools, ...(responseFormat && { responseFormat }) }, onDelta === undefined ? {} : { onDelta });
         }
-        return record().calls;
+        return finish().calls;
       }),
     );
     expect(counts[0]).toMatchObject({ answered: 4, malformedToolCalls: 1, unknownTools: 1, malformedJson: 1, malformedArguments: 0 });
@@ -96,10 +96,10 @@ describe('sampling', () => {
   });
 
   it('refuses a prompt over the context length, to that call alone', async () => {
-    const { model, record } = open(['x'], { contextLength: 60 });
+    const { model, finish } = open(['x'], { contextLength: 60 });
     expect(await codeOf(model.generate({ messages: [{ role: 'user', content: 'word '.repeat(100) }] }))).toBe('context_overflow');
     expect((await model.generate(ask)).message.content).toBe('x');
-    expect(record()).toMatchObject({ calls: { answered: 1, failed: 1 }, samples: [{}] });
+    expect(finish()).toMatchObject({ calls: { answered: 1, failed: 1 }, samples: [{}] });
   });
 });
 
@@ -117,9 +117,9 @@ describe('stop texts', () => {
   });
 
   it('keep the sampled tokens of the text in the record', async () => {
-    const { model, record, chatTokenizer } = open(['one STOP two']);
+    const { model, finish, chatTokenizer } = open(['one STOP two']);
     const response = await model.generate({ ...ask, sampling: { stop: ['STOP'] } });
-    const [sample] = record().samples;
+    const [sample] = finish().samples;
     const trained = sample?.ids.filter((_id, at) => sample.lossMask[at] === 1) ?? [];
     expect(chatTokenizer.tokenizer.decode([...trained])).toBe('one STOP');
     expect(response.usage.completionTokens).toBe(trained.length);
@@ -144,23 +144,23 @@ describe('an aborted call', () => {
   const slow: ScriptedReply = { text: 'a slow answer with several tokens', tokenDelayMs: 2 };
 
   it('rejects, frees the slot and leaves no sample', async () => {
-    const { model, engine, record } = open([slow]);
+    const { model, engine, finish } = open([slow]);
     const controller = new AbortController();
     const answer = model.generate(ask, { signal: controller.signal });
     setTimeout(() => controller.abort(), 5);
     expect(await codeOf(answer)).toBe('aborted');
     expect(engine.numRunning).toBe(0);
-    expect(record()).toMatchObject({ samples: [], calls: { aborted: 1, answered: 0 } });
+    expect(finish()).toMatchObject({ samples: [], calls: { aborted: 1, answered: 0 } });
   });
 
   it('leaves no sample when the engine was faster than the abort', async () => {
     const controller = new AbortController();
-    const { model, record } = open(() => {
+    const { model, finish } = open(() => {
       controller.abort();
       return 'too late';
     });
     expect(await codeOf(model.generate(ask, { signal: controller.signal }))).toBe('aborted');
-    expect(record().samples).toHaveLength(0);
+    expect(finish().samples).toHaveLength(0);
   });
 
   it('does not start when the signal is aborted already', async () => {
@@ -170,22 +170,22 @@ describe('an aborted call', () => {
   });
 
   it('ends with its episode, and later calls are refused', async () => {
-    const { model, end, record } = open([slow]);
+    const { model, end, finish } = open([slow]);
     const answer = model.generate(ask);
     setTimeout(end, 5);
     expect(await codeOf(answer)).toBe('closed');
     await expect(model.generate(ask)).rejects.toThrow(/has ended/);
-    expect(record().samples).toHaveLength(0);
+    expect(finish().samples).toHaveLength(0);
   });
 
   it('ends with the error of its own onDelta, and leaves no sample', async () => {
-    const { model, engine, record } = open([slow]);
+    const { model, engine, finish } = open([slow]);
     const onDelta = (): never => {
       throw new RangeError('the screen is full');
     };
     await expect(model.generate(ask, { onDelta })).rejects.toThrow(new RangeError('the screen is full'));
     expect(engine.numRunning).toBe(0);
-    expect(record().samples).toHaveLength(0);
+    expect(finish().samples).toHaveLength(0);
   });
 
   it('keeps no listener on the signals', async () => {
@@ -204,7 +204,7 @@ describe('an aborted call', () => {
 
 describe('a repeated request', () => {
   it('gets the first answer, in flight or done, and makes one sample', async () => {
-    const { model, engine, record } = open([{ text: 'first', tokenDelayMs: 1 }, 'second']);
+    const { model, engine, finish } = open([{ text: 'first', tokenDelayMs: 1 }, 'second']);
     const request = { ...ask, requestId: 'r1' };
     let streamed = '';
     const answers = await Promise.all([model.generate(request), model.generate(request, { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') })]);
@@ -212,15 +212,15 @@ describe('a repeated request', () => {
     expect(answers.map(({ message }) => message.content)).toEqual(['first', 'first', 'first']);
     expect(streamed).toBe('first');
     expect(engine.requests).toHaveLength(1);
-    expect(record()).toMatchObject({ calls: { answered: 1, repeated: 2 }, samples: [{}] });
+    expect(finish()).toMatchObject({ calls: { answered: 1, repeated: 2 }, samples: [{}] });
   });
 
   it('is a new attempt where the first came to nothing', async () => {
-    const { model, record } = open([{ text: '', error: new Error('busy') }, 'fine']);
+    const { model, finish } = open([{ text: '', error: new Error('busy') }, 'fine']);
     const request = { ...ask, requestId: 'r1' };
     const [first, second] = await Promise.allSettled([model.generate(request), model.generate(request)]);
     expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
-    expect(record()).toMatchObject({ calls: { failed: 1, answered: 1 }, samples: [{}] });
+    expect(finish()).toMatchObject({ calls: { failed: 1, answered: 1 }, samples: [{}] });
   });
 
   it('can itself be aborted while it waits', async () => {

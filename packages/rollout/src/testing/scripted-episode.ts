@@ -11,10 +11,10 @@ export type ScriptedEpisode = {
   readonly tuner: Tuner;
   readonly engine: ScriptedEngine;
   readonly chatTokenizer: ChatTokenizer;
-  /** What was recorded so far. */
-  readonly record: () => Pick<Episode, 'samples' | 'stats' | 'calls'>;
-  /** Ends the episode: its models are closed. */
+  /** Ends the episode: its models are closed, running calls aborted. */
   readonly end: () => void;
+  /** Ends the episode and says what it has recorded. */
+  readonly finish: () => Pick<Episode, 'samples' | 'stats' | 'calls'>;
 };
 
 export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'> & {
@@ -27,14 +27,25 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
 };
 
 let numEpisodes = 0;
+const tokenizers = new Map<TemplateFamily, ChatTokenizer>();
+
+function smallTokenizer(family: TemplateFamily): ChatTokenizer {
+  const known = tokenizers.get(family) ?? createChatTokenizer(createChatTokenizerFiles(family));
+  tokenizers.set(family, known);
+  return known;
+}
 
 export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEpisode {
-  const chatTokenizer = options.chatTokenizer ?? createChatTokenizer(createChatTokenizerFiles(options.family ?? 'qwen3'));
+  const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');
   const engine = createScriptedEngine({ ...options, chatTokenizer });
   const episodeId = `scripted-${numEpisodes++}`;
   const life = openLife({ timeoutMs: 2 ** 31 - 1 }, { episodeId });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 10_000, ...options.sampling };
   const record = openRecord({ policy: { kind: 'engine', engine, chatTokenizer }, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
   const tuner = createTuner({ episodeId, signal: life.signal, trainableTargets: options.trainableTargets, createModel: record.createModel });
-  return { tuner, engine, chatTokenizer, record: record.finish, end: life.close };
+  const finish: ScriptedEpisode['finish'] = () => {
+    life.close();
+    return record.finish();
+  };
+  return { tuner, engine, chatTokenizer, end: life.close, finish };
 }

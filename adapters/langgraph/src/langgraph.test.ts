@@ -1,0 +1,207 @@
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
+import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { tool } from '@langchain/core/tools';
+import { MemorySaver } from '@langchain/langgraph';
+import { createAgent } from 'langchain';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { asModel } from './index.js';
+
+const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const calculate = tool(({ a, b }) => String(a + b), { name: 'add', description: 'Adds.', schema: z.object({ a: z.number(), b: z.number() }) });
+
+function openModel(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+  const episode = openScriptedEpisode({ replies, ...options });
+  return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
+}
+
+/** What the engine was asked at a call, after what it had been asked and had answered before. */
+function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
+  const before = episode.engine.requests[at - 1];
+  const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
+  const seen = [...(before?.request.promptIds ?? []), ...(before?.completion?.ids ?? [])];
+  return seen.every((id, index) => prompt[index] === id);
+}
+
+async function collect(stream: AsyncIterable<AIMessageChunk>): Promise<{ readonly pieces: readonly string[]; readonly whole: AIMessageChunk }> {
+  const chunks: AIMessageChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  const [first, ...rest] = chunks;
+  if (first === undefined) throw new Error('no chunks');
+  return { pieces: chunks.map((chunk) => chunk.text), whole: rest.reduce((sum, chunk) => sum.concat(chunk), first) };
+}
+
+describe('one call', () => {
+  it('answers as an AIMessageChunk with usage, finish reason, logprobs and metadata', async () => {
+    const { model, episode } = openModel(['hello there']);
+    const answer = await model.invoke('hi');
+    expect(AIMessageChunk.isInstance(answer)).toBe(true);
+    expect(answer.text).toBe('hello there');
+    const [request] = episode.engine.requests;
+    expect(answer.usage_metadata).toEqual({ input_tokens: request?.request.promptIds.length, output_tokens: request?.completion?.ids.length, total_tokens: expect.any(Number) });
+    expect(answer.response_metadata).toMatchObject({ finish_reason: 'stop', model_name: 'agentjet/solver' });
+    expect((answer.response_metadata['logprobs'] as { content: unknown[] }).content).toHaveLength(request?.completion?.ids.length ?? 0);
+  });
+
+  it('streams what the engine makes, and the pieces make the same message as the whole', async () => {
+    const reply = `<think>\nadd them\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
+    const streamed = openModel([{ text: reply, tokenDelayMs: 0 }]);
+    const { pieces, whole } = await collect(await streamed.model.stream('hi'));
+    expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(1);
+    const invoked = await openModel([reply]).model.invoke('hi');
+    const withoutIds = (message: AIMessageChunk) => ({ ...message, id: 0, tool_calls: message.tool_calls?.map(({ id: _id, ...rest }) => rest) });
+    expect(whole.usage_metadata).toMatchObject(invoked.usage_metadata ?? {});
+    for (const field of ['content', 'tool_calls', 'invalid_tool_calls'] as const) expect(withoutIds(whole)[field]).toEqual(withoutIds(invoked)[field]);
+    expect(whole.additional_kwargs).toMatchObject({ reasoning_content: invoked.additional_kwargs['reasoning_content'] });
+    expect(whole.tool_calls).toMatchObject([{ name: 'add', args: { a: 1, b: 2 } }, { name: 'add', args: { a: 3, b: 4 } }]);
+  });
+
+  it('frees the slot and leaves no sample when the reader leaves the stream', async () => {
+    const { model, episode } = openModel([{ text: 'a long answer that nobody reads to the end', tokenDelayMs: 1 }]);
+    for await (const _chunk of await model.stream('hi')) break;
+    await expect.poll(() => episode.engine.numRunning).toBe(0);
+    expect(episode.engine.requests[0]?.outcome).toBe('aborted');
+    expect(episode.finish().samples).toHaveLength(0);
+  });
+
+  it('passes sampling on, from the call, withConfig and asModel', async () => {
+    const episode = openScriptedEpisode({ replies: ['one two three STOP four'] });
+    const model = asModel(episode.tuner, { agentName: 'solver', sampling: { temperature: 0.3, topP: 0.9 } });
+    const answer = await model.withConfig({ seed: 7 }).invoke('hi', { temperature: 0.5, maxTokens: 50, stop: ['STOP'] });
+    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 50 });
+    expect(answer.text).toBe('one two three ');
+  });
+
+  it('says length for a truncated answer', async () => {
+    const { model } = openModel(['far too many words']);
+    expect((await model.invoke('hi', { maxTokens: 2 })).response_metadata).toMatchObject({ finish_reason: 'length' });
+  });
+
+  it('gives n answers from generate, with seeds of their own', async () => {
+    const { model, episode } = openModel(['one']);
+    const result = await model.generate([[new HumanMessage('hi')]], { n: 3 });
+    expect(result.generations[0]).toHaveLength(3);
+    expect(new Set(episode.engine.requests.map(({ request }) => request.sampling.seed)).size).toBe(3);
+  });
+});
+
+describe('errors', () => {
+  it('surfaces a context overflow as ContextOverflowError, for that call alone', async () => {
+    const { model } = openModel(['fine'], { contextLength: 60 });
+    const error = await model.invoke('word '.repeat(100)).catch((thrown: unknown) => thrown);
+    expect(ContextOverflowError.isInstance(error)).toBe(true);
+    expect((await model.invoke('hi')).text).toBe('fine');
+  });
+
+  it('aborts by signal', async () => {
+    const { model, episode } = openModel([{ text: 'slow answer', tokenDelayMs: 5 }]);
+    const controller = new AbortController();
+    const answer = model.invoke('hi', { signal: controller.signal });
+    setTimeout(() => controller.abort(), 8);
+    await expect(answer).rejects.toThrow(/abort/i);
+    await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
+    expect(episode.finish().samples).toHaveLength(0);
+  });
+
+  it('is closed after the episode', async () => {
+    const { model, episode } = openModel(['late']);
+    episode.end();
+    const error = await model.invoke('hi').catch((thrown: unknown) => thrown);
+    expect(ModelAbortError.isInstance(error)).toBe(true);
+    expect((error as Error).message).toMatch(/has ended/);
+  });
+
+  it('does not retry an engine error', async () => {
+    const { model, episode } = openModel([{ text: '', error: new Error('device lost') }]);
+    await expect(model.invoke('hi')).rejects.toThrow(/device lost/);
+    expect(episode.engine.requests).toHaveLength(1);
+  });
+
+  it('refuses what it cannot show to the model', async () => {
+    const { model } = openModel(['x']);
+    const image = new HumanMessage({ content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] });
+    await expect(model.invoke([image])).rejects.toThrow(/image_url/);
+  });
+});
+
+describe('agents', () => {
+  const replies = [`<think>\nhard\n</think>\n\n ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4, "note": "\\u00e9 \\/"}')}`, ' It is 3 and 7.\n'];
+
+  it.each(['invoke', 'stream'] as const)('continues exactly what the model wrote (%s)', async (mode) => {
+    const { model, episode } = openModel(replies);
+    const agent = createAgent({ model, tools: [calculate], systemPrompt: 'Add.', name: 'adder' });
+    const input = { messages: [new HumanMessage('1+2 and 3+4')] };
+    let last: readonly BaseMessage[] = [];
+    if (mode === 'invoke') last = (await agent.invoke(input)).messages;
+    else for await (const state of await agent.stream(input, { streamMode: 'values' })) last = (state as { messages: BaseMessage[] }).messages;
+    expect(last.at(-1)?.text.trim()).toBe('It is 3 and 7.');
+    expect(last.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text)).toEqual(['3', '7']);
+    expect(extendsPrevious(episode, 1)).toBe(true);
+  });
+
+  it('continues exactly after a checkpoint', async () => {
+    // Without thinking: this template leaves that out of earlier turns.
+    const { model, episode } = openModel([...replies.map((reply) => reply.replace(/<think>[^]*<\/think>/, '')), 'You are welcome.']);
+    const agent = createAgent({ model, tools: [calculate], checkpointer: new MemorySaver() });
+    const config = { configurable: { thread_id: 'one' } };
+    await agent.invoke({ messages: [new HumanMessage('1+2 and 3+4')] }, config);
+    await agent.invoke({ messages: [new HumanMessage('thanks')] }, config);
+    expect(episode.engine.requests).toHaveLength(3);
+    expect(extendsPrevious(episode, 1) && extendsPrevious(episode, 2)).toBe(true);
+  });
+
+  it.each(['invoke', 'messages'] as const)('ends the same way on malformed arguments, streamed or not (%s)', async (mode) => {
+    const { model, episode } = openModel([call('add', '{"a": 1, "b": '), 'never']);
+    const agent = createAgent({ model, tools: [calculate] });
+    const input = { messages: [new HumanMessage('go')] };
+    if (mode === 'invoke') await agent.invoke(input);
+    else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
+    expect(episode.engine.requests).toHaveLength(1);
+  });
+
+  it('lets an edited turn be what it has become', async () => {
+    const { model, episode } = openModel(['secret 42', 'ok']);
+    const first = await model.invoke('hi');
+    first.content = 'secret [redacted]';
+    await model.invoke([new HumanMessage('hi'), first, new HumanMessage('go on')]);
+    expect(episode.engine.requests[1]?.text).toContain('secret [redacted]');
+    expect(episode.engine.requests[1]?.text).not.toContain('42');
+  });
+
+  it('shows a foreign assistant message as it is', async () => {
+    const { model, episode } = openModel(['ok']);
+    await model.invoke([new HumanMessage('hi'), new AIMessage({ content: '', tool_calls: [{ id: 'x1', name: 'add', args: { a: 1, b: 2 } }] }), new ToolMessage({ content: '3', tool_call_id: 'x1' })]);
+    expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "arguments": \{"a": ?1, ?"b": ?2\}/);
+  });
+});
+
+describe('structured output', () => {
+  const schema = z.object({ answer: z.number() });
+
+  it('reads JSON text', async () => {
+    const { model } = openModel(['{"answer": 4}']);
+    expect(await model.withStructuredOutput(schema, { method: 'jsonSchema' }).invoke('2+2')).toEqual({ answer: 4 });
+  });
+
+  it('keeps the raw message where it cannot be read', async () => {
+    const { model, episode } = openModel(['four']);
+    const result = await model.withStructuredOutput(schema, { method: 'jsonSchema', includeRaw: true }).invoke('2+2');
+    expect(result).toMatchObject({ parsed: null, raw: { content: 'four' } });
+    expect(episode.finish().calls.malformedJson).toBe(1);
+  });
+
+  it('reads a tool call', async () => {
+    const { model } = openModel([call('extract', '{"answer": 4}')]);
+    expect(await model.withStructuredOutput(schema).invoke('2+2')).toEqual({ answer: 4 });
+  });
+});
+
+describe('asModel', () => {
+  it('returns the very debug model for a target that does not learn', () => {
+    const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
+    const { model: debugModel } = openModel(['y']);
+    expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);
+    expect(() => asModel(tuner, { agentName: 'a' })).toThrow(/No model for agent "a"/);
+  });
+});

@@ -1,0 +1,55 @@
+import type { ChatModel } from '@agentjet/core';
+import { streamChat } from '@agentjet/rollout';
+import { type Model, type ModelProvider, type ModelRequest, type ModelResponse, type ModelRetryAdvice, type StreamEvent, Usage } from '@openai/agents';
+import { toChatRequest } from './chat-request.js';
+import { toAgentsError } from './errors.js';
+import { toOutputItems, toProviderData, toUsage } from './output-items.js';
+
+/** A model of the OpenAI Agents SDK over a ChatModel; also a provider that gives itself, for a Runner. */
+export class TunedModel implements Model, ModelProvider {
+  readonly #model: ChatModel;
+
+  constructor(model: ChatModel) {
+    this.#model = model;
+  }
+
+  getModel(): Model {
+    return this;
+  }
+
+  /** A repeated call would be a second sample. */
+  getRetryAdvice(): ModelRetryAdvice {
+    return { suggested: false, reason: 'The answers of this model are training data.' };
+  }
+
+  async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    try {
+      const { signal } = request;
+      const response = await this.#model.generate(toChatRequest(request), signal === undefined ? {} : { signal });
+      return { usage: new Usage(toUsage(response)), output: toOutputItems(response), responseId: response.id, providerData: toProviderData(response) };
+    } catch (error) {
+      throw toAgentsError(error);
+    }
+  }
+
+  /** Text as text deltas; thinking and tool calls, for which the SDK has no event of its own, as raw model events. */
+  async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
+    try {
+      const deltas = streamChat(this.#model, toChatRequest(request), { signal: request.signal });
+      yield { type: 'response_started' };
+      try {
+        let next = await deltas.next();
+        for (; next.done !== true; next = await deltas.next()) {
+          if (next.value.type === 'content') yield { type: 'output_text_delta', delta: next.value.text };
+          else yield { type: 'model', event: next.value };
+        }
+        const response = next.value;
+        yield { type: 'response_done', response: { id: response.id, usage: toUsage(response), output: toOutputItems(response), providerData: toProviderData(response) } };
+      } finally {
+        await deltas.return(undefined as never);
+      }
+    } catch (error) {
+      throw toAgentsError(error);
+    }
+  }
+}

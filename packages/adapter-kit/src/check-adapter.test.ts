@@ -1,0 +1,82 @@
+import type { AssistantMessage, ChatMessage, ChatModel } from '@agentjet/core';
+import type { ModelOptions, Tuner } from '@agentjet/rollout';
+import { describe, expect, it } from 'vitest';
+import { type AdapterDriver, checkAdapter, formatReport } from './index.js';
+
+/** The smallest framework there is: its model is ChatModel itself. */
+type History = readonly ChatMessage[];
+const driver: AdapterDriver<ChatModel, History> = {
+  name: 'plain',
+  asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
+  debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
+  addQuestion: (history, content) => [...history, { role: 'user', content }],
+  addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content }))],
+  call: (model, history, options) => generate(model, history, options),
+  stream: (model, history, options, onText) => generate(model, history, options, onText),
+};
+
+type Call = AdapterDriver<ChatModel, History>['call'];
+
+async function generate(model: ChatModel, history: History, { tools, sampling, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
+  const onDelta = onText && { onDelta: (delta: { readonly type: string; readonly text?: string }) => delta.type === 'content' && onText(delta.text ?? '') };
+  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling }, { ...(signal && { signal }), ...onDelta });
+  return { history: [...history, message], text: message.content, toolCalls: message.toolCalls ?? [], reasoning: message.reasoning, finishReason, usage };
+}
+
+/** An adapter with one fault: what it does to a call. */
+function faulty(change: (model: ChatModel) => ChatModel['generate']): AdapterDriver<ChatModel, History> {
+  const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));
+  return { ...driver, asModel };
+}
+
+async function brokenOf(broken: AdapterDriver<ChatModel, History>): Promise<string> {
+  const { results } = await checkAdapter(broken);
+  return results.filter(({ outcome }) => outcome === 'broken').map(({ promise, detail }) => `${promise} ${detail}`).join('\n');
+}
+
+const withAnswer = (change: (message: AssistantMessage) => AssistantMessage) =>
+  faulty((model) => async (request, options) => {
+    const response = await model.generate(request, options);
+    return { ...response, message: change(response.message) };
+  });
+
+describe('checkAdapter', () => {
+  it('finds a faithful adapter to keep every promise', async () => {
+    const report = await checkAdapter(driver);
+    expect(formatReport(report)).toMatch(/^(kept .*\n)+plain: \d+ kept, 0 broken, 0 skipped$/);
+    expect(report.isKept).toBe(true);
+  });
+
+  it('skips what the framework has no words for, and says so', async () => {
+    const { results, isKept } = await checkAdapter({ ...driver, says: [] });
+    expect(isKept).toBe(true);
+    expect(results).toContainEqual({ promise: 'temperature reaches the engine.', outcome: 'skipped', detail: 'the framework has no temperature' });
+  });
+
+  const faults: readonly (readonly [string, AdapterDriver<ChatModel, History>, RegExp])[] = [
+    ['drops the signal', faulty((model) => (request) => model.generate(request)), /aborted call .*rejec/i],
+    ['retries', faulty((model) => (request, options) => model.generate(request, options).catch(() => model.generate(request, options))), /asked once.*is 2; it must be 1/],
+    ['drops sampling', faulty((model) => ({ sampling: _sampling, ...request }, options) => model.generate(request, options)), /temperature reaches the engine.*undefined|temperature reaches the engine\. The engine's temperature is 1/],
+    ['streams at the end', faulty((model) => async (request, options) => {
+      const response = await model.generate(request, options?.signal ? { signal: options.signal } : {});
+      options?.onDelta?.({ type: 'content', text: response.message.content });
+      return response;
+    }), /0 of 1 pieces came before the engine was done/],
+    ['mints ids of its own', withAnswer((message) => ({ ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map((call) => ({ ...call, id: 'call_1' })) }) })), /Two calls share an id|different call ids is 1/],
+    ['makes up words', withAnswer((message) => ({ ...message, content: `${message.content} (AI generated)` })), /text of the answer is .*AI generated/i],
+    ['keeps another history', withAnswer((message) => ({ ...message, content: message.content.toUpperCase() })), /leaves what was seen at token \d+: the model has/],
+    ['drops the tools', faulty((model) => ({ tools: _tools, ...request }, options) => model.generate(request, options)), /description of the tool is not in the prompt/],
+  
+  ];
+
+  it.each(faults)('says in words what is wrong with one that %s', async (_name, broken, words) => {
+    expect(await brokenOf(broken)).toMatch(words);
+  });
+
+  it('says what is wrong with one that returns a copy of the debug model', async () => {
+    const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({ ...tuner.selectModel(options, (model) => model) });
+    expect(await brokenOf({ ...driver, asModel })).toMatch(/very debugModel.*returned another object/);
+  });
+});

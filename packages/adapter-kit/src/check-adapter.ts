@@ -1,0 +1,67 @@
+import { toErrorMessage } from '@agentjet/core';
+import type { AdapterDriver } from './driver.js';
+import { type AdapterPromise, type Bench, BrokenPromise, createBench } from './promise.js';
+import { answerPromises } from './promises/answers.js';
+import { endingPromises } from './promises/endings.js';
+import { identityPromises } from './promises/identity.js';
+import { recordPromises } from './promises/record.js';
+import { samplingPromises } from './promises/sampling.js';
+
+export type PromiseResult = {
+  readonly promise: string;
+  /** `skipped`: the framework has no words for it. */
+  readonly outcome: 'kept' | 'broken' | 'skipped';
+  /** What was seen instead, or what the framework cannot say. */
+  readonly detail?: string;
+};
+
+export type AdapterReport = {
+  readonly name: string;
+  readonly isKept: boolean;
+  readonly results: readonly PromiseResult[];
+};
+
+const promises: readonly AdapterPromise[] = [...identityPromises, ...answerPromises, ...samplingPromises, ...recordPromises, ...endingPromises];
+
+/** Longest time one promise may take. */
+const limitMs = 10_000;
+
+/**
+ * The contract suite: tries every promise that an adapter makes to its users and to training, over a scripted engine and the
+ * real tracker, and says in words which are broken. Needs no test runner.
+ */
+export async function checkAdapter<M, H>(driver: AdapterDriver<M, H>): Promise<AdapterReport> {
+  const bench = createBench(driver);
+  const results: PromiseResult[] = [];
+  for (const promise of promises) results.push(await tryPromise(promise, bench));
+  return { name: driver.name, isKept: results.every(({ outcome }) => outcome !== 'broken'), results };
+}
+
+async function tryPromise<M, H>({ sentence, needs = [], check }: AdapterPromise, bench: Bench<M, H>): Promise<PromiseResult> {
+  const missing = needs.filter((feature) => !bench.driver.says.includes(feature));
+  if (missing.length > 0) return { promise: sentence, outcome: 'skipped', detail: `the framework has no ${missing.join(', ')}` };
+  try {
+    await within(check(bench), limitMs);
+    return { promise: sentence, outcome: 'kept' };
+  } catch (error) {
+    return { promise: sentence, outcome: 'broken', detail: error instanceof BrokenPromise ? error.message : `It threw ${toErrorMessage(error)}` };
+  }
+}
+
+async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const expired = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new BrokenPromise(`It was not settled after ${milliseconds / 1000} s.`)), milliseconds);
+  });
+  return Promise.race([work, expired]).finally(() => clearTimeout(timer));
+}
+
+/** The report as text: broken promises first, with what was seen. */
+export function formatReport({ name, results }: AdapterReport): string {
+  const marks = { broken: 'BROKEN ', kept: 'kept   ', skipped: 'skipped' };
+  const lines = (['broken', 'kept', 'skipped'] as const).flatMap((outcome) =>
+    results.filter((result) => result.outcome === outcome).map(({ promise, detail }) => `${marks[outcome]} ${promise}${detail === undefined ? '' : `\n          ${detail}`}`),
+  );
+  const count = (outcome: PromiseResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
+  return [...lines, `${name}: ${count('kept')} kept, ${count('broken')} broken, ${count('skipped')} skipped`].join('\n');
+}

@@ -1,0 +1,47 @@
+import type { SamplingOptions, ToolSpec } from '@agentjet/core';
+import type { ModelOptions, Tuner } from '@agentjet/rollout';
+
+/** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
+export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed';
+
+/**
+ * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.
+ * `M` is its model type, `H` its own form of a conversation, which the suite never looks into.
+ */
+export type AdapterDriver<M, H> = {
+  readonly name: string;
+  /** The adapter under test. */
+  readonly asModel: (tuner: Tuner, options: ModelOptions<M>) => M;
+  /** Some model of the framework that is not the tuned one; it is never called. */
+  readonly debugModel: M;
+  readonly says: readonly Feature[];
+  /** A new conversation: a system message and a first question. */
+  readonly begin: (question: string, system: string) => H;
+  readonly addQuestion: (history: H, question: string) => H;
+  /** In the order of the calls. */
+  readonly addToolResults: (history: H, results: readonly ToolResult[]) => H;
+  /** One model call. Rejects with whatever the framework rejects with. */
+  readonly call: (model: M, history: H, options: DriverCall) => Promise<DriverAnswer<H>>;
+  /** The same, streamed; `onText` gets each piece of text as it comes. Required where `says` has `stream`. */
+  readonly stream?: (model: M, history: H, options: DriverCall, onText: (text: string) => void) => Promise<DriverAnswer<H>>;
+};
+
+export type DriverCall = {
+  readonly tools: readonly ToolSpec[];
+  readonly sampling: SamplingOptions;
+  readonly signal?: AbortSignal;
+};
+
+export type ToolResult = { readonly id: string; readonly name: string; readonly content: string };
+
+/** What the framework shows of an answer. */
+export type DriverAnswer<H> = {
+  /** The conversation with the answer in it, as the framework's own agents would keep it. */
+  readonly history: H;
+  readonly text: string;
+  readonly toolCalls: readonly { readonly id: string; readonly name: string }[];
+  readonly reasoning?: string | undefined;
+  /** In any spelling that contains stop, length or tool. */
+  readonly finishReason?: string | undefined;
+  readonly usage?: { readonly promptTokens: number | undefined; readonly completionTokens: number | undefined } | undefined;
+};

@@ -1,0 +1,77 @@
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import type { AdapterDriver, DriverAnswer, DriverCall, Feature } from './driver.js';
+
+/** One sentence that an adapter keeps, and the way to see that it does. */
+export type AdapterPromise = {
+  readonly sentence: string;
+  /** Checked only where the framework has words for all of these. */
+  readonly needs?: readonly Feature[];
+  /** Rejects with words that say what was seen instead. */
+  readonly check: <M, H>(bench: Bench<M, H>) => Promise<void>;
+};
+
+/** What a check works with. */
+export type Bench<M, H> = {
+  readonly driver: AdapterDriver<M, H>;
+  /** A new episode over a scripted engine, and the tuned model of one agent in it. */
+  open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): OpenEpisode<M>;
+  begin(question?: string): H;
+  call(model: M, history: H, options?: Partial<DriverCall>): Promise<DriverAnswer<H>>;
+  stream(model: M, history: H, options?: Partial<DriverCall>, onText?: (text: string) => void): Promise<DriverAnswer<H>>;
+};
+
+export type OpenEpisode<M> = ScriptedEpisode & { readonly model: M };
+
+export function createBench<M, H>(driver: AdapterDriver<M, H>): Bench<M, H> {
+  const withDefaults = (options: Partial<DriverCall> = {}): DriverCall => ({ tools: [], sampling: {}, ...options });
+  return {
+    driver,
+    open: (options) => {
+      const episode = openScriptedEpisode(options);
+      return { ...episode, model: driver.asModel(episode.tuner, { agentName: 'agent' }) };
+    },
+    begin: (question = 'What is 1 + 2?') => driver.begin(question, 'You are a calculator.'),
+    call: (model, history, options) => driver.call(model, history, withDefaults(options)),
+    stream: (model, history, options, onText = () => {}) => {
+      if (driver.stream === undefined) throw new Error('The driver says "stream" but has no function of that name.');
+      return driver.stream(model, history, withDefaults(options), onText);
+    },
+  };
+}
+
+/** Words for a broken promise. */
+export class BrokenPromise extends Error {}
+
+export function expectEqual(seen: unknown, expected: unknown, what: string): void {
+  if (JSON.stringify(seen) !== JSON.stringify(expected)) {
+    throw new BrokenPromise(`${what} is ${show(seen)}; it must be ${show(expected)}.`);
+  }
+}
+
+export function expectTrue(isTrue: boolean, broken: string): void {
+  if (!isTrue) throw new BrokenPromise(broken);
+}
+
+/** The error that something rejects with. */
+export async function expectRejection(promise: Promise<unknown>, what: string): Promise<unknown> {
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in outcome) return outcome.error;
+  throw new BrokenPromise(`${what} resolved, with ${show(outcome.value)}; it must reject.`);
+}
+
+/** Waits for what other tasks bring about. */
+export async function expectSoon(isTrue: () => boolean, broken: () => string): Promise<void> {
+  for (let waited = 0; waited < 100; waited++) {
+    if (isTrue()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new BrokenPromise(broken());
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
+}

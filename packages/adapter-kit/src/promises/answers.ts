@@ -1,0 +1,75 @@
+import { addTool, callText } from '../scripts.js';
+import { type AdapterPromise, expectEqual, expectTrue } from '../promise.js';
+
+export const answerPromises: readonly AdapterPromise[] = [
+  {
+    sentence: 'The question and the system message reach the model, and its text comes back unchanged.',
+    check: async ({ open, begin, call }) => {
+      const { model, engine } = open({ replies: [' It is\n three. 🙂'] });
+      const answer = await call(model, begin('What is 1 + 2?'));
+      expectEqual(answer.text.trim(), 'It is\n three. 🙂', 'The text of the answer');
+      const prompt = engine.requests[0]?.text ?? '';
+      expectTrue(prompt.includes('What is 1 + 2?'), `The question is not in the prompt: ${prompt}`);
+      expectTrue(prompt.includes('You are a calculator.'), `The system message is not in the prompt: ${prompt}`);
+    },
+  },
+  {
+    sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with an id of its own.',
+    check: async ({ open, begin, call }) => {
+      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}')] });
+      const { toolCalls } = await call(model, begin(), { tools: [addTool] });
+      expectTrue(engine.requests[0]?.text.includes('Adds two numbers.') ?? false, 'The description of the tool is not in the prompt.');
+      expectEqual(toolCalls.map(({ name }) => name), ['add', 'add'], 'The names of the calls');
+      expectEqual(new Set(toolCalls.map(({ id }) => id)).size, 2, 'The number of different call ids');
+    },
+  },
+  {
+    sentence: 'Tool results reach the model.',
+    check: async ({ driver, open, begin, call }) => {
+      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}'), 'three'] });
+      const first = await call(model, begin(), { tools: [addTool] });
+      const results = first.toolCalls.map(({ id, name }) => ({ id, name, content: 'the sum is 3' }));
+      await call(model, driver.addToolResults(first.history, results), { tools: [addTool] });
+      expectTrue(engine.requests[1]?.text.includes('the sum is 3') ?? false, `The result is not in the second prompt: ${engine.requests[1]?.text ?? 'there is none'}`);
+    },
+  },
+  {
+    sentence: 'Thinking is shown apart from the text.',
+    needs: ['reasoning'],
+    check: async ({ open, begin, call }) => {
+      const answer = await call(open({ replies: ['<think>\nsecret thought\n</think>\n\nanswer'] }).model, begin());
+      expectEqual([answer.reasoning?.trim(), answer.text.trim()], ['secret thought', 'answer'], 'Thinking and text');
+    },
+  },
+  {
+    sentence: 'Usage counts the tokens of the prompt and of the answer.',
+    needs: ['usage'],
+    check: async ({ open, begin, call }) => {
+      const { model, engine } = open({ replies: ['some answer'] });
+      const { usage } = await call(model, begin());
+      const [request] = engine.requests;
+      expectEqual(usage, { promptTokens: request?.request.promptIds.length, completionTokens: request?.completion?.ids.length }, 'Usage');
+    },
+  },
+  {
+    sentence: 'A truncated answer says length, a finished one stop, one with calls that there are calls.',
+    needs: ['finishReason'],
+    check: async ({ open, begin, call }) => {
+      const reasonOf = async (text: string, maxTokens: number) => (await call(open({ replies: [text], sampling: { maxTokens } }).model, begin(), { tools: [addTool] })).finishReason ?? 'none';
+      expectTrue(/length|incomplete/i.test(await reasonOf('many more words', 2)), `A truncated answer says "${await reasonOf('many more words', 2)}".`);
+      expectTrue(/stop|completed/i.test(await reasonOf('done', 99)), `A finished answer says "${await reasonOf('done', 99)}".`);
+      expectTrue(/tool/i.test(await reasonOf(callText('add', '{}'), 99)), `An answer with calls says "${await reasonOf(callText('add', '{}'), 99)}".`);
+    },
+  },
+  {
+    sentence: 'A call block that cannot be read stays text, whole or streamed.',
+    check: async ({ driver, open, begin, call, stream }) => {
+      const broken = callText('add', '{"a": 1, "b": ');
+      const whole = await call(open({ replies: [broken] }).model, begin(), { tools: [addTool] });
+      expectEqual([whole.toolCalls.length, whole.text.includes('"b": ')], [0, true], 'Calls, and whether the broken block is in the text');
+      if (!driver.says.includes('stream')) return;
+      const streamed = await stream(open({ replies: [{ text: broken, tokenDelayMs: 0 }] }).model, begin(), { tools: [addTool] });
+      expectEqual([streamed.toolCalls.length, streamed.text], [0, whole.text], 'Calls and text when it is streamed');
+    },
+  },
+];

@@ -1,0 +1,40 @@
+import { ConfigError } from '@agentjet/core';
+import { type AdapterPromise, BrokenPromise, expectEqual, expectTrue } from '../promise.js';
+
+export const identityPromises: readonly AdapterPromise[] = [
+  {
+    sentence: 'A target that does not learn gets the very debugModel that was passed.',
+    check: async ({ driver, open }) => {
+      const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
+      const model = driver.asModel(tuner, { agentName: 'other', debugModel: driver.debugModel });
+      expectTrue(model === driver.debugModel, 'asModel returned another object than debugModel. Return tuner.selectModel(...) as it is.');
+    },
+  },
+  {
+    sentence: 'A target that does not learn and has no debugModel is an error that names the agent.',
+    check: async ({ driver, open }) => {
+      const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
+      const error = catchError(() => driver.asModel(tuner, { agentName: 'other' }));
+      expectTrue(error instanceof ConfigError && error.message.includes('"other"'), `asModel threw ${String(error)}; it must let the ConfigError of tuner.selectModel through.`);
+    },
+  },
+  {
+    sentence: 'agentName and targetTag reach the record, the tag being the name where it is left out.',
+    check: async ({ driver, open, begin, call }) => {
+      const { tuner, finish } = open({ replies: ['x'] });
+      await call(driver.asModel(tuner, { agentName: 'one' }), begin());
+      await call(driver.asModel(tuner, { agentName: 'two', targetTag: 'team' }), begin());
+      const seen = finish().samples.map(({ agentName, targetTag }) => `${agentName}/${targetTag}`);
+      expectEqual(seen.sort(), ['one/one', 'two/team'], 'Who the samples belong to');
+    },
+  },
+];
+
+function catchError(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new BrokenPromise('asModel returned a model; it must throw.');
+}

@@ -1,0 +1,64 @@
+import { expectContinuation } from '../continuation.js';
+import { addTool, callText, oddCalls } from '../scripts.js';
+import { type AdapterPromise, type Bench, expectEqual, expectTrue } from '../promise.js';
+
+type How = 'call' | 'stream';
+
+/** Calls tools as the script says, gives results, asks once more; each prompt must go on from the one before. */
+async function expectExactLoop<M, H>({ driver, open, begin, ...bench }: Bench<M, H>, how: How, replies: readonly string[]): Promise<void> {
+  const { model, ...episode } = open({ replies: replies.map((text) => ({ text, tokenDelayMs: 0 })) });
+  let history = begin();
+  for (let step = 0; step < replies.length; step++) {
+    const answer = await bench[how](model, history, { tools: [addTool] });
+    const results = answer.toolCalls.map(({ id, name }, place) => ({ id, name, content: `result ${step}.${place}` }));
+    history = driver.addToolResults(answer.history, results);
+    if (step > 0) expectContinuation(episode, step - 1, step);
+  }
+  const { stats } = episode.finish();
+  expectEqual([stats.trainedTokens, stats.foreignMessages], [stats.generatedTokens, {}], 'Trained tokens (which must be all that were generated) and messages taken for somebody else\'s');
+}
+
+const spellings = Object.entries(oddCalls).map(([spelling, text]): AdapterPromise => ({
+  sentence: `The next prompt goes on from the model's own tokens after a call with ${spelling}.`,
+  check: async (bench) => {
+    await expectExactLoop(bench, 'call', [text, text, 'done']);
+    if (bench.driver.says.includes('stream')) await expectExactLoop(bench, 'stream', [text, text, 'done']);
+  },
+}));
+
+export const recordPromises: readonly AdapterPromise[] = [
+  ...spellings,
+  {
+    sentence: 'A further question goes on from the model\'s own tokens.',
+    check: async ({ driver, open, begin, call }) => {
+      const { model, ...episode } = open({ replies: [' First  answer.\n', 'second'] });
+      const first = await call(model, begin());
+      await call(model, driver.addQuestion(first.history, 'And now?'));
+      expectContinuation(episode, 0, 1);
+    },
+  },
+  {
+    sentence: 'Two conversations of one agent do not mix.',
+    check: async ({ driver, open, begin, call }) => {
+      const { model, ...episode } = open({ replies: ({ text }) => (text.includes('red') ? 'I like red.' : 'I like blue.') });
+      const [red, blue] = await Promise.all([call(model, begin('red?')), call(model, begin('blue?'))]);
+      await Promise.all([call(model, driver.addQuestion(red.history, 'why?')), call(model, driver.addQuestion(blue.history, 'why?'))]);
+      const mixed = episode.engine.requests.filter(({ text }) => text.includes('red') && text.includes('blue'));
+      expectEqual(mixed.length, 0, 'The number of prompts with words of both');
+    },
+  },
+  {
+    sentence: 'Calls with the same words but other ids are not taken for one another.',
+    check: async ({ driver, open, begin, call }) => {
+      const same = callText('add', '{"a": 1, "b": 2}');
+      const { model, ...episode } = open({ replies: [same, same, 'done'] });
+      const first = await call(model, begin(), { tools: [addTool] });
+      const results = (answer: typeof first) => answer.toolCalls.map(({ id, name }) => ({ id, name, content: '3' }));
+      const second = await call(model, driver.addToolResults(first.history, results(first)), { tools: [addTool] });
+      const ids = [...first.toolCalls, ...second.toolCalls].map(({ id }) => id);
+      expectTrue(new Set(ids).size === ids.length, `Two calls share an id: ${ids.join(', ')}. Keep the ids that the model's answer came with.`);
+      await call(model, driver.addToolResults(second.history, results(second)), { tools: [addTool] });
+      expectContinuation(episode, 1, 2);
+    },
+  },
+];

@@ -1,0 +1,38 @@
+import type { SamplingOptions } from '@agentjet/core';
+import type { Feature } from '../driver.js';
+import { type AdapterPromise, expectEqual } from '../promise.js';
+
+const asked = { temperature: 0.25, topP: 0.75, topK: 7, maxTokens: 33, seed: 12 } as const;
+
+const onePromise = (name: keyof typeof asked & Feature): AdapterPromise => ({
+  sentence: `${name} reaches the engine.`,
+  needs: [name],
+  check: async ({ open, begin, call }) => {
+    const { model, engine } = open({ replies: ['x'] });
+    await call(model, begin(), { sampling: { [name]: asked[name] } satisfies SamplingOptions });
+    expectEqual(engine.requests[0]?.request.sampling[name], asked[name], `The engine's ${name}`);
+  },
+});
+
+export const samplingPromises: readonly AdapterPromise[] = [
+  ...(['temperature', 'topP', 'topK', 'maxTokens', 'seed'] as const).map(onePromise),
+  {
+    sentence: 'A stop text ends the answer before the text.',
+    needs: ['stop'],
+    check: async ({ open, begin, call }) => {
+      const { text } = await call(open({ replies: ['one two HALT three'] }).model, begin(), { sampling: { stop: ['HALT'] } });
+      expectEqual(text.trim(), 'one two', 'The text of the answer');
+    },
+  },
+  {
+    sentence: 'What a call leaves open comes from the run, and each call has a seed of its own.',
+    check: async ({ open, begin, call }) => {
+      const { model, engine } = open({ replies: ['x'], sampling: { temperature: 0.7, topP: 0.8, topK: 0, maxTokens: 55 } });
+      await call(model, begin());
+      await call(model, begin());
+      const [first, second] = engine.requests.map(({ request }) => request.sampling);
+      expectEqual([first?.temperature, first?.topP, first?.topK, first?.maxTokens], [0.7, 0.8, 0, 55], 'temperature, topP, topK and maxTokens');
+      expectEqual(first?.seed === second?.seed, false, 'Whether two calls have the same seed');
+    },
+  },
+];

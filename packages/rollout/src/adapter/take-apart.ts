@@ -1,0 +1,35 @@
+import type { AssistantMessage, ChatMessage, ToolMessage } from '@agentjet/core';
+
+/** Where turns were merged, their tool results stand behind the last of them: puts each behind its own turn. */
+export function takeTurnsApart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const ordered: ChatMessage[] = [];
+  for (let at = 0; at < messages.length; ) {
+    const turns = takeWhile(messages, at, (message) => message.role === 'assistant');
+    const results = takeWhile(messages, at + turns.length, (message) => message.role === 'tool');
+    if (turns.length === 0) {
+      ordered.push(...messages.slice(at, at + 1));
+      at += 1;
+    } else {
+      ordered.push(...interleave(turns, results));
+      at += turns.length + results.length;
+    }
+  }
+  return ordered;
+}
+
+function interleave(turns: readonly AssistantMessage[], results: readonly ToolMessage[]): readonly ChatMessage[] {
+  const isOf = (turn: AssistantMessage, { toolCallId }: ToolMessage): boolean => turn.toolCalls?.some(({ id }) => id === toolCallId) ?? false;
+  const early = turns.slice(0, -1);
+  const late = results.filter((result) => !early.some((turn) => isOf(turn, result)));
+  return [...early.flatMap((turn) => [turn, ...results.filter((result) => isOf(turn, result))]), ...turns.slice(-1), ...late];
+}
+
+function takeWhile<M extends ChatMessage>(messages: readonly ChatMessage[], from: number, isWanted: (message: ChatMessage) => message is M): readonly M[] {
+  const taken: M[] = [];
+  for (let at = from; at < messages.length; at++) {
+    const message = messages[at];
+    if (message === undefined || !isWanted(message)) break;
+    taken.push(message);
+  }
+  return taken;
+}
