@@ -1,0 +1,53 @@
+import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { asModel, type TunedCallOptions, TunedChatModel } from '@agentjet/langgraph';
+import { FakeListChatModel } from '@langchain/core/utils/testing';
+import { AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+
+type History = readonly BaseMessage[];
+
+function toOptions({ tools, sampling, signal }: DriverCall): Partial<TunedCallOptions> {
+  const { stop, ...others } = sampling;
+  return {
+    ...others,
+    ...(stop !== undefined && { stop: [...stop] }),
+    ...(signal !== undefined && { signal }),
+    ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description: description ?? '', parameters } })) }),
+  };
+}
+
+function toAnswer(history: History, message: AIMessageChunk): DriverAnswer<History> {
+  const usage = message.usage_metadata as { input_tokens: number; output_tokens: number } | undefined;
+  return {
+    history: [...history, message],
+    text: message.text,
+    toolCalls: (message.tool_calls ?? []).map(({ id = '', name }) => ({ id, name })),
+    reasoning: message.additional_kwargs['reasoning_content'] as string | undefined,
+    finishReason: message.response_metadata['finish_reason'] as string | undefined,
+    usage: { promptTokens: usage?.input_tokens, completionTokens: usage?.output_tokens },
+  };
+}
+
+function tuned(model: BaseChatModel): TunedChatModel {
+  if (!(model instanceof TunedChatModel)) throw new Error('not the tuned model');
+  return model;
+}
+
+export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
+  name: 'langgraph',
+  asModel,
+  debugModel: new FakeListChatModel({ responses: ['unused'] }),
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  begin: (question, system) => [new SystemMessage(system), new HumanMessage(question)],
+  addQuestion: (history, question) => [...history, new HumanMessage(question)],
+  addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content }))],
+  call: async (model, history, options) => toAnswer(history, await tuned(model).invoke([...history], toOptions(options))),
+  stream: async (model, history, options, onText) => {
+    let whole: AIMessageChunk | undefined;
+    for await (const chunk of await tuned(model).stream([...history], toOptions(options))) {
+      if (chunk.text !== '') onText(chunk.text);
+      whole = whole === undefined ? chunk : whole.concat(chunk);
+    }
+    return toAnswer(history, whole ?? new AIMessageChunk(''));
+  },
+};

@@ -1,0 +1,58 @@
+import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { asModel } from '@agentjet/openai';
+import { OpenAI } from 'openai';
+
+type History = readonly OpenAI.ChatCompletionMessageParam[];
+type Thinking = { readonly reasoning_content?: string };
+
+function toBody(history: History, { tools, sampling }: DriverCall): OpenAI.ChatCompletionCreateParamsNonStreaming {
+  const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
+  return {
+    model: 'tuned',
+    messages: [...history],
+    ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function' as const, function: { name, ...(description && { description }), parameters: { ...parameters } } })) }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(stop !== undefined && { stop: [...stop] }),
+    ...(seed !== undefined && { seed }),
+  };
+}
+
+function toAnswer(history: History, message: OpenAI.ChatCompletionMessage, finishReason: string): DriverAnswer<History> {
+  const toolCalls = (message.tool_calls ?? []).map((call) => ({ id: call.id, name: call.type === 'function' ? call.function.name : '' }));
+  return { history: [...history, message], text: message.content ?? '', toolCalls, reasoning: (message as Thinking).reasoning_content, finishReason };
+}
+
+async function call(client: OpenAI, history: History, options: DriverCall): Promise<DriverAnswer<History>> {
+  const { choices, usage } = await client.chat.completions.create(toBody(history, options), { ...(options.signal && { signal: options.signal }) });
+  const [choice] = choices;
+  if (choice === undefined) throw new Error('no choice');
+  return { ...toAnswer(history, choice.message, choice.finish_reason), usage: { promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens } };
+}
+
+/** The SDK's own stream helper, which puts the message together. */
+async function stream(client: OpenAI, history: History, options: DriverCall, onText: (text: string) => void): Promise<DriverAnswer<History>> {
+  const helper = client.chat.completions.stream({ ...toBody(history, options), stream: true }, { ...(options.signal && { signal: options.signal }) });
+  for await (const chunk of helper) {
+    const text = chunk.choices[0]?.delta.content;
+    if (text) onText(text);
+  }
+  const { choices } = await helper.finalChatCompletion();
+  const [choice] = choices;
+  if (choice === undefined) throw new Error('no choice');
+  return toAnswer(history, choice.message, choice.finish_reason);
+}
+
+export const openaiDriver: AdapterDriver<OpenAI, History> = {
+  name: 'openai',
+  asModel,
+  debugModel: new OpenAI({ apiKey: 'unused' }),
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
+  addQuestion: (history, content) => [...history, { role: 'user', content }],
+  addToolResults: (history, results) => [...history, ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content }))],
+  call,
+  stream,
+};
