@@ -15,7 +15,8 @@ export type LessonReport = {
   readonly lastLoss: number;
 };
 
-const maxPackTokens = 4096;
+/** Attention of one forward pass grows with the square of its tokens; short transcripts share little beyond this. */
+const maxPackTokens = 512;
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

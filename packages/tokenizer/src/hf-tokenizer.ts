@@ -1,7 +1,8 @@
-import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers';
 import { toTokenBytes } from './byte-level.js';
 import type { Tokenizer } from './contract.js';
+import { type HfLibrary, openHfLibrary } from './hf-library.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
+import { createWordEncoder } from './word-encoder.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -11,7 +12,7 @@ function isByteLevel(decoder: unknown): boolean {
   return type === 'ByteLevel' || (type === 'Sequence' && Array.isArray(decoders) && decoders.every(isByteLevel));
 }
 
-function createByteTable(library: HfTokenizer, vocabSize: number): (id: number) => Uint8Array {
+function createByteTable(library: HfLibrary, vocabSize: number): (id: number) => Uint8Array {
   const added = library.get_added_tokens_decoder();
   const textEncoder = new TextEncoder();
   const table = Array.from({ length: vocabSize }, (_, id) => {
@@ -24,11 +25,12 @@ function createByteTable(library: HfTokenizer, vocabSize: number): (id: number) 
 
 /** A tokenizer over the content of tokenizer.json and tokenizer_config.json. Throws what the library throws. */
 export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
-  const library = new HfTokenizer(tokenizerJson, tokenizerConfig);
+  const library = openHfLibrary(tokenizerJson, tokenizerConfig);
   const vocabSize = Math.max(-1, ...library.get_vocab().values()) + 1;
+  const encodeWhole = (text: string): Int32Array => Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
   const common = {
     vocabSize,
-    encode: (text: string) => Int32Array.from(library.encode(text, { add_special_tokens: false }).ids),
+    encode: createWordEncoder(library, tokenizerJson) ?? encodeWhole,
     idOf: (token: string) => library.token_to_id(token),
   };
   if (isByteLevel(tokenizerJson['decoder'])) {

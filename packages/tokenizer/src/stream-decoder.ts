@@ -14,8 +14,14 @@ export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array): St
 
 /** Text of all ids at once; broken bytes become U+FFFD. Equals the concatenation of the stream. */
 export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uint8Array): string {
-  const decoder = new TextDecoder('utf-8', decoderOptions);
-  return Array.from(ids, (id) => decoder.decode(bytesOf(id), { stream: true })).join('') + decoder.decode();
+  const pieces = Array.from(ids, bytesOf);
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let end = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, end);
+    end += piece.length;
+  }
+  return new TextDecoder('utf-8', decoderOptions).decode(bytes);
 }
 
 /**
