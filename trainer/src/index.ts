@@ -22,4 +22,5 @@ export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.
 export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
+export { createModelFolder, type NewModelOptions } from './onnx/create-model-folder.js';
 export { readModelFolder, writeModelFolder, type ModelFolder, type ModelFolderContent } from './model-files/model-folder.js';

@@ -1,0 +1,21 @@
+import { writeModelFolder } from '../model-files/model-folder.js';
+import { type InitialWeightsOptions, initialWeights } from './model/initial-weights.js';
+import { parseModelConfig } from './model/model-config.js';
+import { countParameters, parameterLayout } from './model/parameter-layout.js';
+
+export type NewModelOptions = InitialWeightsOptions & {
+  /** config.json of transformers, of the Qwen2 or Llama shape. */
+  readonly config: { readonly [key: string]: unknown };
+  /** Folder to take tokenizer and template files from. */
+  readonly companionsFrom?: string;
+};
+
+/** Writes a model folder with random weights, to be trained from nothing, and says how many there are. Rejects with BackboneError `unsupported_model` or `checkpoint`. */
+export async function createModelFolder(dir: string, { config: json, companionsFrom, ...weightOptions }: NewModelOptions): Promise<{ readonly numParameters: number }> {
+  const config = parseModelConfig(json);
+  const layout = parameterLayout(config);
+  const weights = initialWeights(config, layout, weightOptions);
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  await writeModelFolder(dir, { config: json, tensors, ...(companionsFrom !== undefined && { companionsFrom }) });
+  return { numParameters: countParameters(layout) };
+}
