@@ -14,7 +14,7 @@ const still = { ...plainOptimizer, learningRate: 0, weightDecay: 0 };
 const doubles = tinyModel({ precision: 'float64', optimizer: still });
 const singles = tinyModel({ optimizer: still });
 /** Every tree crosses rows of four tokens. */
-const acrossRows = { pathRowLength: 4, pathOverhead: 0 };
+const acrossRows = { pathRowLengths: [4], pathReadCost: Number.NEGATIVE_INFINITY };
 const doublesAcross = tinyModel({ precision: 'float64', optimizer: still, limits: acrossRows });
 const singlesAcross = tinyModel({ optimizer: still, limits: acrossRows });
 afterAll(async () => {

@@ -25,14 +25,14 @@ export type MicrobatchLimits = {
   readonly maxTokens: (numKeys: number) => number;
   /** Below this many tokens a micro-batch takes trees that are much smaller than its rows, too. */
   readonly fewTokens: number;
-  /** Row length where trees cross rows: long enough to read each path seldom, short against the paths. */
-  readonly pathRowLength: number;
-  /** Cost of attending to a key of a path, over that of a key inside a row. */
-  readonly pathOverhead: number;
+  /** Row lengths to choose from where trees cross rows. */
+  readonly pathRowLengths: readonly number[];
+  /** What it costs a row to read one token of its path, as a number of keys to which one query attends. */
+  readonly pathReadCost: number;
 };
 
 export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimits): readonly Microbatch[] {
-  const isLarge = (tree: Tree): boolean => (tree.depth + limits.pathRowLength) * limits.pathOverhead < sizeOf(tree);
+  const isLarge = (tree: Tree): boolean => pathCost(tree.depth, pathRowLength(tree.depth, limits), limits) < sizeOf(tree);
   const large = trees.filter(isLarge).toSorted((left, right) => right.depth - left.depth);
   const small = trees.filter((tree) => !isLarge(tree)).toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const microbatches: Microbatch[] = [];
@@ -41,9 +41,21 @@ export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimit
   return microbatches;
 }
 
+/** Cost of attention per token, as a number of keys: the row, the path, and reading the path once per row. */
+function pathCost(depth: number, rowLength: number, { pathReadCost }: MicrobatchLimits): number {
+  return rowLength + depth + (pathReadCost * depth) / rowLength;
+}
+
+function pathRowLength(depth: number, limits: MicrobatchLimits): number {
+  const costs = limits.pathRowLengths.map((rowLength) => pathCost(depth, rowLength, limits));
+  return limits.pathRowLengths[costs.indexOf(Math.min(...costs))] ?? 1;
+}
+
 /** Removes from `remaining`, which is sorted by falling depth, what it takes. */
-function takeAcrossRows(remaining: Tree[], { maxTokens, pathRowLength }: MicrobatchLimits): Microbatch {
-  const most = maxTokens((remaining[0]?.depth ?? 0) + pathRowLength);
+function takeAcrossRows(remaining: Tree[], limits: MicrobatchLimits): Microbatch {
+  const depth = remaining[0]?.depth ?? 0;
+  const rowLength = pathRowLength(depth, limits);
+  const most = limits.maxTokens(depth + rowLength);
   const trees: PlacedTree[] = [];
   let numTokens = 0;
   while (remaining.length > 0 && (trees.length === 0 || numTokens + sizeOf(remaining[0]) <= most)) {
@@ -52,7 +64,7 @@ function takeAcrossRows(remaining: Tree[], { maxTokens, pathRowLength }: Microba
       numTokens += sizeOf(tree);
     }
   }
-  return { numRows: Math.ceil(numTokens / pathRowLength), rowLength: pathRowLength, trees, hasPaths: true };
+  return { numRows: Math.ceil(numTokens / rowLength), rowLength, trees, hasPaths: true };
 }
 
 /** Removes from `remaining`, which is sorted by falling size, what it takes. */
