@@ -1,3 +1,5 @@
+import type { OptimizerOptions } from '@agentjet/core';
+
 /** Everything that decides what the nano model becomes. The same recipe makes the same data. */
 export const recipe = {
   seed: 20261121,
@@ -9,7 +11,7 @@ export const recipe = {
   numKeyHeads: 2,
   intermediateSize: 256,
   /** Tokens of transcripts per optimizer step, before sharing. */
-  tokensPerStep: 12_288,
+  tokensPerStep: 8192,
   /** First whole transcripts are learned as text, then the answers alone. */
   readingSteps: 600,
   answeringSteps: 600,
@@ -36,4 +38,16 @@ export const configJson = {
   tie_word_embeddings: true,
   use_sliding_window: false,
   torch_dtype: 'float32',
+};
+
+export const optimizer: OptimizerOptions = {
+  learningRate: recipe.learningRate,
+  beta1: 0.9,
+  beta2: 0.98,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  maxGradNorm: 1,
+  schedule: 'cosine',
+  warmupSteps: recipe.warmupSteps,
+  totalSteps: recipe.readingSteps + recipe.answeringSteps,
 };

@@ -7,6 +7,9 @@ import { TeacherEngine } from './teacher-engine.js';
 export type Transcripts = {
   readonly course: string;
   readonly samples: readonly Sample[];
+  readonly numEpisodes: number;
+  readonly numTokens: number;
+  readonly numAnswerTokens: number;
   /** Share of episodes in which the teacher happened to succeed. */
   readonly successRate: number;
 };
@@ -38,5 +41,7 @@ export async function recordTranscripts(course: Course, options: RecordOptions):
     if (episode.isSuccess) numSuccesses++;
     samples.push(...episode.samples);
   }
-  return { course: course.name, samples, successRate: numSuccesses / course.numEpisodes };
+  const numTokens = samples.reduce((sum, { ids }) => sum + ids.length, 0);
+  const numAnswerTokens = samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0);
+  return { course: course.name, samples, numEpisodes: course.numEpisodes, numTokens, numAnswerTokens, successRate: numSuccesses / course.numEpisodes };
 }
