@@ -19,9 +19,11 @@ export type ModelFolder = {
 
 const weightsFile = 'model.safetensors';
 const indexFile = 'model.safetensors.index.json';
-const weightFiles = /\.(safetensors|bin|pt|pth|gguf|onnx|h5|msgpack)$|\.index\.json$/;
-/** What belongs to a model and is small: tokenizer, templates, generation settings. */
-const companionFiles = /\.(json|jinja|txt|model|tiktoken)$/;
+/** What else belongs to a model: tokenizer, chat template, generation settings. */
+const companionFiles = new Set([
+  'tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'added_tokens.json', 'vocab.json', 'merges.txt',
+  'tokenizer.model', 'chat_template.jinja', 'chat_template.json', 'generation_config.json',
+]);
 
 /** Reads config.json and the tensor headers. Rejects with BackboneError `bad_model_files`, naming the file. */
 export async function readModelFolder(dir: string): Promise<ModelFolder> {
@@ -82,8 +84,7 @@ function writingFailed(dir: string, error: unknown): BackboneError {
 
 async function copyCompanions(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
-    const isCompanion = entry.isFile() && companionFiles.test(entry.name) && !weightFiles.test(entry.name);
-    if (isCompanion) await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+    if (entry.isFile() && companionFiles.has(entry.name)) await copyFile(path.join(from, entry.name), path.join(to, entry.name));
   }
 }
 

@@ -39,7 +39,8 @@ export async function saveOnnxModel(model: OnnxModel, options: { readonly modelD
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>
     writeModelFolder(options.dir, {
-      config: { ...config, torch_dtype: 'float32' },
+      // Transformers 5 writes the name that version 4 does not know.
+      config: { ...config, torch_dtype: 'float32', ...('dtype' in config ? { dtype: 'float32' } : {}) },
       tensors: namedTensors(model.layout, state.parameters),
       companionsFrom: options.modelDir,
       writeMore: async (temporaryDir) => {
