@@ -51,8 +51,9 @@ class InferenceConfig:
 @dataclass(frozen=True)
 class WorkerConfig:
     """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
-    master weights and moments stay float32. max_pack_tokens: sizes of the compiled shapes. attention: auto, dense, flex or
-    rows. compile: each layer apart; `auto` on a GPU. cpu_offload: weights and optimizer states in host memory (FSDP2).
+    master weights and moments stay float32. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
+    compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
+    backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
     fsdp: `auto` with more than one process or cpu_offload, or `always`.
     """
 
@@ -64,6 +65,7 @@ class WorkerConfig:
     attention: str = "auto"
     compile: str = "auto"
     activation_checkpointing: bool = False
+    activation_budget: float = 1.0
     cpu_offload: bool = False
     fsdp: str = "auto"
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -75,7 +77,7 @@ class WorkerConfig:
 CHOICES = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("auto", "bfloat16", "float32", "float64"),
-    "attention": ("auto", "dense", "flex", "rows"),
+    "attention": ("auto", "dense", "flex", "rows", "flash4"),
     "compile": ("auto", "on", "off"),
     "fsdp": ("auto", "always"),
     "schedule": ("constant", "linear", "cosine"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._functorch.config
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
@@ -181,5 +182,6 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
         lm.gradient_checkpointing_enable({"use_reentrant": False})
     if config.compile == "on" or (config.compile == "auto" and device.type == "cuda"):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
+        torch._functorch.config.activation_memory_budget = config.activation_budget
         for layer in decoder_layers(lm):
             layer.compile(dynamic=False)

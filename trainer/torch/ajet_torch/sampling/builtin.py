@@ -1,7 +1,7 @@
 """Continuous batching over the training model itself: the fallback that needs nothing else, and the oracle of the others.
 
-New requests are prefilled into free slots, one by one, reusing the longest prefix that any slot holds; then all slots
-advance by one token together.
+New requests are prefilled into free slots, one by one, copying the longest prefix that any slot holds (the siblings of a
+group copy all of it); then all slots advance by one token together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FEWEST_SHARED = 16
 
 @dataclass
 class Slot:
-    """`tokens` are those whose keys and values are cached; `waiting` is the last sampled one, not yet cached."""
+    """`tokens` are those whose keys and values are cached; `waiting` is the one after them, which decoding takes next."""
 
     tokens: list[int] = field(default_factory=list)
     request: SampleRequest | None = None
@@ -67,37 +67,28 @@ class BuiltinServer:
     @torch.no_grad()
     def tick(self) -> list[TokenEvent]:
         with torch.compiler.set_stance("force_eager"):
-            events = self._admit_queued() if self.open and self.queue else []
-            return events + (self._decode() if self.is_busy() else [])
-
-    def _admit_queued(self) -> list[TokenEvent]:
-        chosen: list[int] = []
-        logits: list[torch.Tensor] = []
-        while self.queue and (index := self._free_slot(self.queue[0])) is not None:
-            request = self.queue.popleft()
-            logits.append(self._prefill(index, request))
-            chosen.append(index)
-        return self._sample(torch.cat(logits), chosen) if chosen else []
+            while self.open and self.queue and (index := self._free_slot(self.queue[0])) is not None:
+                self._prefill(index, self.queue.popleft())
+            return self._decode() if self.is_busy() else []
 
     def _free_slot(self, request: SampleRequest) -> int | None:
         """The free slot whose cached tokens agree longest with the prompt."""
         free = [i for i, slot in enumerate(self.slots) if slot.request is None]
         return max(free, key=lambda i: shared_length(self.slots[i].tokens, request.prompt_ids), default=None)
 
-    def _prefill(self, index: int, request: SampleRequest) -> torch.Tensor:
-        """Caches the prompt; returns the logits [1, V] after its last token, which is always computed anew."""
-        prompt = request.prompt_ids
+    def _prefill(self, index: int, request: SampleRequest) -> None:
+        """Caches the prompt but for its last token, which the next decoding step computes with all slots."""
+        prompt = request.prompt_ids[:-1]
         reach = [shared_length(slot.tokens, prompt) for slot in self.slots]
         source = int(np.argmax(reach))
-        start = min(max(reach[source], reach[index]), len(prompt) - 1)
-        start = start if start >= FEWEST_SHARED else 0
+        start = reach[source] if reach[source] >= FEWEST_SHARED else 0
         if start > reach[index]:
             self.cache.copy_prefix(source, index, start)
-        ids = torch.from_numpy(prompt[start:].astype(np.int64)).to(self.device)[None]
-        positions = torch.arange(start, len(prompt), device=self.device)[None]
-        hidden = self.policy.hidden(ids, positions, PrefillPlan(self.cache, index, start))[:, -1]
-        self.slots[index] = Slot(tokens=prompt.tolist(), request=request)
-        return hidden @ self.policy.head_weight.T
+        if start < len(prompt):
+            ids = torch.from_numpy(prompt[start:].astype(np.int64)).to(self.device)[None]
+            positions = torch.arange(start, len(prompt), device=self.device)[None]
+            self.policy.hidden(ids, positions, PrefillPlan(self.cache, index, start))
+        self.slots[index] = Slot(tokens=prompt.tolist(), request=request, waiting=int(request.prompt_ids[-1]))
 
     def _decode(self) -> list[TokenEvent]:
         active = [i for i, slot in enumerate(self.slots) if slot.request is not None]
