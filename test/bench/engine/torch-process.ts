@@ -1,0 +1,53 @@
+/** PyTorch in a process of its own, if there is one with PyTorch in it. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+const here = import.meta.dirname;
+const torchVenv = path.join(here, '../../../trainer/torch/.venv');
+
+export type TorchCommand = { readonly op: string; readonly [key: string]: unknown };
+
+export type TorchProcess = {
+  readonly version: string;
+  /** Seconds that the command took in there. */
+  measure(command: TorchCommand): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Null where no Python with PyTorch is found: AJET_PYTHON, the torch backbone's virtual environment, python3. */
+export async function startTorch(threads: number): Promise<TorchProcess | null> {
+  const python = pythonCandidates().find(hasTorch);
+  if (python === undefined) return null;
+  const child = spawn(python, [path.join(here, 'torch_engine.py')], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, OMP_NUM_THREADS: String(threads) } });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ask = async (command: TorchCommand): Promise<{ readonly [key: string]: unknown }> => {
+    child.stdin.write(`${JSON.stringify(command)}\n`);
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`PyTorch ended during ${JSON.stringify(command)}.`);
+    return JSON.parse(value) as { readonly [key: string]: unknown };
+  };
+  const { torch } = await ask({ op: 'hello', threads });
+  return {
+    version: String(torch),
+    measure: async (command) => Number((await ask(command))['seconds']),
+    close: async () => {
+      const exit = once(child, 'exit');
+      child.stdin.end();
+      await exit;
+    },
+  };
+}
+
+function pythonCandidates(): string[] {
+  const named = process.env['AJET_PYTHON'];
+  const inVenv = [path.join(torchVenv, 'bin/python'), path.join(torchVenv, 'Scripts/python.exe')].filter((file) => existsSync(file));
+  return [...(named === undefined ? [] : [named]), ...inVenv, 'python3', 'python'];
+}
+
+function hasTorch(python: string): boolean {
+  return spawnSync(python, ['-c', 'import torch'], { stdio: 'ignore' }).status === 0;
+}
