@@ -38,7 +38,7 @@ export function pathGather(table: Value, { tokens, isRead, places }: PathInputs)
   const output = graph.node('Gather', [table, tokens], { shape: [...tokens.shape, width] }, { attributes: { axis: 0 } });
   const gradientOf = (gradient: Value): Value => {
     const perToken = matmul(isRead(), transpose(gradient, [1, 0, 2]));
-    const rows = reshape(perToken, [graph.defineDim('S * W', ['S', 'W']), width]);
+    const rows = reshape(perToken, [graph.defineDim('S * W', perToken.shape.slice(0, 2)), width]);
     const zeroRow = expand(graph.scalar(0), withDim(rows.shape, 0, 1));
     return graph.node('Gather', [concat([rows, zeroRow], 0, 'S * W and zero'), places], { shape: table.shape }, { attributes: { axis: 0 } });
   };
