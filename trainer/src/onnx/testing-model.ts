@@ -31,10 +31,18 @@ export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
   kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 3, klCoef: 0.1, klEstimator: 'k3', entropyCoef: 0.01, temperature: 0.8,
 };
 
+export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'precision' | 'threads' | 'limits'>> & {
+  /** Changes to tinyConfigJson. */
+  readonly configJson?: object;
+  /** The frozen reference: other random weights unless it is the initial ones. */
+  readonly reference?: 'initial' | 'other';
+};
+
 /** Weights of all kinds are random and large enough for every gradient to be far from zero; norms are around one. */
-export function tinyModel(options: { readonly configJson?: object } & Partial<OnnxModelOptions> = {}): OnnxModel {
-  const config = options.config ?? parseModelConfig({ ...tinyConfigJson, ...options.configJson });
-  return new OnnxModel({ config, weights: options.weights ?? lively(config, 1), optimizer: plainOptimizer, threads: 1, readReference: async () => lively(config, 2), ...options });
+export function tinyModel({ configJson, reference = 'other', ...options }: TinyModelOptions = {}): OnnxModel {
+  const config = parseModelConfig({ ...tinyConfigJson, ...configJson });
+  const ofReference = reference === 'other' ? { readReference: async () => lively(config, 2) } : {};
+  return new OnnxModel({ config, weights: lively(config, 1), optimizer: plainOptimizer, threads: 1, ...ofReference, ...options });
 }
 
 function lively(config: ModelConfig, seed: number): Float32Array {

@@ -1,0 +1,100 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { BackboneError, createRandom } from '@agentjet/core';
+import type { TrainBatch } from '@agentjet/core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readModelFolder, writeModelFolder } from '../model-files/model-folder.js';
+import { packTrees } from '../packing/pack-trees.js';
+import { createRandomSamples } from '../testing/random-samples.js';
+import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './model-checkpoint.js';
+import { initialWeights } from './model/initial-weights.js';
+import { parseModelConfig } from './model/model-config.js';
+import { parameterLayout } from './model/parameter-layout.js';
+import { plainOptimizer, policyLoss, tinyConfigJson } from './testing-model.js';
+
+let root: string;
+let modelDir: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'checkpoint-'));
+  modelDir = path.join(root, 'model');
+  await writeRandomModel(modelDir, tinyConfigJson);
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+async function writeRandomModel(dir: string, configJson: { readonly [key: string]: unknown }): Promise<void> {
+  const config = parseModelConfig(configJson);
+  const layout = parameterLayout(config);
+  const weights = initialWeights(config, layout, { seed: 1, standardDeviation: 0.3 });
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  await writeModelFolder(dir, { config: configJson, tensors });
+}
+
+/** A schedule that moves, so that a forgotten step would show. */
+const optimizer = { ...plainOptimizer, learningRate: 0.05, schedule: 'cosine' as const, warmupSteps: 2, totalSteps: 20 };
+const open = () => openOnnxModel({ modelDir, optimizer, threads: 1 });
+
+function batchOf(step: number): TrainBatch {
+  const samples = createRandomSamples(createRandom(step), { numRows: 12, maxLength: 8, vocabSize: 11, numEpisodes: 4 });
+  return { packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: policyLoss };
+}
+
+async function problemOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(BackboneError);
+  const { code, message } = error as BackboneError;
+  return `${code}: ${message}`;
+}
+
+test('a resumed run logs the same metrics as one that was never interrupted, the frozen reference included', async () => {
+  const checkpoint = path.join(root, 'step-3');
+  const [whole, resumed] = [await open(), await open()];
+  for (let step = 0; step < 3; step++) await whole.trainStep(batchOf(step));
+  await saveOnnxModel(whole, { modelDir, dir: checkpoint });
+  await loadOnnxModel(resumed, checkpoint);
+  expect(resumed.policyVersion).toBe(3);
+  for (let step = 3; step < 6; step++) expect(await resumed.trainStep(batchOf(step))).toEqual(await whole.trainStep(batchOf(step)));
+  expect(resumed.parameters).toEqual(whole.parameters);
+  await whole.close();
+  await resumed.close();
+});
+
+test('a saved folder is a model like the one it came from, in single precision', async () => {
+  await writeFile(path.join(modelDir, 'tokenizer.json'), '{}');
+  const model = await open();
+  const dir = path.join(root, 'saved');
+  await saveOnnxModel(model, { modelDir, dir });
+  const saved = await readModelFolder(dir);
+  expect(saved.config).toEqual({ ...tinyConfigJson, torch_dtype: 'float32' });
+  expect([...saved.tensors.keys()].toSorted()).toEqual(model.layout.parameters.map(({ name }) => name).toSorted());
+  expect(await readFile(path.join(dir, 'tokenizer.json'), 'utf8')).toBe('{}');
+  await model.close();
+});
+
+test('a folder that is no checkpoint, or another model’s, is refused and the model goes on', async () => {
+  const model = await open();
+  const before = model.parameters.slice();
+  expect(await problemOf(loadOnnxModel(model, modelDir))).toContain('checkpoint: Cannot resume from');
+  const otherDir = path.join(root, 'other');
+  await writeRandomModel(otherDir, { ...tinyConfigJson, intermediate_size: 24 });
+  const other = await openOnnxModel({ modelDir: otherDir, optimizer, threads: 1 });
+  await saveOnnxModel(other, { modelDir: otherDir, dir: path.join(root, 'of-other') });
+  expect(await problemOf(loadOnnxModel(model, path.join(root, 'of-other')))).toContain('has shape [24, 8], but config.json asks for [12, 8]');
+  const damaged = path.join(root, 'damaged');
+  await saveOnnxModel(model, { modelDir, dir: damaged });
+  await writeFile(path.join(damaged, 'trainer_state', 'state.json'), '{ "step": ');
+  expect(await problemOf(loadOnnxModel(model, damaged))).toContain('state.json is damaged');
+  await rm(path.join(damaged, 'trainer_state', 'moments.safetensors'));
+  await writeFile(path.join(damaged, 'trainer_state', 'state.json'), '{ "step": 1, "policy_version": 1 }');
+  expect(await problemOf(loadOnnxModel(model, damaged))).toContain('moments.safetensors');
+  expect(model.parameters).toEqual(before);
+  await model.trainStep(batchOf(1));
+  await model.close();
+  await other.close();
+});
+
+test('a model that the engine cannot run is refused when it is opened', async () => {
+  await writeFile(path.join(modelDir, 'config.json'), JSON.stringify({ ...tinyConfigJson, model_type: 'mamba' }));
+  expect(await problemOf(open())).toContain('unsupported_model: This model cannot run in the onnx backbone: "model_type" of config.json is "mamba"');
+});
