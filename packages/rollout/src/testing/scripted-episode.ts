@@ -1,6 +1,7 @@
+import type { HistoryPolicy } from '@agentjet/context-tracker';
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
-import type { Episode, SamplingDefaults, Tuner } from '../contract.js';
+import type { EndpointHost, Episode, SamplingDefaults, Tuner } from '../contract.js';
 import { openLife } from '../episode/episode-life.js';
 import { openRecord } from '../episode/episode-record.js';
 import { createTuner } from '../tuner.js';
@@ -24,6 +25,8 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly trainableTargets?: readonly string[];
   readonly sampling?: Partial<SamplingDefaults>;
   readonly seed?: number;
+  readonly endpointHost?: EndpointHost;
+  readonly historyPolicy?: HistoryPolicy;
 };
 
 let numEpisodes = 0;
@@ -41,8 +44,9 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
   const episodeId = `scripted-${numEpisodes++}`;
   const life = openLife({ timeoutMs: 2 ** 31 - 1 }, { episodeId });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 10_000, ...options.sampling };
-  const record = openRecord({ policy: { kind: 'engine', engine, chatTokenizer }, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
-  const tuner = createTuner({ episodeId, signal: life.signal, trainableTargets: options.trainableTargets, createModel: record.createModel });
+  const policy = { kind: 'engine', engine, chatTokenizer, ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }) } as const;
+  const record = openRecord({ policy, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
+  const tuner = createTuner({ episodeId, signal: life.signal, trainableTargets: options.trainableTargets, createModel: record.createModel, endpointHost: options.endpointHost });
   const finish: ScriptedEpisode['finish'] = () => {
     life.close();
     return record.finish();

@@ -1,0 +1,70 @@
+/**
+ * Does the next prompt go on from exactly the ids that the model generated? Random conversations (odd JSON, escapes, unknown
+ * keys, parallel calls, thinking, blanks, emoji, broken call blocks, unknown tools) through each framework's own agent
+ * loop, half of them streamed: over our native model, and over the framework's own client and HTTP.
+ */
+import { startEndpointServer } from '@agentjet/endpoint';
+import type { EndpointHost } from '@agentjet/rollout';
+import { aiSdkAgent } from './agents/ai-sdk.js';
+import { langgraphAgent } from './agents/langgraph.js';
+import { openaiAgent } from './agents/openai.js';
+import { openaiAgentsAgent } from './agents/openai-agents.js';
+import { reactAgent } from './agents/react.js';
+import type { FidelityAgent } from './agent.js';
+import { measure } from './measure.js';
+
+/** Shares are 0..1; null where the framework has no client of its own. */
+export type FidelityResult = Readonly<Record<string, FrameworkFidelity>>;
+export type FrameworkFidelity = {
+  /** Of each way. */
+  readonly transitions: number;
+  readonly native: number;
+  readonly http: number | null;
+  /** Over HTTP when the model sees what the framework sends back: what the tracker makes up for. */
+  readonly http_as_sent: number | null;
+  readonly wrong_splices: number;
+};
+
+type Options = { readonly transitions?: number; readonly seed?: number; readonly onFramework?: (name: string) => void };
+type Settings = { readonly transitions: number; readonly seed: number; readonly host: EndpointHost };
+
+export async function benchFidelity({ transitions = 2000, seed = 1, onFramework = () => {} }: Options = {}): Promise<FidelityResult> {
+  const host = await startEndpointServer();
+  const settings = { transitions, seed, host };
+  const result: Record<string, FrameworkFidelity> = {};
+  const add = async <M>(agent: FidelityAgent<M>): Promise<void> => {
+    onFramework(agent.name);
+    result[agent.name] = await measureBoth(agent, settings);
+  };
+  try {
+    await add(reactAgent);
+    await add(openaiAgent);
+    await add(langgraphAgent);
+    await add(aiSdkAgent);
+    await add(openaiAgentsAgent);
+    return result;
+  } finally {
+    await host.close();
+  }
+}
+
+async function measureBoth<M>(agent: FidelityAgent<M>, settings: Settings): Promise<FrameworkFidelity> {
+  const native = await measure(agent, 'native', settings);
+  const http = agent.overHttp === undefined ? undefined : await measure(agent, 'http', settings);
+  const asSent = agent.overHttp === undefined ? undefined : await measure(agent, 'http_as_sent', { ...settings, transitions: settings.transitions / 4 });
+  return {
+    transitions: native.transitions,
+    native: native.kept / native.transitions,
+    http: http === undefined ? null : http.kept / http.transitions,
+    http_as_sent: asSent === undefined ? null : asSent.kept / asSent.transitions,
+    wrong_splices: native.wrongSplices + (http?.wrongSplices ?? 0) + (asSent?.wrongSplices ?? 0),
+  };
+}
+
+export function formatFidelity(result: FidelityResult): string {
+  const percent = (share: number | null): string => (share === null ? '-' : `${(100 * share).toFixed(2)} %`);
+  const rows = Object.entries(result).map(([name, row]) => [name, String(row.transitions), percent(row.native), percent(row.http), percent(row.http_as_sent), String(row.wrong_splices)]);
+  const table = [['framework', 'transitions', 'native', 'over HTTP', 'HTTP, as sent', 'wrong splices'], ...rows];
+  const widths = table[0]?.map((_cell, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+}

@@ -1,0 +1,54 @@
+import type { ChatMessage, ChatRequest } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { ScriptedRequest } from '@agentjet/rollout/testing';
+
+/** One call of a conversation: what the framework sent, and what the engine was given and made of it. */
+export type RecordedCall = { readonly sent: ChatRequest; readonly engine: ScriptedRequest };
+
+export type TransitionCounts = { readonly transitions: number; readonly kept: number; readonly wrongSplices: number };
+
+/**
+ * Of the calls of one conversation, in order: how many prompts go on from exactly the ids of the call before, and how many
+ * put ids of one turn in the place of another.
+ */
+export function countTransitions(calls: readonly RecordedCall[], chatTokenizer: ChatTokenizer): TransitionCounts {
+  // A prompt that goes on from exact ids holds the turns before it by construction; only the others need a look.
+  const missed = calls.flatMap((call, at) => (at === 0 || goesOnFrom(call, calls[at - 1]) ? [] : [{ call, earlier: calls.slice(0, at) }]));
+  const transitions = Math.max(0, calls.length - 1);
+  return {
+    transitions,
+    kept: transitions - missed.length,
+    wrongSplices: missed.filter(({ call, earlier }) => hasWrongSplice(call, earlier, chatTokenizer)).length,
+  };
+}
+
+function goesOnFrom(call: RecordedCall, before: RecordedCall | undefined): boolean {
+  const prompt = call.engine.request.promptIds;
+  const seen = [...(before?.engine.request.promptIds ?? []), ...(before?.engine.completion?.ids ?? [])];
+  return seen.every((id, index) => prompt[index] === id);
+}
+
+/** An assistant's turn in the prompt must be what was sent, or the model's own words of the turn that was meant. */
+function hasWrongSplice({ sent, engine }: RecordedCall, earlier: readonly RecordedCall[], { tokenizer, template }: ChatTokenizer): boolean {
+  const shown = assistantTexts(engine.text);
+  const asSent = assistantTexts(template.render(sent.messages, { addGenerationPrompt: true, ...(sent.tools && { tools: sent.tools }) }));
+  const own = earlier.map((call) => ({ call, text: turnText(tokenizer.decode([...(call.engine.completion?.ids ?? [])])) }));
+  const meant = sent.messages.filter((message) => message.role === 'assistant');
+  return shown.some((text, at) => text !== asSent[at] && !own.some((turn) => turn.text === text && isMeant(meant[at], turn.text, template)));
+}
+
+function isMeant(message: ChatMessage | undefined, ownText: string, template: ChatTokenizer['template']): boolean {
+  if (message?.role !== 'assistant') return false;
+  const own = template.parse(ownText);
+  const names = (message.toolCalls ?? []).map(({ name }) => name).join();
+  return own.content.trim() === message.content.trim() && own.toolCalls.map(({ name }) => name).join() === names;
+}
+
+/** Texts of the assistant's turns of a ChatML prompt, in order. */
+function assistantTexts(prompt: string): readonly string[] {
+  return prompt.split('<|im_start|>assistant\n').slice(1, -1).map(turnText);
+}
+
+function turnText(text: string): string {
+  return text.split('<|im_end|>')[0] ?? '';
+}
