@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '@agentjet/core';
 import type { SeenTurn } from '../prompt/seen-state.js';
-import type { HistoryEntry } from './message-node.js';
+import type { HistoryEntry, MessageNode } from './message-node.js';
 import { squash } from './respelling.js';
 import { isSameArguments } from './same-arguments.js';
 import type { TurnIndex } from './turn-index.js';
@@ -83,8 +83,11 @@ function restOfText(answers: readonly AssistantMessage[], turns: readonly SeenTu
   return sent.startsWith(own) ? sent.slice(own.length) : undefined;
 }
 
+/** Whether the turn is the answer to the results of the last of these turns. */
 function isAnswerAfter(turn: SeenTurn, turns: readonly SeenTurn[]): boolean {
-  return (turn.message.toolCalls ?? []).length === 0 && turn.index > (turns.at(-1)?.index ?? 0);
+  let asked: MessageNode | undefined = turn.node;
+  while (asked?.message?.role === 'tool') asked = asked.parent;
+  return (turn.message.toolCalls ?? []).length === 0 && asked?.origin !== undefined && asked.origin === turns.at(-1);
 }
 
 function toEntry(turn: SeenTurn): HistoryEntry {

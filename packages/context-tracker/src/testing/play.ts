@@ -5,9 +5,9 @@ import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '../cont
 /** For tests: a tracker together with an engine that says what the test tells it to. */
 export type Player = {
   /** One call from begin to commit; returns the message that the agent gets. */
-  say(messages: readonly ChatMessage[], answer: string, options?: SayOptions): AssistantMessage;
-  begin(messages: readonly ChatMessage[], options?: SayOptions): Turn;
-  commit(turn: Turn, answer: string, options?: SayOptions): CommittedTurn;
+  readonly say: (messages: readonly ChatMessage[], answer: string, options?: SayOptions) => AssistantMessage;
+  readonly begin: (messages: readonly ChatMessage[], options?: SayOptions) => Turn;
+  readonly commit: (turn: Turn, answer: string, options?: SayOptions) => CommittedTurn;
   /** Every call in the order of commits. */
   readonly log: readonly PlayedCall[];
 };

@@ -1,0 +1,112 @@
+import type { Sample } from '@agentjet/core';
+import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createContextTracker, type HistoryPolicy, type Turn } from './index.js';
+import { createToyChatTokenizer } from './testing.js';
+import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
+
+/** The toy is fast and gets most of the runs; the real templates get enough to walk into their own corners. */
+const families: readonly (readonly [string, ChatTokenizer, number])[] = [
+  ['toy', createToyChatTokenizer(), 300],
+  ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 300],
+  ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 150],
+  ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
+  ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
+  ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
+  ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
+];
+
+const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
+const reversed = (count: number): readonly number[] => [...inOrder(count)].reverse();
+const policies = fc.constantFrom<HistoryPolicy[]>('as_generated', 'as_sent');
+
+/** One line for each token: everything it was sampled from, itself, by whom, and how likely it was. */
+function fingerprint(ids: ArrayLike<number>, agentName: string, at: (place: number) => string | undefined): readonly string[] {
+  const lines: string[] = [];
+  let high = 7;
+  let low = 11;
+  for (let place = 0; place < ids.length; place++) {
+    high = (Math.imul(high, 31) + (ids[place] ?? 0)) | 0;
+    low = (Math.imul(low, 16777619) ^ (ids[place] ?? 0)) | 0;
+    const trained = at(place);
+    if (trained !== undefined) lines.push(`${agentName} ${place} ${high} ${low} ${trained}`);
+  }
+  return lines;
+}
+
+function ofSample({ ids, agentName, lossMask, logprobs, policyVersions }: Sample): readonly string[] {
+  return fingerprint(ids, agentName, (place) => (lossMask[place] === 1 ? `${logprobs[place]} ${policyVersions[place]}` : undefined));
+}
+
+function ofCall({ agent, promptIds, completion }: CommittedCall): readonly string[] {
+  const { ids, logprobs, policyVersion } = completion;
+  const start = promptIds.length;
+  return fingerprint([...promptIds, ...ids], agent.agentName, (place) => (place >= start ? `${logprobs[place - start]} ${policyVersion}` : undefined));
+}
+
+function ofWholeSample({ ids, lossMask, logprobs, policyVersions, ...rest }: Sample): string {
+  return `${JSON.stringify({ ...rest, advantages: rest.advantages.length })} ${ids.join()} ${lossMask.join()} ${logprobs.join()} ${policyVersions.join()}`;
+}
+
+/** Says where two lists differ; a diff of everything would take longer than shrinking. */
+function expectSame(actual: readonly string[], expected: readonly string[]): void {
+  const at = actual.findIndex((line, place) => line !== expected[place]);
+  expect(at === -1 ? undefined : { at, actual: actual[at], expected: expected[at] }).toBeUndefined();
+  expect(actual.length).toBe(expected.length);
+}
+
+describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
+  const create = (historyPolicy: HistoryPolicy) => createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy });
+
+  test('each sampled token is trained once, after exactly the ids it was sampled from', () => {
+    const property = fc.property(programs, policies, (program, policy) => {
+      const tracker = create(policy);
+      const calls = runProgram(program, tracker, chatTokenizer, { order: inOrder });
+      const samples = tracker.finish();
+      expectSame(samples.flatMap(ofSample).sort(), calls.flatMap(ofCall).sort());
+      const { trainedTokens, generatedTokens } = tracker.stats();
+      expect(trainedTokens).toBe(generatedTokens);
+      expect(samples.every(({ lossMask, logprobs, policyVersions }) => lossMask.every((mask, at) => mask === 1 || (logprobs[at] === 0 && policyVersions[at] === -1)))).toBe(true);
+    });
+    fc.assert(property, { numRuns });
+  });
+
+  test('any commit order gives the same samples', () => {
+    const property = fc.property(programs, policies, (program, policy) => {
+      const run = (order: (count: number) => readonly number[]) => {
+        const tracker = create(policy);
+        runProgram(program, tracker, chatTokenizer, { order });
+        return tracker.finish();
+      };
+      expectSame(run(reversed).map(ofWholeSample), run(inOrder).map(ofWholeSample));
+    });
+    fc.assert(property, { numRuns });
+  });
+
+  test('a call that is never committed leaves nothing behind', () => {
+    const property = fc.property(programs, policies, (program, policy) => {
+      const run = (skipAborted: boolean) => {
+        const tracker = create(policy);
+        runProgram(program, tracker, chatTokenizer, { order: inOrder, skipAborted });
+        return [...tracker.finish().map(ofWholeSample), JSON.stringify(tracker.stats())];
+      };
+      expectSame(run(false), run(true));
+    });
+    fc.assert(property, { numRuns: Math.ceil(numRuns / 2) });
+  });
+
+  test('begin changes nothing: a second one gives the same prompt', () => {
+    const property = fc.property(programs, policies, (program, policy) => {
+      const tracker = create(policy);
+      const onBegin: Parameters<typeof runProgram>[3]['onBegin'] = ({ turn, conversation: { agent, messages, tools } }) => {
+        const again = tracker.begin(agent, { messages, tools });
+        const show = ({ promptIds, fork, reusedTokens }: Turn): string => `${fork} ${reusedTokens} ${promptIds.join(' ')}`;
+        expectSame([show(again)], [show(turn)]);
+      };
+      runProgram(program, tracker, chatTokenizer, { order: inOrder, onBegin });
+    });
+    fc.assert(property, { numRuns: Math.ceil(numRuns / 4) });
+  });
+});

@@ -1,0 +1,105 @@
+import type { AssistantMessage, ChatMessage } from '@agentjet/core';
+import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createContextTracker } from './index.js';
+import { createToyChatTokenizer } from './testing.js';
+import { type Answer, answers, type BegunCall, follow, type Operation, programs, runProgram, sample } from './testing/random-agent.js';
+import { mergeTurns, respell, spellings } from './testing/respell.js';
+
+const families: readonly (readonly [string, ChatTokenizer, number])[] = [
+  ['toy', createToyChatTokenizer(), 150],
+  ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 150],
+  ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 100],
+  ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
+  ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
+  ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
+  ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
+];
+
+const question: ChatMessage = { role: 'user', content: 'x' };
+
+function toMessage(text: string, { template }: ChatTokenizer): AssistantMessage {
+  const { content, reasoning, toolCalls } = template.parse(text);
+  return { role: 'assistant', content, ...(reasoning === undefined ? {} : { reasoning }), toolCalls: toolCalls.map((call, at) => ({ id: `${at}`, ...call })) };
+}
+
+/** Whether the template prints the answer, read as a message, exactly as it was written: last, and before a tool result. */
+function isRoundTrip(answer: Answer, chatTokenizer: ChatTokenizer): boolean {
+  const { template, tokenizer } = chatTokenizer;
+  const { ids } = sample(answer, chatTokenizer);
+  const text = tokenizer.decode(ids.filter((id) => !template.stopIds.includes(id)));
+  const message = toMessage(text, chatTokenizer);
+  const seen = template.render([question], { addGenerationPrompt: true }) + text;
+  const results: ChatMessage[] = [[], [{ role: 'tool', content: 'r', toolCallId: '0' }] as ChatMessage[]].flat();
+  return [[], results].every((after) => {
+    try {
+      const rendered = template.render([question, message, ...after], { addGenerationPrompt: false });
+      return withoutEmptyThoughts(rendered).startsWith(`${withoutEmptyThoughts(seen)}<|`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+const plain: Answer = { kind: 'text', text: 'x', isTruncated: false, isOdd: true };
+
+/** Qwen3's template puts an empty thinking block before an answer that happens to be the last message. */
+function withoutEmptyThoughts(text: string): string {
+  return text.replaceAll('<think>\n\n</think>\n\n', '');
+}
+
+function onlyRoundTrips(program: readonly Operation[], chatTokenizer: ChatTokenizer): readonly Operation[] {
+  return program.map((step) => (step.kind === 'call' && !isRoundTrip(step.answer, chatTokenizer) ? { ...step, answer: plain } : step));
+}
+
+describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
+  const { tokenizer, template } = chatTokenizer;
+
+  test('the prompt is, letter by letter, what the template prints of the messages as sent', () => {
+    const property = fc.property(programs, (program) => {
+      const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy: 'as_sent' });
+      const onBegin = ({ turn, conversation: { messages, tools } }: BegunCall): void => {
+        const rendered = template.render(messages, { addGenerationPrompt: true, ...(tools.length === 0 ? {} : { tools }) });
+        expect(withoutEmptyThoughts(tokenizer.decode(turn.promptIds))).toBe(withoutEmptyThoughts(rendered));
+      };
+      runProgram(onlyRoundTrips(program, chatTokenizer), tracker, chatTokenizer, { order: (count) => Array.from({ length: count }, (__, at) => at), onBegin });
+    });
+    fc.assert(property, { numRuns });
+  });
+});
+
+const frameworks: readonly (readonly [string, (history: readonly ChatMessage[]) => readonly ChatMessage[]])[] = [
+  ['nothing', (history) => history],
+  ['copies', (history) => structuredClone(history)],
+  ...spellings.map((how) => [how, (history: readonly ChatMessage[]) => history.map((message) => respell(message, how))] as const),
+  ['merge', mergeTurns],
+  ['merge and json', (history) => mergeTurns(history).map((message) => respell(message, 'json'))],
+];
+
+describe.each(frameworks)('a framework that does this to history: %s', (name, send) => {
+  const isMerging = name.startsWith('merge');
+
+  test.each(['none', 'keep'] as const)('every call goes on from the last one (thinking: %s)', (thinking) => {
+    const chatTokenizer = createToyChatTokenizer({ thinking });
+    const property = fc.property(fc.array(answers, { minLength: 1, maxLength: 12 }), (drawn) => {
+      // A merged message has no trace of an answer without text: nobody could put that one back.
+      const list = isMerging ? drawn.filter(({ kind, text }) => kind !== 'empty' && (text.trim() !== '' || !['bytes', 'thought'].includes(kind))) : drawn;
+      const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
+      const history: ChatMessage[] = [{ role: 'system', content: 'S' }, { role: 'user', content: 'the U' }];
+      let seen = '';
+      for (const answer of list) {
+        const turn = tracker.begin({ agentName: 'a', targetTag: 't' }, { messages: send(history) });
+        expect({ fork: turn.fork, isKept: turn.promptIds.join(' ').startsWith(seen) }).toEqual({ fork: undefined, isKept: true });
+        const completion = sample(answer, chatTokenizer);
+        const { message } = turn.commit(completion);
+        history.push(message, ...follow(message));
+        seen = [...turn.promptIds, ...completion.ids].join(' ');
+      }
+      expect(tracker.finish()).toHaveLength(list.some((answer) => sample(answer, chatTokenizer).ids.length > 0) ? 1 : 0);
+      expect(tracker.stats()).toMatchObject({ foreignMessages: {}, forks: {} });
+    });
+    fc.assert(property, { numRuns: 50 });
+  });
+});

@@ -1,0 +1,170 @@
+import type { AssistantMessage, ChatMessage, Completion, ToolMessage, ToolSpec } from '@agentjet/core';
+import { EngineError } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import fc from 'fast-check';
+import type { AgentIdentity, ContextTracker, Turn } from '../contract.js';
+import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
+
+/** Programs of agents that do everything to a history that real ones do: data that fast-check makes and shrinks. */
+export type Operation =
+  | { readonly kind: 'call'; readonly at: number; readonly answer: Answer; readonly isAborted: boolean }
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'rewrite'; readonly at: number; readonly how: Rewrite; readonly where: number; readonly text: string }
+  | { readonly kind: 'respell'; readonly at: number; readonly how: Spelling };
+
+export type Answer = {
+  readonly kind: 'text' | 'call' | 'calls' | 'thought' | 'thought call' | 'malformed' | 'empty' | 'bytes';
+  readonly text: string;
+  readonly isTruncated: boolean;
+  /** Letter by letter, as no tokenizer would spell it. */
+  readonly isOdd: boolean;
+};
+
+const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'system', 'tools', 'rename', 'copy', 'foreign', 'merge', 'start'] as const;
+type Rewrite = (typeof rewrites)[number];
+
+const shortText = fc.string({ unit: fc.constantFrom('a', 'th', 'e', ' ', '\n', 'é', 'ou', '😀', '"'), maxLength: 5 });
+
+export const answers: fc.Arbitrary<Answer> = fc.record({
+  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'thought', 'thought call', 'malformed', 'empty', 'bytes'),
+  text: shortText,
+  isTruncated: fc.nat(4).map((n) => n === 0),
+  isOdd: fc.boolean(),
+});
+
+const at = fc.nat(30);
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const), at, answer: answers, isAborted: fc.nat(6).map((n) => n === 0) }) },
+  { weight: 4, arbitrary: fc.constant({ kind: 'settle' as const }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('rewrite' as const), at, how: fc.constantFrom(...rewrites), where: at, text: shortText }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('respell' as const), at, how: fc.constantFrom(...spellings) }) },
+);
+
+export const programs: fc.Arbitrary<readonly Operation[]> = fc.array(operation, { minLength: 2, maxLength: 30 });
+
+type Conversation = { readonly agent: AgentIdentity; readonly messages: readonly ChatMessage[]; readonly tools: readonly ToolSpec[] };
+type Pending = { readonly turn: Turn; readonly conversation: Conversation; readonly place: number; readonly completion: Completion; readonly isAborted: boolean };
+
+/** One committed call: what the engine was given, and what it sampled. */
+export type CommittedCall = { readonly agent: AgentIdentity; readonly promptIds: Int32Array; readonly completion: Completion };
+export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation };
+
+export type RunOptions = {
+  /** In which order the calls that are open at once commit. */
+  readonly order: (count: number) => readonly number[];
+  /** Leaves the aborted calls out altogether. */
+  readonly skipAborted?: boolean;
+  readonly onBegin?: (call: BegunCall) => void;
+};
+
+const opening: Conversation = { agent: { agentName: 'one', targetTag: 'tag' }, messages: [{ role: 'system', content: 'S' }, { role: 'user', content: 'the U' }], tools: [] };
+
+/** Runs a program against a tracker; returns the committed calls in the order in which they began. */
+export function runProgram(program: readonly Operation[], tracker: ContextTracker, chatTokenizer: ChatTokenizer, options: RunOptions): readonly CommittedCall[] {
+  const conversations: Conversation[] = [opening, { ...opening, agent: { agentName: 'two', targetTag: 'tag' } }];
+  const calls: CommittedCall[] = [];
+  let open: Pending[] = [];
+  const settle = (): void => {
+    const answered = commitAll(open, options.order);
+    for (const { pending, message } of answered) {
+      const { agent, messages, tools } = pending.conversation;
+      calls.push({ agent, promptIds: pending.turn.promptIds, completion: pending.completion });
+      const next = { agent, tools, messages: [...messages, message, ...follow(message)] };
+      if (conversations[pending.place] === pending.conversation) conversations[pending.place] = next;
+      else conversations.push(next);
+    }
+    open = [];
+  };
+  for (const step of program) {
+    if (step.kind === 'settle') settle();
+    else if (step.kind === 'call') open.push(...beginCall(step, conversations, tracker, chatTokenizer, options));
+    else change(step, conversations);
+  }
+  settle();
+  return calls;
+}
+
+function beginCall(step: Extract<Operation, { kind: 'call' }>, conversations: readonly Conversation[], tracker: ContextTracker, chatTokenizer: ChatTokenizer, { skipAborted = false, onBegin }: RunOptions): readonly Pending[] {
+  const place = step.at % conversations.length;
+  const conversation = conversations[place] ?? opening;
+  if (skipAborted && step.isAborted) return [];
+  try {
+    const { agent, messages, tools } = conversation;
+    const turn = tracker.begin(agent, { messages, ...(tools.length === 0 ? {} : { tools }) });
+    onBegin?.({ turn, conversation });
+    return [{ turn, conversation, place, completion: sample(step.answer, chatTokenizer), isAborted: step.isAborted }];
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'bad_request') return []; // the template refuses this conversation
+    throw error;
+  }
+}
+
+function commitAll(open: readonly Pending[], order: RunOptions['order']): readonly { readonly pending: Pending; readonly message: AssistantMessage }[] {
+  const whole = open.filter(({ isAborted }) => !isAborted);
+  const answered = order(whole.length).flatMap((place) => {
+    const pending = whole[place];
+    return pending === undefined ? [] : [{ place, pending, message: pending.turn.commit(pending.completion).message }];
+  });
+  return answered.sort((left, right) => left.place - right.place);
+}
+
+/** Tool results for each call; else the next question. */
+export function follow({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {
+  const results = toolCalls.map(({ id, name }): ToolMessage => ({ role: 'tool', content: `${name} is on`, toolCallId: id }));
+  return results.length > 0 ? results : [{ role: 'user', content: 'go on' }];
+}
+
+function change(step: Exclude<Operation, { kind: 'call' | 'settle' }>, conversations: Conversation[]): void {
+  const place = step.at % conversations.length;
+  const conversation = conversations[place] ?? opening;
+  const { messages } = conversation;
+  if (step.kind === 'respell') conversations[place] = { ...conversation, messages: messages.map((message) => respell(message, step.how)) };
+  else if (step.how === 'copy') conversations.push({ ...conversation });
+  else if (step.how === 'start') conversations.push({ ...opening, messages: [{ role: 'user', content: step.text }] });
+  else conversations[place] = rewrite(conversation, step.how, step);
+}
+
+function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'start'>, { where, text }: { readonly where: number; readonly text: string }): Conversation {
+  const { messages } = conversation;
+  const at = where % messages.length;
+  const question: ChatMessage = { role: 'user', content: text };
+  if (how === 'rename') return { ...conversation, agent: { agentName: `agent ${where % 3}`, targetTag: 'tag' } };
+  if (how === 'tools') return { ...conversation, tools: where % 2 === 0 ? [] : [{ name: `tool ${where % 3}`, parameters: { type: 'object' } }] };
+  const changed: Readonly<Record<typeof how, readonly ChatMessage[]>> = {
+    ask: [...messages, question],
+    edit: messages.map((message, index): ChatMessage => (index === at ? { ...message, content: text } : message)),
+    cut: [...messages.slice(0, 1), ...messages.slice(Math.min(1 + at, messages.length - 1))],
+    summarise: [...messages.slice(0, 1), { role: 'user', content: `summary ${text}` }, ...messages.slice(-2)],
+    remove: messages.length < 2 ? messages : messages.toSpliced(at, 1),
+    error: messages.toSpliced(at + 1, 0, { role: 'user', content: 'error' }),
+    system: [{ role: 'system', content: text }, ...messages.filter(({ role }) => role !== 'system')],
+    foreign: [...messages, { role: 'assistant', content: text }, question],
+    merge: mergeTurns(messages),
+  };
+  return { ...conversation, messages: changed[how] };
+}
+
+const writeCall = (text: string): string => `<tool_call>\n{"name": "calc", "arguments": {"b": 2,  "a":1.0, "t": ${JSON.stringify(text)}}}\n</tool_call>`;
+
+function write({ kind, text }: Answer): string {
+  const written: Readonly<Record<Answer['kind'], string>> = {
+    text: `the ${text}`,
+    call: writeCall(text),
+    calls: `${text}\n${writeCall('')}\n${writeCall(text)}`,
+    thought: `<think>\n${text}th\n</think>\n\n${text}`,
+    'thought call': `<think>\nwe ${text}\n</think>\n\n${writeCall(text)}`,
+    malformed: `<tool_call>\n{"name": "calc", "argu${text}\n</tool_call>`,
+    empty: '',
+    bytes: text,
+  };
+  return written[kind];
+}
+
+/** What an engine would make of it: ids that spell the answer, canonically or not, or any bytes at all. */
+export function sample(answer: Answer, { tokenizer, template }: ChatTokenizer): Completion {
+  const text = write(answer);
+  const pieces = answer.isOdd ? [...text].map((letter) => tokenizer.encode(letter)) : [tokenizer.encode(text)];
+  const spelled = answer.kind === 'bytes' ? [...Buffer.from(text)].map((byte) => (byte * 7 + 128) % 256) : pieces.flatMap((piece) => [...piece]);
+  const ids = Int32Array.from(answer.isTruncated ? spelled : [...spelled, template.stopIds[0] ?? 0]);
+  return { ids, logprobs: Float32Array.from(ids, (id, at) => -(1 + (id % 7) + at) / 10), finishReason: answer.isTruncated ? 'length' : 'stop', policyVersion: text.length % 3 };
+}
