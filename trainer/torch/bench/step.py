@@ -1,6 +1,6 @@
 """What part of the GPU's arithmetic does one training step use: forward, backward, gradient clipping and AdamW?
 
-Rows for results/step.json. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
+Rows for results/step.json. `mfu_forward_backward` leaves out clipping and AdamW, as the sketch did. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
 transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given.
 Run with torchrun for more than one GPU: every GPU gets its own packs.
 """
@@ -33,7 +33,20 @@ def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, r
     packs = [full_row(tokens, SHAPES[name].vocab) for _ in range(packs_per_step * placement.ranks.size)]
     loss = LossConfig()
     seconds = timed(lambda: trainer.step(packs, loss), repeats)
-    return row(name, tokens, packs, placement, seconds, options)
+    found = row(name, tokens, packs, placement, seconds, options)
+    if placement.sharded:
+        return found | {"weight_sync_seconds": sync_seconds(trainer)}
+    gradients = timed(lambda: trainer.backward(trainer.place(packs[0]), loss) and trainer.optimizer.clear(), repeats)
+    return found | {"mfu_forward_backward": step_flops(name, packs[:1]) / gradients / PEAK_FLOPS}
+
+
+def sync_seconds(trainer: Trainer) -> float:
+    """Whole weights in bf16 on every GPU, one tensor after another, as the sampler's copy gets them."""
+    def run() -> None:
+        for parameter in trainer.policy.lm.parameters():
+            parameter.detach().full_tensor().to(torch.bfloat16)
+
+    return timed(run, 3)
 
 
 def row(name, tokens, packs, placement, seconds, options) -> dict:
@@ -88,12 +101,15 @@ def main() -> None:
         placement = Placement(device, torch.bfloat16, ranks, sharded)
         try:
             result = measure(name, tokens, packs, placement, args.repeats, **options)
-            torch.cuda.empty_cache()
-            if args.plain and ranks.size == 1:
-                result["mfu_transformers_sdpa"] = measure_plain(name, tokens, device, args.repeats)
         except torch.OutOfMemoryError as error:
             result = {"model": name, "tokens_per_pack": tokens, "packs_per_step": packs, "gpus": ranks.size, "error": str(error)[:200]}
         torch.cuda.empty_cache()
+        if args.plain and ranks.size == 1:
+            try:
+                result["mfu_transformers_sdpa"] = measure_plain(name, tokens, device, args.repeats)
+            except torch.OutOfMemoryError as error:
+                result["plain_error"] = str(error)[:200]
+            torch.cuda.empty_cache()
         if ranks.is_first:
             rows.append(result)
             print(json.dumps(result), flush=True)

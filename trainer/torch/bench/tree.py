@@ -21,7 +21,7 @@ from ajet_torch.losses import LossConfig
 from ajet_torch.pack import TreePack
 from ajet_torch.ranks import Ranks
 from ajet_torch.training import Placement, Trainer
-from rows import fill_packs, pad_to_longest, to_rows
+from rows import fill_packs, pad_to_longest, side_by_side, to_rows
 from shapes import PEAK_FLOPS, SHAPES, Node, header, lay_out, random_lm, step_flops, timed
 
 LOSS = LossConfig()
@@ -89,19 +89,38 @@ def baselines(name: str, vocab: int) -> Baselines:
     roots = WORKLOADS[name]()
     pack = lay_out(roots, vocab, np.random.default_rng(0))
     rows = to_rows(pack)
-    return Baselines([pack], pad_to_longest(rows), rows, fill_packs(rows, pack.num_tokens), [share_prompt_only(pack, rows)])
+    return Baselines([pack], pad_to_longest(rows), rows, fill_packs(rows, pack.num_tokens), share_prompt_only(pack, rows, pack.num_tokens))
 
 
-def share_prompt_only(pack: TreePack, rows: list[TreePack]) -> TreePack:
-    """One root segment, then every row's rest on its own."""
-    prompt = int(np.argmax(pack.ends != pack.ends[0])) or pack.num_tokens
+def share_prompt_only(pack: TreePack, rows: list[TreePack], budget: int) -> list[TreePack]:
+    """Every row's rest on its own after the root segment, which each pack under the budget holds once."""
     if pack.ends[0] != pack.num_tokens:
-        return fill_packs(rows, pack.row_tokens)[0]
-    nodes = [Node(row.num_tokens - prompt, True) for row in rows if row.num_tokens > prompt]
-    wide = lay_out([Node(prompt, False, nodes)], int(pack.ids.max()) + 1, np.random.default_rng(0))
-    keep = np.sort(np.random.default_rng(0).choice(len(wide.targets), min(len(pack.targets), len(wide.targets)), replace=False))
-    terms = type(wide.terms)(np.arange(len(keep), dtype=np.int32), *(getattr(wide.terms, n)[keep] for n in ("sequence", "weights", "advantages", "logprobs")))
-    return TreePack(wide.ids, wide.positions, wide.ends, wide.predictors[keep], wide.targets[keep], terms, pack.row_tokens)
+        return fill_packs(rows, budget)
+    prompt = int(np.argmax(pack.ends != pack.ends[0])) or pack.num_tokens
+    first = min(int(row.predictors[0]) for row in rows if len(row.predictors)) + 1
+    prompt = min(prompt, first)
+    bins: list[list[TreePack]] = []
+    for row in rows:
+        own = row.num_tokens - prompt
+        if not bins or prompt + sum(other.num_tokens - prompt for other in bins[-1]) + own > budget:
+            bins.append([])
+        bins[-1].append(row)
+    return [graft(prompt, chosen) for chosen in bins]
+
+
+def graft(prompt: int, rows: list[TreePack]) -> TreePack:
+    """Rows with one prompt as a tree of depth two."""
+    cut = [TreePack(row.ids[prompt:], row.positions[prompt:], row.ends[prompt:] - prompt, row.predictors - prompt, row.targets, row.terms, row.row_tokens) for row in rows]
+    forest = side_by_side(cut)
+    head = np.arange(prompt, dtype=np.int32)
+    before = forest.predictors.astype(np.int64)
+    answers_prompt = np.concatenate([row.predictors < 0 for row in cut])
+    predictors = np.where(answers_prompt, prompt - 1, before + prompt).astype(np.int32)
+    total = prompt + forest.num_tokens
+    return TreePack(
+        np.concatenate([rows[0].ids[:prompt], forest.ids]), np.concatenate([head, forest.positions]),
+        np.concatenate([np.full(prompt, total, np.int32), forest.ends + prompt]).astype(np.int32), predictors, forest.targets, forest.terms, forest.row_tokens,
+    )
 
 
 def gradient_seconds(trainer: Trainer, packs: list[TreePack], repeats: int) -> float:
