@@ -21,8 +21,8 @@ import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
 export const weightsLocation = 'weights';
 
 /**
- * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, T, S + T];
- * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, S, headDim], keys then values
+ * Inputs: ids, positions int32 [B, T]; last int32 [B], flat indices of tokens; bias [B, 1, 1, T, S + T];
+ * inverse_temperature [B, 1]; cos, sin [P, headDim / 2]; past_0 .. past_(2L-1) [B, KV, 1, S, headDim], keys then values
  * of each layer. Outputs: probabilities [B, V]; fresh [2L * B, KV, T, headDim] in the order of the past.
  */
 export function decodeGraph(config: ModelConfig, layout: ParameterLayout, options: GraphOptions = {}): Graph {
@@ -50,9 +50,8 @@ class DecodeGraphBuilder {
     const half = config.headDim / 2;
     const positions = graph.input('positions', ['B', 'T'], 'int32');
     graph.defineDim('N', ['B', 'T']);
-    graph.defineDim('rows_per_key_head', [config.numHeads / config.numKeyHeads, 'T']);
     this.#rotation = { cos: graph.input('cos', ['P', half]), sin: graph.input('sin', ['P', half]), positions: toInt64(positions) };
-    this.#bias = graph.input('bias', ['B', 1, 'T', 'S+T']);
+    this.#bias = graph.input('bias', ['B', 1, 1, 'T', 'S+T']);
   }
 
   build(): void {
@@ -89,20 +88,22 @@ class DecodeGraphBuilder {
     return this.#linear(`${prefix}o_proj`, this.#tokensFirst(output));
   }
 
-  /** Query [B, H, T, headDim] against the past and the new tokens. */
+  /**
+   * Query [B, H, T, headDim] against the past and the new tokens. Each query head is a product of its own, broadcast over
+   * the keys it shares: for one token that is a vector times a matrix, which is computed without packing the keys first.
+   */
   #attend(query: Value, { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value }): Value {
     const { numHeads, numKeyHeads, headDim } = this.#config;
-    const folded = reshape(query, ['B', numKeyHeads, 'rows_per_key_head', headDim]);
-    const [pastKeys, pastValues] = [0, 1].map((kind) => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKeyHeads, 'S', headDim]));
-    if (pastKeys === undefined || pastValues === undefined) throw new Error('There are two inputs per layer.');
-    const scale = 1 / Math.sqrt(headDim);
-    const scores = concat([matmul(folded, pastKeys, { transposeRight: true, scale }), matmul(folded, keys, { transposeRight: true, scale })], 3, 'S+T');
-    const biased = add(reshape(scores, ['B', numHeads, 'T', 'S+T']), this.#bias);
-    const shares = reshape(softmax(biased), scores.shape);
-    const parts = (['S', 'T'] as const).map((keys) => ({ shape: ['B', numKeyHeads, 'rows_per_key_head', keys] }));
-    const [ofPast, ofNew] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 3 } });
-    if (ofPast === undefined || ofNew === undefined) throw new Error('A split into two has two parts.');
-    return reshape(add(matmul(ofPast, pastValues), matmul(ofNew, values)), ['B', numHeads, 'T', headDim]);
+    const group = numHeads / numKeyHeads;
+    const past = (kind: number): Value => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKeyHeads, 1, 'S', headDim]);
+    const fresh = (value: Value): Value => reshape(value, ['B', numKeyHeads, 1, 'T', headDim]);
+    const grouped = reshape(multiply(query, 1 / Math.sqrt(headDim)), ['B', numKeyHeads, group, 'T', headDim]);
+    const scoresOf = (key: Value): Value => matmul(grouped, key, { transposeRight: true });
+    const shares = softmax(add(concat([scoresOf(past(0)), scoresOf(fresh(keys))], 4, 'S+T'), this.#bias));
+    const parts = (['S', 'T'] as const).map((dim) => ({ shape: ['B', numKeyHeads, group, 'T', dim] }));
+    const [ofPast, ofFresh] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 4 } });
+    if (ofPast === undefined || ofFresh === undefined) throw new Error('A split into two has two parts.');
+    return reshape(add(matmul(ofPast, past(1)), matmul(ofFresh, fresh(values))), ['B', numHeads, 'T', headDim]);
   }
 
   #feedForward(prefix: string, hidden: Value): Value {

@@ -68,11 +68,11 @@ export class StepSession implements StepModel {
       ids: toTensor(input.ids, [numRows, width]),
       positions: toTensor(input.positions, [numRows, width]),
       last: toTensor(input.lastTokens, [numRows]),
-      bias: toTensor(input.bias, [numRows, 1, width, pastLength + width]),
+      bias: toTensor(input.bias, [numRows, 1, 1, width, pastLength + width]),
       inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
       ...this.#rotation,
     };
-    for (const [index, past] of input.past.entries()) feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, pastLength, headDim]);
+    for (const [index, past] of input.past.entries()) feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);
     const { probabilities, fresh } = await this.#session.run(feeds);
     return { probabilities: floats(probabilities), fresh: floats(fresh) };
   }
