@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 import torch
+from torch.distributed.tensor import DTensor
 
 from .checkpoint import load_checkpoint, save_checkpoint
 from .config import WorkerConfig
@@ -16,11 +17,13 @@ from .losses import parse_loss
 from .model import PolicyModel, add_lora, load_lm
 from .pack import parse_pack
 from .sampling.builtin import BuiltinServer
-from .sampling.server import InferenceServer, SampleRequest, TokenEvent, weight_sum
+from .sampling.idle import IdleServer
+from .sampling.server import InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
 from .training import Placement, Trainer
-from torch.distributed.tensor import DTensor
 
 TICKS_PER_TURN = 8
+PROBE_TOLERANCE = 0.1
+"""Mean nats per token; two bf16 kernels differ by about a tenth of it."""
 
 
 class Session:
@@ -29,18 +32,25 @@ class Session:
         self.placement = placement
         self.trainer = Trainer(config, placement)
         self.server = self._create_server()
+        if placement.sharded:
+            self.server.update_weights(self.weights())
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
 
     def _create_server(self) -> InferenceServer:
-        if self.config.inference.server == "vllm":
+        is_vllm = self.config.inference.server == "vllm"
+        if is_vllm and not self.placement.ranks.is_first:
+            return IdleServer()
+        policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
+        if is_vllm:
             from .sampling.vllm_server import VllmServer
 
-            return VllmServer(self.config, self.placement)
-        policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
-        server = BuiltinServer(policy, self.config.inference, self.placement.device)
-        if self.placement.sharded:
-            server.update_weights(self.weights())
-        return server
+            return VllmServer(self.config, policy)
+        return BuiltinServer(policy, self.config.inference, self.placement.device)
+
+    @property
+    def num_samplers(self) -> int:
+        """Ranks that take requests."""
+        return 1 if self.config.inference.server == "vllm" else self.placement.ranks.size
 
     def _sampling_copy(self) -> PolicyModel:
         """Sharded weights cannot be sampled from token by token; every rank keeps a whole copy in the compute type."""
@@ -83,7 +93,20 @@ class Session:
         expected = expected if self.placement.sharded else weight_sum(self.weights())
         if found is not None and found != expected:
             raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler holds other weights than the trainer (sums {found} and {expected}). Restart the run from its last checkpoint.")
+        if self.config.inference.server == "vllm":
+            self._check_by_probe()
         return time.perf_counter() - start
+
+    def _check_by_probe(self) -> None:
+        """Where the sampler's weights cannot be read: its logprobs of a few tokens must be the trainer's."""
+        prompt = np.arange(8, dtype=np.int32) % self.vocab_size
+        ranks = self.placement.ranks
+        events = ranks.share([(e.token, e.logprob) for e in self.server.probe(prompt, 8)] if isinstance(self.server, ProbedServer) else None)
+        row = np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)])
+        ours = self.trainer.logprobs([row])[0][len(prompt) :]
+        gap = float(np.abs(ours - [logprob for _, logprob in events]).mean())
+        if ranks.is_first and gap > PROBE_TOLERANCE:
+            raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
 
     def sample(self, submitted: list[SampleRequest], aborted: list[int]) -> list[TokenEvent]:
         """Takes in new and aborted requests and advances."""

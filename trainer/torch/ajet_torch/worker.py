@@ -97,7 +97,7 @@ class Director:
         except (WorkerError, KeyError, TypeError, ValueError) as error:
             self._fail(message["id"], error)
             return
-        loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.ranks.size)
+        loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.session.num_samplers)
         self.answers[request.id] = Answer(request.stream, int(np.argmin(loads)), self.session.trainer.policy_version)
         self.submitted.append(request)
 

@@ -11,14 +11,14 @@ import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testOptimizer 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);
 
-describe.skipIf(!hasTorch)('torch backbone', () => {
+describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
   let modelDir: string;
   let backbone: TorchBackbone;
 
   beforeAll(async () => {
     modelDir = makeTinyModel();
     backbone = await startTiny(modelDir);
-  });
+  }, 240_000);
   afterAll(() => backbone.close());
 
   test('says what it runs on', () => {
@@ -138,7 +138,7 @@ describe.skipIf(!hasTorch)('torch backbone', () => {
   });
 });
 
-describe.skipIf(!hasTorch)('a torch backbone that cannot start', () => {
+describe.skipIf(!hasTorch)('a torch backbone that cannot start', { timeout: 240_000 }, () => {
   test('names the file that is missing or broken', async () => {
     const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-broken-'));
     await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('config.json') as unknown });

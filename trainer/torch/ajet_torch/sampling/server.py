@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Protocol
+from typing import Any, Iterable, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -70,6 +70,13 @@ class InferenceServer(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class ProbedServer(Protocol):
+    """A server whose weights cannot be read, only heard."""
+
+    def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> list[TokenEvent]: ...
 
 
 def parse_request(message: dict[str, Any], vocab_size: int) -> SampleRequest:

@@ -1,0 +1,118 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+
+import type { TreePack } from '@agentjet/core';
+import { describe, expect, test } from 'vitest';
+
+import { openDoor } from './accept-worker.js';
+import { encodeFrame, FrameReader, maxFrameBytes } from './frames.js';
+import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testPython } from './testing-worker.js';
+
+const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: [], seed: 7 };
+
+/** A package folder whose `ajet_torch.worker` is the given Python: workers that misbehave on purpose. */
+function makeRogueWorker(body: string): Readonly<Record<string, string>> {
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-rogue-'));
+  mkdirSync(path.join(dir, 'rogue'));
+  const hello = ['import os, socket, struct, sys, time, msgpack', 'host, port = os.environ["AJET_CONNECT"].rsplit(":", 1)', 's = socket.create_connection((host, int(port)))'];
+  const send = ['def send(m):', '    b = msgpack.packb(m)', '    s.sendall(struct.pack(">I", len(b)) + b)'];
+  writeFileSync(path.join(dir, 'sitecustomize.py'), ['import sys', 'if "ajet_torch.worker" in " ".join(sys.orig_argv):', ...[...hello, ...send, ...body.split('\n')].map((line) => `    ${line}`), '    sys.exit(3)'].join('\n'));
+  return { PYTHONPATH: dir };
+}
+
+/** On a CPU attention takes a full mask: four terabytes for two million tokens. */
+function longRow(length: number): TreePack {
+  const positions = Int32Array.from({ length }, (_, index) => index);
+  return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };
+}
+
+describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, () => {
+  test('that is killed rejects every waiting and later call, and the run resumes from its checkpoint', async () => {
+    const modelDir = makeTinyModel();
+    const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-resume-')), 'checkpoint');
+    const first = await startTiny(modelDir);
+    await first.trainStep(sftBatch());
+    await first.save(dir);
+    const expected = await first.trainStep(sftBatch());
+    const waiting = [1, 2, 3].map((seed) => first.engine.generate({ promptIds: Int32Array.of(1, 2), sampling: { ...sampling, seed } }));
+    const outcomes = Promise.allSettled(waiting);
+    process.kill(first.workerPid, 'SIGKILL');
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'worker_died', message: expect.stringContaining('SIGKILL') as unknown } });
+    await expect(first.trainStep(sftBatch())).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('last checkpoint') as unknown });
+    await first.close();
+
+    const second = await startTiny(modelDir);
+    await second.load(dir);
+    expect(second.policyVersion).toBe(1);
+    expect(await second.trainStep(sftBatch())).toMatchObject({ loss: expected.loss, gradNorm: expected.gradNorm, policyVersion: 2 });
+    await second.close();
+  });
+
+  test('that stops answering is noticed by its heartbeat and ended', async () => {
+    const backbone = await startTiny(makeTinyModel(), { heartbeatTimeoutMs: 3000 });
+    process.kill(backbone.workerPid, 'SIGSTOP');
+    const call = backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }]);
+    await expect(call).rejects.toMatchObject({ code: 'worker_hung', message: expect.stringContaining('no sign of life') as unknown });
+    await backbone.close();
+  });
+
+  test('that runs out of memory says what to turn down, with its own code, and lives on', async () => {
+    const backbone = await startTiny(makeTinyModel());
+    await expect(backbone.trainStep({ packs: [longRow(2_000_000)], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('max_pack_tokens') as unknown });
+    await expect(backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }])).resolves.toHaveLength(1);
+    await backbone.close();
+  });
+
+  test('that dies while it starts shows its last log lines', async () => {
+    const env = makeRogueWorker('print("no room on /dev/shm", file=sys.stderr)');
+    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('no room on /dev/shm') as unknown });
+  });
+
+  test('of another release is refused with both versions', async () => {
+    const env = makeRogueWorker('send({"kind": "hello", "schema": 99, "token": os.environ["AJET_TOKEN"]})\ntime.sleep(20)');
+    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'version_mismatch', message: expect.stringContaining('99') as unknown });
+  });
+
+  test('that talks nonsense is ended, not believed', async () => {
+    const env = makeRogueWorker('send({"kind": "hello", "schema": 1, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)');
+    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'protocol' });
+  });
+
+  test('that never connects is given up after the start timeout', async () => {
+    const env = makeRogueWorker('time.sleep(60)');
+    await expect(startTiny('/nowhere', { env, startTimeoutMs: 1500 })).rejects.toMatchObject({ code: 'worker_hung' });
+    expect(testPython).toContain('python');
+  });
+});
+
+describe('the door for the worker', () => {
+  test('hangs up on a stranger without the token and still takes the worker', async () => {
+    const door = await openDoor('secret', '127.0.0.1');
+    const port = Number(door.address.split(':')[1]);
+    const stranger = connect(port, '127.0.0.1');
+    stranger.on('error', () => undefined);
+    stranger.write(encodeFrame({ kind: 'hello', schema: 1, token: 'guess' }));
+    await new Promise((resolve) => stranger.once('close', resolve));
+    const worker = connect(port, '127.0.0.1');
+    worker.write(encodeFrame({ kind: 'hello', schema: 1, token: 'secret' }));
+    const met = await door.connection;
+    met.socket.destroy();
+    worker.destroy();
+    door.close();
+  });
+
+  test('reads frames however the bytes are cut, and refuses one that is too long', () => {
+    const messages = [{ kind: 'a', ids: Int32Array.of(1, 2, 3) }, { kind: 'b' }];
+    const bytes = Buffer.concat(messages.map(encodeFrame));
+    for (const size of [1, 3, 7, bytes.length]) {
+      const reader = new FrameReader();
+      const read = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => reader.push(bytes.subarray(index * size, (index + 1) * size))).flat();
+      expect(read).toMatchObject([{ kind: 'a' }, { kind: 'b' }]);
+    }
+    const head = Buffer.alloc(4);
+    head.writeUInt32BE(maxFrameBytes + 1);
+    expect(() => new FrameReader().push(head)).toThrow('over the limit');
+  });
+});
