@@ -5,9 +5,9 @@ import type { MicrobatchLimits } from './plan-microbatches.js';
 
 /** Floats that a training graph holds at its peak: about 1 GiB. */
 const maxFloats = 2 ** 28;
-/** Beyond this, larger micro-batches are no quicker: the caches are full, the products large. */
-const maxTokens = 4096;
-const fewTokens = 1024;
+/** Larger micro-batches are slower by some percent: what the elementwise passes read no longer lies in a cache. */
+const maxTokens = 1024;
+const fewTokens = 512;
 const pathRowLengths = [32, 64, 96, 128, 192, 256];
 
 /**
