@@ -85,7 +85,8 @@ const { SourceMap } = require('node:module');
 const { writeFileSync } = require('node:fs');
 const session = new inspector.Session();
 session.connectToMainThread();
-let map, id;
+setInterval(() => {}, 1000); // keeps this thread; the main one ends it
+let map;
 session.on('Debugger.scriptParsed', ({ params }) => {
   if (!params.url.includes('agent.ts') || !params.sourceMapURL) return;
   map = new SourceMap(JSON.parse(Buffer.from(params.sourceMapURL.split('base64,')[1], 'base64').toString()));
@@ -102,9 +103,9 @@ session.on('Debugger.paused', ({ params }) => {
   const { location, functionName, scopeChain } = params.callFrames[0];
   const { originalLine, originalSource } = map.findEntry(location.lineNumber, location.columnNumber);
   writeFileSync('paused.json', JSON.stringify({ functionName, line: originalLine + 1, source: originalSource, scopes: scopeChain.length }));
-  setTimeout(() => session.post('Debugger.resume'), 1500);
+  setTimeout(() => session.post('Debugger.resume', () => session.disconnect()), 1500);
 });
-session.post('Debugger.enable');
+session.post('Debugger.enable', () => require('node:worker_threads').parentPort.postMessage('attached'));
 `;
 
 it('a breakpoint in the workflow stops there, for longer than an episode may take', async () => {
@@ -113,8 +114,15 @@ it('a breakpoint in the workflow stops there, for longer than an episode may tak
   writeFileSync(path.join(folder, 'client.cjs'), debuggerClient.replace('WANTED', String(line)));
   writeFileSync(
     path.join(folder, 'attach.mjs'),
-    `import { Worker } from 'node:worker_threads'; import inspector from 'node:inspector'; inspector.open(0, '127.0.0.1');
-     const worker = new Worker(new URL('client.cjs', import.meta.url)); worker.unref(); await new Promise((resolve) => setTimeout(resolve, 300));`,
+    `import { isMainThread, Worker } from 'node:worker_threads'; import inspector from 'node:inspector';
+     if (isMainThread) {
+       inspector.open(0, '127.0.0.1');
+       const worker = new Worker(new URL('client.cjs', import.meta.url), { execArgv: [] });
+       const alive = setInterval(() => {}, 10);
+       await new Promise((resolve) => worker.once('message', resolve));
+       clearInterval(alive);
+       worker.unref();
+     }`,
   );
   const { code, stdout } = await runAjet(folder, debug(...endpoint(), 'debug.debug_first_n_tasks=1'), { nodeArgs: ['--import', path.join(folder, 'attach.mjs')] });
   const paused = JSON.parse(readFileSync(path.join(folder, 'paused.json'), 'utf8')) as { functionName: string; line: number; source: string };

@@ -2,6 +2,7 @@ export { AgentJetJob, type EvaluateOptions, type JobData, type RunOptions, type 
 export type { JobOptions } from './job-options.js';
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
+export { closeBackbones } from './open-backbone.js';
 export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary } from './inspect.js';
 export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
 export {

@@ -41,7 +41,29 @@ function openTorch(config: AgentJetConfig, optimizer: OptimizerOptions | undefin
   });
 }
 
+const open = new Set<Promise<Backbone>>();
+
+/** Keeps the backbone among those that `closeBackbones` closes, until it is closed or fails to open. */
+function track(opening: Promise<Backbone>): Promise<Backbone> {
+  const tracked = opening.then((backbone) => {
+    const close = backbone.close.bind(backbone);
+    backbone.close = () => close().finally(() => open.delete(tracked));
+    return backbone;
+  });
+  open.add(tracked);
+  tracked.catch(() => open.delete(tracked));
+  return tracked;
+}
+
 /** The backbone that the configuration names, with the weights of `model.path`. Without an optimizer it only samples. */
 export function openBackbone(config: AgentJetConfig, optimizer?: OptimizerOptions): Promise<Backbone> {
-  return config.backbone === 'torch' ? openTorch(config, optimizer) : openOnnx(config, optimizer);
+  return track(config.backbone === 'torch' ? openTorch(config, optimizer) : openOnnx(config, optimizer));
+}
+
+/**
+ * Closes every backbone that a job of this process has open. For whoever ends the process early: native code of a
+ * worker thread that is cut off in the middle brings the process down with an abort.
+ */
+export async function closeBackbones(): Promise<void> {
+  await Promise.allSettled([...open].map(async (opening) => (await opening).close()));
 }

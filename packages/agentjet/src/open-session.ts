@@ -27,10 +27,15 @@ export async function openEnginePolicy(config: AgentJetConfig, backbone: Backbon
 /** Starts the HTTP endpoint for agents in other processes, and puts the limits of the configuration around the workflow. */
 export async function openSession(config: AgentJetConfig, parts: { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener }): Promise<Session> {
   const endpointHost = await startEndpointServer();
+  // While all episodes wait for nothing, Node would end before their time limits do.
+  const heartbeat = setInterval(() => {}, 60_000);
   const { inputs, policy, emit } = parts;
   const workflow = limitCalls(inputs.workflow, config.rollout.multiTurn.maxSteps, endpointHost);
   return {
     context: { config, workflow, judge: inputs.judge, policy, endpointHost, emit },
-    close: () => endpointHost.close(),
+    close: () => {
+      clearInterval(heartbeat);
+      return endpointHost.close();
+    },
   };
 }

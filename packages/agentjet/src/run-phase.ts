@@ -65,6 +65,6 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const [first] = failed;
   if (first === undefined) return;
   const { code, message, stack } = first.error;
-  const place = stack?.split('\n').find((line) => /^\s+at /.test(line));
+  const place = code === 'workflow_failed' ? stack?.split('\n').find((line) => /^\s+at /.test(line)) : undefined;
   emit({ type: 'notice', message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}` });
 }

@@ -1,5 +1,5 @@
 import { AgentJetJob } from 'agentjet';
-import { listenForInterrupt } from '../interrupt.js';
+import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
@@ -7,15 +7,10 @@ import { listOverrides } from './list-overrides.js';
 /** `ajet eval`. Returns the exit code. */
 export async function evaluateJob(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
-  const interrupt = listenForInterrupt(() => output.writeLine('Stopping. Once more to exit now.'));
-  try {
+  return runInterruptibly(() => output.writeLine('Stopping. Once more to exit now.'), async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-    const evaluation = await job.evaluate({
-      onEvent: output.listener,
-      signal: interrupt.signal,
-      ...(flags.checkpoint === undefined ? {} : { checkpoint: flags.checkpoint }),
-    });
-    if (evaluation === null) return interrupt.exitCode() ?? 1;
+    const evaluation = await job.evaluate({ onEvent: output.listener, signal, ...(flags.checkpoint === undefined ? {} : { checkpoint: flags.checkpoint }) });
+    if (evaluation === null) return 1;
     output.writeJson({
       success: evaluation.successRate,
       reward: evaluation.rewardMean,
@@ -24,7 +19,5 @@ export async function evaluateJob(flags: EvalFlags, overrides: readonly string[]
       seconds: Math.round(evaluation.seconds * 1000) / 1000,
     });
     return 0;
-  } finally {
-    interrupt.dispose();
-  }
+  });
 }

@@ -1,5 +1,5 @@
 import { AgentJetJob, type JobResult } from 'agentjet';
-import { listenForInterrupt } from '../interrupt.js';
+import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
@@ -21,13 +21,11 @@ function toJson(result: JobResult): Record<string, unknown> {
 /** `ajet --conf`: trains, or debugs. Returns the exit code. */
 export async function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
-  const interrupt = listenForInterrupt(() => output.writeLine('Stopping: this step is finished and a checkpoint saved. Once more to exit now.'));
-  try {
+  const onFirst = (): void => output.writeLine('Stopping: this step is finished and a checkpoint saved. Once more to exit now.');
+  return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-    const result = await job.tune({ onEvent: output.listener, signal: interrupt.signal, resume: flags.run ?? flags.resume ?? false });
+    const result = await job.tune({ onEvent: output.listener, signal, resume: flags.run ?? flags.resume ?? false });
     output.writeJson(toJson(result));
-    return interrupt.exitCode() ?? 0;
-  } finally {
-    interrupt.dispose();
-  }
+    return 0;
+  });
 }
