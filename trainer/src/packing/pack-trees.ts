@@ -16,8 +16,6 @@ export type PackOptions = {
   readonly normalization?: Normalization;
   /** Default `tree`; the others are the baselines that tree training is measured against. */
   readonly sharing?: Sharing;
-  /** Default 0: see SplitOptions. */
-  readonly pairCost?: number;
 };
 
 export type PackReport = {
@@ -35,7 +33,7 @@ export type PackReport = {
   readonly ratio: number;
   readonly packs: number;
   readonly trees: number;
-  /** Trees beyond those that sharing alone makes: cuts to fit the budget. */
+  /** Trees beyond those that sharing alone makes: cut to fit the budget, or where the shared path is too short to pay. */
   readonly splits: number;
   /** Tokens that stand in more than one tree because of the cuts. */
   readonly duplicatedTokens: number;
@@ -64,14 +62,14 @@ export type PackedTrees = {
  */
 export function packTrees(samples: readonly Sample[], options: PackOptions): PackedTrees {
   checkSamples(samples);
-  const { maxPackTokens, weighting = 'episode', normalization = 'token', sharing = 'tree', pairCost = 0 } = options;
+  const { maxPackTokens, weighting = 'episode', normalization = 'token', sharing = 'tree' } = options;
   const ids = samples.map((sample) => sample.ids);
   const supervision = superviseRows(samples, { weighting, normalization });
   const trained = [...ids.keys()].filter((row) => supervision.positions[row]?.length);
   const plan = planSharing(samples, trained, sharing);
   const rows: TrieRows = { ids, ...plan };
   const tries = plan.families.map((family) => new TokenTrie(rows, family));
-  const trees = tries.flatMap((trie) => splitTrie(trie, { maxTokens: maxPackTokens, pairCost })).map((members) => createTree(rows, members));
+  const trees = tries.flatMap((trie) => splitTrie(trie, maxPackTokens)).map((members) => createTree(rows, members));
   const written = fillPacks(trees, maxPackTokens).map((forest) => writePack(samples, supervision, forest));
   const packs = written.map(({ pack }) => pack);
   return { packs, places: findPlaces(samples.length, written), report: reportPacking({ packs, supervision, tries, trees, trained, ids, maxPackTokens }) };

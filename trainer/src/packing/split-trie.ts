@@ -1,28 +1,18 @@
 import type { Segment, TokenTrie } from './token-trie.js';
 
-/**
- * Which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits the
- * budget (and pays: see `pairCost`); where it does not, the cut is made at the highest branch, and each side
- * keeps its own copy of the path above it.
- */
-export type SplitOptions = {
-  /** Largest tree, in tokens. A single row beyond it is a tree of its own. */
-  readonly maxTokens: number;
-  /**
-   * Cost of one query-key pair relative to the cost of one token in the dense layers: 0 for a kernel that skips
-   * invisible blocks, about 2 * width * layers / parameters and more for one that computes all N x N pairs. A tree
-   * of N tokens costs N + pairCost * N^2, and sharing that does not lower the sum is given up.
-   */
-  readonly pairCost: number;
-};
-
 /** Rows of one tree; `tokens` counts what lies below the segment that is being looked at. */
 type Bundle = { readonly rows: number[]; readonly tokens: number };
 
 /** Bundles that may still take more; bounded, so that many bundles at one branch cost linear time. */
 const MAX_OPEN_BUNDLES = 32;
 
-export function splitTrie(trie: TokenTrie, options: SplitOptions): number[][] {
+/**
+ * Which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits the
+ * budget; where it does not, the cut is made at the highest branch, and each side keeps its own copy of the path above;
+ * so it is where the shared path is too short to pay.
+ * A single row beyond the budget is a tree of its own.
+ */
+export function splitTrie(trie: TokenTrie, maxTokens: number): number[][] {
   const waiting = new Map<Segment, Bundle[]>();
   const take = (segment: Segment): Bundle[] => {
     const bundles = waiting.get(segment) ?? [];
@@ -32,7 +22,7 @@ export function splitTrie(trie: TokenTrie, options: SplitOptions): number[][] {
   };
   for (const segment of trie.preorder().reverse()) {
     const length = segment.end - segment.start;
-    const merged = mergeBundles(take(segment), segment.end, options);
+    const merged = mergeBundles(take(segment), segment.end, maxTokens);
     const parent = segment.parent ?? trie.root;
     const siblings = waiting.get(parent) ?? [];
     for (const bundle of merged) siblings.push({ rows: bundle.rows, tokens: bundle.tokens + length });
@@ -42,12 +32,12 @@ export function splitTrie(trie: TokenTrie, options: SplitOptions): number[][] {
 }
 
 /** First fit, largest first. `depth`: tokens of the path that all of these bundles share. */
-function mergeBundles(bundles: Bundle[], depth: number, options: SplitOptions): Bundle[] {
+function mergeBundles(bundles: Bundle[], depth: number, maxTokens: number): Bundle[] {
   if (bundles.length < 2) return bundles;
   const closed: Bundle[] = [];
   const open: Bundle[] = [];
   for (const bundle of bundles.sort((a, b) => b.tokens - a.tokens)) {
-    const index = open.findIndex((other) => shouldMerge(other.tokens, bundle.tokens, depth, options));
+    const index = open.findIndex((other) => shouldMerge(other.tokens, bundle.tokens, depth, maxTokens));
     const other = open[index];
     if (other !== undefined) open[index] = joinBundles(other, bundle);
     else open.push(bundle);
@@ -56,10 +46,13 @@ function mergeBundles(bundles: Bundle[], depth: number, options: SplitOptions): 
   return [...closed, ...open];
 }
 
-/** Apart they cost c(depth + a) + c(depth + b), together c(depth + a + b), with c(n) = n + pairCost n^2. */
-function shouldMerge(a: number, b: number, depth: number, { maxTokens, pairCost }: SplitOptions): boolean {
+/** A prefix that saves less than this share of the smaller side costs more attention, in a larger tree, than it saves. */
+const MIN_SAVING = 1 / 32;
+
+/** `a`, `b`: tokens below the shared path. */
+function shouldMerge(a: number, b: number, depth: number, maxTokens: number): boolean {
   if (a === 0 || b === 0) return true;
-  return depth + a + b <= maxTokens && depth + pairCost * (depth * depth - 2 * a * b) > 0;
+  return depth > MIN_SAVING * Math.min(a, b) && depth + a + b <= maxTokens;
 }
 
 function joinBundles(a: Bundle, b: Bundle): Bundle {
