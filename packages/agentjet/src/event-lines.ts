@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { formatTranscript } from './debug/transcript.js';
-import type { Evaluation, JobEvent, JobListener, JobResult, StepMetrics } from './events.js';
+import type { Evaluation, JobEvent, JobListener, JobResult, RunPlan, StepMetrics } from './events.js';
 
 const fixed = (value: number | undefined, digits: number): string => (value === undefined ? '-' : value.toFixed(digits));
 
@@ -40,6 +40,11 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
 }
 
+function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask }: RunPlan): string {
+  const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
+  return `${resumed}${totalSteps} steps of ${tasksPerStep} tasks, ${episodesPerTask} episodes each`;
+}
+
 function formatResult(result: JobResult): string {
   const { seconds, secondsSampling, secondsTraining, secondsEvaluating, successBefore, successAfter } = result;
   const rest = Math.max(0, seconds - secondsSampling - secondsTraining - secondsEvaluating);
@@ -62,7 +67,7 @@ export function showPath(file: string): string {
 export function formatEvent(event: JobEvent): string | undefined {
   switch (event.type) {
     case 'run_started':
-      return `run ${showPath(event.runDir)}: ${event.model}, ${event.firstStep > 1 ? `from step ${event.firstStep} of` : 'steps:'} ${event.totalSteps}`;
+      return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}`;
     case 'evaluated':
       return formatEvaluation(event.evaluation);
     case 'step_finished':

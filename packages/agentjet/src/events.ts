@@ -42,9 +42,12 @@ export type JobResult = {
   readonly isInterrupted: boolean;
 };
 
+/** How much a run has before it. `firstStep` is more than 1 after a resume. */
+export type RunPlan = { readonly firstStep: number; readonly totalSteps: number; readonly tasksPerStep: number; readonly episodesPerTask: number };
+
 /** What happens in a job, in order; for whoever shows it. */
 export type JobEvent =
-  | { readonly type: 'run_started'; readonly runDir: string; readonly model: string; readonly firstStep: number; readonly totalSteps: number }
+  | { readonly type: 'run_started'; readonly runDir: string; readonly model: string; readonly plan: RunPlan }
   | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
   | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }

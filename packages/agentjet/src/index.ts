@@ -1,6 +1,6 @@
 export { AgentJetJob, type EvaluateOptions, type JobData, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
-export type { Evaluation, JobEvent, JobListener, JobResult, Phase, StepMetrics } from './events.js';
+export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
 export { closeBackbones } from './open-backbone.js';
 export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary } from './inspect.js';

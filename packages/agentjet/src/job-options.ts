@@ -25,7 +25,7 @@ export type JobOptions = {
   readonly config?: ConfigInput;
 };
 
-type Mutable = { [key: string]: Mutable | unknown };
+type Mutable = Record<string, unknown>;
 
 const paths: Readonly<Record<Exclude<keyof JobOptions, 'config'>, string>> = {
   projectName: 'projectName',
@@ -53,7 +53,7 @@ function setPath(target: Mutable, path: string, value: unknown): void {
 
 /** The part of a configuration that the options stand for. Throws ConfigError `unknown_key`. */
 export function toConfigInput({ config = {}, ...options }: JobOptions): ConfigInput {
-  const input = structuredClone(config) as Mutable;
+  const input = structuredClone(config) as Record<string, unknown>;
   for (const [name, value] of Object.entries(options)) {
     const path = Object.hasOwn(paths, name) ? paths[name as keyof typeof paths] : undefined;
     if (path === undefined) {

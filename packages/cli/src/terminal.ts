@@ -1,8 +1,5 @@
 import cliProgress from 'cli-progress';
-import { formatCount, formatEvent, formatSeconds, type JobEvent, type JobListener, type Phase, type Transcript } from 'agentjet';
-
-/** Running totals of the phase that the bar shows. */
-type PhaseTotals = { readonly startedAt: number; finished: number; failed: number; rewardSum: number; tokens: number };
+import { formatCount, formatEvent, formatSeconds, type Episode, type JobEvent, type JobListener, type Phase, type RunPlan, type Transcript } from 'agentjet';
 
 const phaseNames: Readonly<Record<Phase, string>> = { evaluate: 'evaluating', sample: 'sampling', train: 'training', debug: 'debugging' };
 
@@ -15,58 +12,107 @@ function createBar(stream: NodeJS.WritableStream): cliProgress.SingleBar {
     barIncompleteChar: ' ',
     hideCursor: true,
     clearOnComplete: true,
-    stopOnComplete: false,
     gracefulExit: false,
     linewrap: false,
     fps: 10,
   });
 }
 
-function describeTotals(totals: PhaseTotals, total: number): string {
-  const seconds = (performance.now() - totals.startedAt) / 1000;
-  const left = totals.finished === 0 ? undefined : (seconds / totals.finished) * (total - totals.finished);
-  const parts = [
-    `reward ${totals.finished === 0 ? '-' : (totals.rewardSum / totals.finished).toFixed(3)}`,
-    `${formatCount(totals.tokens)} tokens`,
-    ...(totals.failed > 0 ? [`${totals.failed} failed`] : []),
-    left === undefined ? '' : `${formatSeconds(left)} left`,
-  ];
-  return `  ${parts.filter((part) => part !== '').join('  ')}`;
+const secondsSince = (start: number): number => (performance.now() - start) / 1000;
+
+/** Time left in the whole run, from the steps made so far. */
+class RunClock {
+  #plan: RunPlan | undefined;
+  #firstStepAt: number | undefined;
+  #stepsDone = 0;
+
+  watch(event: JobEvent): void {
+    if (event.type === 'run_started') this.#plan = event.plan;
+    if (event.type === 'phase_started' && event.phase === 'sample') this.#firstStepAt ??= performance.now();
+    if (event.type === 'step_finished') this.#stepsDone++;
+  }
+
+  label(phase: Phase, step: number): string {
+    return this.#plan === undefined || step === 0 ? phaseNames[phase] : `step ${step}/${this.#plan.totalSteps} ${phaseNames[phase]}`;
+  }
+
+  describeRest(): readonly string[] {
+    if (this.#plan === undefined || this.#firstStepAt === undefined || this.#stepsDone === 0) return [];
+    const stepsLeft = this.#plan.totalSteps - this.#plan.firstStep + 1 - this.#stepsDone;
+    if (stepsLeft === 0) return [];
+    return [`run ${formatSeconds((secondsSince(this.#firstStepAt) / this.#stepsDone) * stepsLeft)} left`];
+  }
+}
+
+/** Running totals of the phase that the bar shows. */
+class PhaseTotals {
+  readonly #total: number;
+  readonly #startedAt = performance.now();
+  finished = 0;
+  #failed = 0;
+  #rewardSum = 0;
+  #tokens = 0;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  add(episode: Episode): void {
+    this.finished++;
+    this.#tokens += episode.stats.generatedTokens;
+    if (episode.status === 'completed') this.#rewardSum += episode.reward;
+    else this.#failed++;
+  }
+
+  describe(): readonly string[] {
+    const left = (secondsSince(this.#startedAt) / this.finished) * (this.#total - this.finished);
+    const failed = this.#failed > 0 ? [`${this.#failed} failed`] : [];
+    return [`reward ${(this.#rewardSum / this.finished).toFixed(3)}`, `${formatCount(this.#tokens)} tokens`, ...failed, `${formatSeconds(left)} left`];
+  }
 }
 
 /** A bar while a phase runs, and a line for each event that has one. For a stream that is a terminal. */
-export function createTerminalListener(stream: NodeJS.WritableStream, formatTranscript: (transcript: Transcript) => string): JobListener {
-  let bar: cliProgress.SingleBar | undefined;
-  let totals: PhaseTotals = { startedAt: 0, finished: 0, failed: 0, rewardSum: 0, tokens: 0 };
-  let total = 0;
+class Terminal {
+  readonly #stream: NodeJS.WritableStream;
+  readonly #clock = new RunClock();
+  #bar: cliProgress.SingleBar | undefined;
+  #totals = new PhaseTotals(0);
 
-  const stopBar = (): void => {
-    bar?.stop();
-    bar = undefined;
-  };
-  const startPhase = (event: Extract<JobEvent, { type: 'phase_started' }>): void => {
-    stopBar();
-    totals = { startedAt: performance.now(), finished: 0, failed: 0, rewardSum: 0, tokens: 0 };
-    total = event.episodes;
-    bar = createBar(stream);
-    const label = event.step === 0 ? phaseNames[event.phase] : `step ${event.step} ${phaseNames[event.phase]}`;
-    bar.start(event.phase === 'train' ? 1 : total, 0, { label, detail: '' });
-  };
-  const countEpisode = ({ episode }: Extract<JobEvent, { type: 'episode_finished' }>): void => {
-    totals.finished++;
-    totals.tokens += episode.stats.generatedTokens;
-    if (episode.status === 'completed') totals.rewardSum += episode.reward;
-    else totals.failed++;
-    bar?.update(totals.finished, { detail: describeTotals(totals, total) });
-  };
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    process.once('exit', () => this.stopBar());
+  }
 
-  return (event) => {
-    if (event.type === 'phase_started') startPhase(event);
-    if (event.type === 'episode_finished') countEpisode(event);
-    if (event.type === 'phase_finished') stopBar();
-    const line = event.type === 'transcript' ? formatTranscript(event.transcript) : formatEvent(event);
+  show(event: JobEvent, line: string | undefined): void {
+    this.#clock.watch(event);
+    if (event.type === 'phase_started') this.#startBar(event.phase, event.step, event.episodes);
+    if (event.type === 'episode_finished') this.#advance(event.episode);
+    if (event.type === 'phase_finished') this.stopBar();
     if (line === undefined) return;
-    stopBar();
-    stream.write(`${line}\n`);
-  };
+    this.stopBar();
+    this.#stream.write(`${line}\n`);
+  }
+
+  /** Gives the cursor back. */
+  stopBar(): void {
+    this.#bar?.stop();
+    this.#bar = undefined;
+  }
+
+  #startBar(phase: Phase, step: number, episodes: number): void {
+    this.stopBar();
+    this.#totals = new PhaseTotals(episodes);
+    this.#bar = createBar(this.#stream);
+    this.#bar.start(Math.max(1, episodes), 0, { label: this.#clock.label(phase, step), detail: '' });
+  }
+
+  #advance(episode: Episode): void {
+    this.#totals.add(episode);
+    this.#bar?.update(this.#totals.finished, { detail: `  ${[...this.#totals.describe(), ...this.#clock.describeRest()].join('  ')}` });
+  }
+}
+
+export function createTerminalListener(stream: NodeJS.WritableStream, formatTranscript: (transcript: Transcript) => string): JobListener {
+  const terminal = new Terminal(stream);
+  return (event) => terminal.show(event, event.type === 'transcript' ? formatTranscript(event.transcript) : formatEvent(event));
 }

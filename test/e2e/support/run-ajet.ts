@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const main = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
 
-export type Finished = { readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly stdout: string; readonly stderr: string };
+export type Finished = { readonly code: number | null; readonly signal: string | null; readonly stdout: string; readonly stderr: string };
 export type Running = { readonly child: ChildProcess; readonly finished: Promise<Finished>; waitFor(pattern: RegExp): Promise<void> };
 
 /** Starts the built command in `cwd`. */

@@ -1,6 +1,6 @@
 import { toErrorMessage, WorkflowError, type AgentJetConfig } from '@agentjet/core';
 import { train, type MetricsRecord, type TrainObserver } from '@agentjet/trainer';
-import type { JobListener, JobResult } from '../events.js';
+import type { JobListener, JobResult, RunPlan } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { openEnginePolicy, openSession } from '../open-session.js';
 import type { RolloutContext } from '../run-phase.js';
@@ -77,12 +77,11 @@ async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { re
   const { open, plan, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
   const { emit, counts } = countCompleted(options.emit);
-  const { totalSteps } = plan.schedule;
   const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, backbone), emit });
   try {
     const evaluations = createRunEvaluations({ context: session.context, run, tasks: plan.evaluationTasks, signal });
-    const progress = new Progress(emit, totalSteps);
-    emit({ type: 'run_started', runDir: run.dir, model: config.model.path, firstStep: (open.checkpoint?.state.step ?? 0) + 1, totalSteps });
+    const progress = new Progress(emit, plan.schedule.totalSteps);
+    emit({ type: 'run_started', runDir: run.dir, model: config.model.path, plan: toRunPlan(config, plan, open) });
     const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
     const outcome = await runSteps(config, { open, plan, context: session.context, evaluations, progress, signal });
     const isInterrupted = outcome.status === 'stopped';
@@ -104,6 +103,10 @@ async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { re
   } finally {
     await session.close();
   }
+}
+
+function toRunPlan(config: AgentJetConfig, { schedule }: Plan, { checkpoint }: OpenRun): RunPlan {
+  return { firstStep: (checkpoint?.state.step ?? 0) + 1, totalSteps: schedule.totalSteps, tasksPerStep: schedule.batchSize, episodesPerTask: config.rollout.numRepeat };
 }
 
 function nothingCompleted(failed: number, runDir: string): WorkflowError {
