@@ -101,6 +101,14 @@ describe('an optimizer step', () => {
   });
 });
 
+test('a pack with pairs but no terms trains nothing and breaks nothing', () =>
+  withModel(tinyModel({ optimizer: { ...plainOptimizer, weightDecay: 0 } }), async (model) => {
+    const none = new Float32Array(0);
+    const packs = randomBatch(8).packs.map((pack) => ({ ...pack, terms: { pair: new Int32Array(0), sequence: new Int32Array(0), weights: none, advantages: none, logprobs: none } }));
+    const metrics = await model.trainStep({ packs, loss: policyLoss });
+    expect(metrics).toMatchObject({ loss: 0, gradNorm: 0, trainedTokens: 0, entropy: 0 });
+  }));
+
 describe('the policy loss', () => {
   const single = (logprobShift: number, advantage: number, loss: Partial<typeof policyLoss>) =>
     withModel(tinyModel({ precision: 'float64' }), async (model) => {

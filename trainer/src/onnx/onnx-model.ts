@@ -6,6 +6,7 @@
 
 import { BackboneError } from '@agentjet/core';
 import type { LossOptions, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import { lossForm } from './model/loss-form.js';
 import { parameterLayout } from './model/parameter-layout.js';
 import { learningRateAt } from './optimizer/learning-rate.js';
 import { createOptimizerMemory } from './optimizer/optimizer-memory.js';
@@ -20,7 +21,6 @@ import { addMicrobatch, emptySums, stepMetrics } from './training/step-metrics.j
 import { treesOfPack } from './training/trees-of-pack.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
-import type { LossForm } from './model/training-graph.js';
 import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.js';
 import type { TrainingOutputs } from './training/graph-runner.js';
 import type { MicrobatchArrays } from './training/microbatch-arrays.js';
@@ -179,7 +179,7 @@ export class OnnxModel {
   async #runMicrobatch(arrays: MicrobatchArrays, loss: LossOptions, gradients: FloatArray): Promise<TrainingOutputs> {
     const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
     const form = lossForm(loss);
-    const reference = hasReference(form) ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence)) : {};
+    const reference = needsReference(loss) ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence)) : {};
     const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, loss) };
     return this.#runner.train(form, { parameters: this.#memory.parameters, gradients, feeds, ids: arrays.ids });
   }
@@ -226,13 +226,8 @@ function toPrecisionOf(like: FloatArray, weights: FloatArray): FloatArray {
   return like instanceof Float32Array ? Float32Array.from(weights) : Float64Array.from(weights);
 }
 
-function lossForm(loss: LossOptions): LossForm {
-  if (loss.kind === 'sft') return { kind: 'sft' };
-  return { kind: 'policy', klEstimator: loss.klCoef === 0 ? 'none' : loss.klEstimator, hasEntropyBonus: loss.entropyCoef !== 0 };
-}
-
-function hasReference(form: LossForm): boolean {
-  return form.kind === 'policy' && form.klEstimator !== 'none';
+function needsReference(loss: LossOptions): boolean {
+  return loss.kind === 'policy' && loss.klCoef !== 0;
 }
 
 /** Greedy behaviour logprobs are those of temperature 1 (see Completion in @agentjet/core). */

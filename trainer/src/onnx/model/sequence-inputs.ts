@@ -27,11 +27,6 @@ export type ScoredTokens = {
 /** What the form of a whole-sequence graph depends on, apart from its loss. */
 export type GridForm = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly hasPaths: boolean };
 
-/** Declares a parameter input per entry of the layout. */
-export function parameterInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
-  return new Map(layout.parameters.map(({ name, shape }) => [name, graph.parameter(name, shape)]));
-}
-
 /**
  * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the
  * inputs of pathInputs); cos, sin [P, headDim / 2] for positions below P; head_rows
@@ -62,4 +57,9 @@ function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
   const [cos, sin] = [graph.input('cos', ['P', config.headDim / 2]), graph.input('sin', ['P', config.headDim / 2])];
   const positions64 = graph.node('Cast', [positions], { shape: positions.shape, type: 'int64' }, { attributes: { to: 7 } });
   return { cos, sin, positions: positions64 };
+}
+
+/** Declares a parameter input per entry of the layout. */
+function parameterInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
+  return new Map(layout.parameters.map(({ name, shape }) => [name, graph.parameter(name, shape)]));
 }

@@ -10,12 +10,8 @@ import { sumAll } from '../graph/reduce.js';
 import { scoredTokens } from './sequence-inputs.js';
 import type { GraphOptions } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
+import type { LossForm } from './loss-form.js';
 import type { GridForm, ScoredTokens } from './sequence-inputs.js';
-
-/** What the form of a loss depends on; each form is a graph of its own. */
-export type LossForm =
-  | { readonly kind: 'sft' }
-  | { readonly kind: 'policy'; readonly klEstimator: 'none' | 'k1' | 'k2' | 'k3'; readonly hasEntropyBonus: boolean };
 
 export const embeddedGradientName = 'gradient of embedded';
 

@@ -1,12 +1,13 @@
 /** Runs the scoring and training graphs over micro-batches. Each form of loss has a session, opened at first use. */
 
+import { BackboneError, toErrorMessage } from '@agentjet/core';
 import { gradientName, embeddedGradientName, scoringGraph, trainingGraph } from '../model/training-graph.js';
 import { openSession, toTensor } from '../session.js';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { ParameterLayout } from '../model/parameter-layout.js';
 import type { GridForm } from '../model/sequence-inputs.js';
-import type { LossForm } from '../model/training-graph.js';
+import type { LossForm } from '../model/loss-form.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { Feeds } from './microbatch-feeds.js';
 
@@ -27,6 +28,8 @@ export type GraphRunnerOptions = {
   readonly threads: number;
 };
 
+type Fetches = { readonly [output: string]: Tensor | null };
+
 const embeddingName = 'model.embed_tokens.weight';
 
 export class GraphRunner {
@@ -41,7 +44,7 @@ export class GraphRunner {
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
     const session = await this.#session(`scoring ${grid.hasPaths}`, () => scoringGraph(grid, { floatType: this.#options.precision }).encode());
-    const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) });
+    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
     return floats(outputs['logprobs']);
   }
 
@@ -51,7 +54,7 @@ export class GraphRunner {
     const grid = this.#gridForm(feeds);
     const key = `${JSON.stringify(form)} ${grid.hasPaths}`;
     const session = await this.#session(key, () => trainingGraph(grid, form, { floatType: this.#options.precision }).encode());
-    const outputs = await session.run({ ...feeds, ...this.#parameterTensors(parameters) }, this.#fetches(session, gradients));
+    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) }, this.#fetches(session, gradients));
     this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
       loss: Number(outputs['loss']?.data[0]),
@@ -84,7 +87,7 @@ export class GraphRunner {
   }
 
   /** A tensor as fetch is written in place. */
-  #fetches(session: InferenceSession, gradients: FloatArray): { readonly [output: string]: Tensor | null } {
+  #fetches(session: InferenceSession, gradients: FloatArray): Fetches {
     const views = new Map(this.#options.layout.parameters.map((parameter) => [gradientName(parameter.name), viewOf(gradients, parameter)]));
     return Object.fromEntries(session.outputNames.map((name) => [name, views.get(name) ?? null]));
   }
@@ -100,6 +103,14 @@ export class GraphRunner {
         gradients[into + index] = (gradients[into + index] as number) + (rows[from + index] as number);
       }
     }
+  }
+}
+
+async function run(session: InferenceSession, feeds: Feeds, fetches?: Fetches): Promise<InferenceSession.ReturnType> {
+  try {
+    return await (fetches === undefined ? session.run(feeds) : session.run(feeds, fetches));
+  } catch (error) {
+    throw new BackboneError('failed', `ONNX Runtime could not compute a micro-batch of ${feeds['ids']?.dims.join(' x ')} tokens: ${toErrorMessage(error)}`, { cause: error });
   }
 }
 
