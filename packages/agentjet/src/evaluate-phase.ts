@@ -8,7 +8,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
 /** Means over the episodes that logged the name. */
-export function meanLogMetrics(episodes: readonly Episode[]): Readonly<Record<string, number>> {
+function meanLogMetrics(episodes: readonly Episode[]): Readonly<Record<string, number>> {
   const names = new Set(episodes.flatMap(({ logMetrics }) => Object.keys(logMetrics)));
   const valuesOf = (name: string): number[] => episodes.flatMap(({ logMetrics }) => logMetrics[name] ?? []);
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));

@@ -58,7 +58,7 @@ function formatResult(result: JobResult): string {
 }
 
 /** Relative where that is shorter. */
-export function showPath(file: string): string {
+function showPath(file: string): string {
   const relative = path.relative(process.cwd(), file);
   return relative.length < file.length && relative !== '' ? relative : file;
 }

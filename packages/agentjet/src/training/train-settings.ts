@@ -5,7 +5,7 @@ import { createAlgorithm, type TrainOptions } from '@agentjet/trainer';
 
 const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
 
-export function toLossOptions({ trainerCommon, rollout }: AgentJetConfig): LossOptions {
+function toLossOptions({ trainerCommon, rollout }: AgentJetConfig): LossOptions {
   if (trainerCommon.algorithm.advEstimator === 'sft') return { kind: 'sft' };
   return {
     kind: 'policy',

@@ -7,7 +7,7 @@ import type { Draw, TaskSchedule } from '../inputs/task-schedule.js';
 import { runPhase, type RolloutContext } from '../run-phase.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
-export function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy']): TrainingGroup {
+function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy']): TrainingGroup {
   const { groupId, episodes } = group;
   const trained = toEpisodeGroup(group, failedPolicy) ?? { groupId, episodes: [] };
   return {
