@@ -11,6 +11,7 @@ import { openaiAgent } from './agents/openai.js';
 import { openaiAgentsAgent } from './agents/openai-agents.js';
 import { reactAgent } from './agents/react.js';
 import type { FidelityAgent } from './agent.js';
+import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
 import { measure } from './measure.js';
 
 /** Shares are 0..1; null where the framework has no client of its own. */
@@ -24,6 +25,13 @@ export type FrameworkFidelity = {
   readonly http_as_sent: number | null;
   readonly wrong_splices: number;
 };
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const settings = { transitions: numberOption(args, '--transitions', 2000), seed: numberOption(args, '--seed', 1) };
+  const result = await benchFidelity({ ...settings, onFramework: (name) => report(`measuring ${name}`) });
+  report(formatFidelity(result));
+  return { summary: result, details: settings };
+}
 
 type Options = { readonly transitions?: number; readonly seed?: number; readonly onFramework?: (name: string) => void };
 type Settings = { readonly transitions: number; readonly seed: number; readonly host: EndpointHost };

@@ -1,0 +1,138 @@
+/**
+ * What do adapter and tracker add to a call? The time of a call of the framework's model minus the time that the engine had
+ * it, for calls that add one question to a history of a given size, at several numbers of concurrent conversations. The
+ * figures are those of the slowest adapter in each cell.
+ */
+import type { AdapterDriver } from '@agentjet/adapter-kit';
+import { CallLedger, createTunedModel, createTuner, type Tuner } from '@agentjet/rollout';
+import { createContextTracker } from '@agentjet/context-tracker';
+import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import { aiSdkDriver } from '../../adapters/ai-sdk-driver.js';
+import { langgraphDriver } from '../../adapters/langgraph-driver.js';
+import { openaiAgentsDriver } from '../../adapters/openai-agents-driver.js';
+import { openaiDriver } from '../../adapters/openai-driver.js';
+import { reactDriver } from '../../adapters/react-driver.js';
+import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { createSteadyEngine, type SteadyEngine } from './steady-engine.js';
+
+type Overhead = { readonly p50_ms: number; readonly p99_ms: number };
+/** By concurrency, then by size of the history. */
+type OverheadResult = Readonly<Record<string, Readonly<Record<string, Overhead>>>>;
+type AdapterOverheads = Readonly<Record<string, OverheadResult>>;
+
+const sizes = { '2KB': 2_000, '100KB': 100_000 } as const;
+const chatTokenizer = rememberLongTexts(createChatTokenizer(createChatTokenizerFiles('qwen3')));
+const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');
+/** Calls until the code is compiled. */
+const numWarm = 200;
+/** What the engine makes in a second, whatever the concurrency; our share of a core is then this times the overhead. */
+const callsPerSecond = 250;
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const calls = numberOption(args, '--calls', 1500);
+  const concurrencies = [1, 32, 256];
+  const adapters: Record<string, OverheadResult> = {};
+  const add = async <M, H>(driver: AdapterDriver<M, H>): Promise<void> => {
+    report(`measuring ${driver.name}`);
+    adapters[driver.name] = await measureAdapter(driver, concurrencies, calls);
+  };
+  await add(reactDriver);
+  await add(openaiDriver);
+  await add(langgraphDriver);
+  await add(aiSdkDriver);
+  await add(openaiAgentsDriver);
+  report(formatOverhead(adapters));
+  return { summary: worstOf(Object.values(adapters)), details: { adapters, calls, calls_per_second: callsPerSecond } };
+}
+
+async function measureAdapter<M, H>(driver: AdapterDriver<M, H>, concurrencies: readonly number[], calls: number): Promise<OverheadResult> {
+  const result: Record<string, Record<string, Overhead>> = {};
+  for (const concurrency of concurrencies) {
+    const row: Record<string, Overhead> = {};
+    for (const [name, bytes] of Object.entries(sizes)) row[name] = await measureCell(driver, { concurrency, bytes, calls });
+    result[concurrency] = row;
+  }
+  return result;
+}
+
+type Cell = { readonly concurrency: number; readonly bytes: number; readonly calls: number };
+
+/** All conversations have had their first call, which reads the whole history, before the clock runs. */
+async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, bytes, calls }: Cell): Promise<Overhead> {
+  const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
+  const warm = await openConversation(driver, engine, 2000);
+  for (let call = 0; call < numWarm; call++) await warm();
+  const conversations = await Promise.all(Array.from({ length: concurrency }, () => openConversation(driver, engine, bytes)));
+  const overheads = await Promise.all(conversations.map(async (ask) => {
+    const added: number[] = [];
+    while (added.length < calls / concurrency) added.push(await ask());
+    return added;
+  }));
+  return toOverhead(overheads.flat());
+}
+
+/** A conversation with a history of so many bytes. Each further question says what it cost beside the engine, in milliseconds. */
+async function openConversation<M, H>(driver: AdapterDriver<M, H>, engine: SteadyEngine, bytes: number): Promise<() => Promise<number>> {
+  const id = `conversation-${nextSeed++}`;
+  const model = driver.asModel(openTuner(id, engine), { agentName: 'agent' });
+  let { history } = await driver.call(model, driver.begin(`Conversation ${id}.`, 'lorem ipsum dolor sit amet '.repeat(bytes / 27)), { tools: [], sampling: {} });
+  return async () => {
+    const seed = nextSeed++;
+    const asked = driver.addQuestion(history, `And what is ${seed} times seven? Please answer in one sentence, with the reason.`);
+    const startedAt = performance.now();
+    ({ history } = await driver.call(model, asked, { tools: [], sampling: { seed } }));
+    const elapsedMs = performance.now() - startedAt;
+    const engineMs = engine.engineMs.get(seed) ?? 0;
+    engine.engineMs.delete(seed);
+    return elapsedMs - engineMs;
+  };
+}
+
+function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
+  const tracker = createContextTracker({ episodeId, chatTokenizer });
+  const { signal } = new AbortController();
+  const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 1000 };
+  return createTuner({
+    episodeId,
+    signal,
+    createModel: (agent) => createTunedModel({ agent, tracker, engine, tokenizer: chatTokenizer.tokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
+  });
+}
+
+/** First calls are not measured: their long texts are tokenized once for all conversations. */
+function rememberLongTexts({ tokenizer, template }: ChatTokenizer): ChatTokenizer {
+  const known = new Map<string, Int32Array>();
+  const encode = (text: string): Int32Array => {
+    if (text.length < 50_000) return tokenizer.encode(text);
+    const key = text.replaceAll(/conversation-\d+/g, 'conversation-0');
+    const ids = known.get(key) ?? tokenizer.encode(key);
+    known.set(key, ids);
+    return ids;
+  };
+  return { template, tokenizer: { ...tokenizer, encode, decode: (ids) => tokenizer.decode(ids), idOf: (token) => tokenizer.idOf(token), createStreamDecoder: () => tokenizer.createStreamDecoder(), vocabSize: tokenizer.vocabSize } };
+}
+
+let nextSeed = 1;
+
+function toOverhead(overheads: readonly number[]): Overhead {
+  const sorted = overheads.toSorted((left, right) => left - right);
+  const at = (share: number): number => Number((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(3));
+  return { p50_ms: at(0.5), p99_ms: at(0.99) };
+}
+
+function worstOf(results: readonly OverheadResult[]): OverheadResult {
+  const [first = {}] = results;
+  const worst = (concurrency: string, size: string): Overhead => {
+    const cells = results.map((result) => result[concurrency]?.[size] ?? { p50_ms: 0, p99_ms: 0 });
+    return { p50_ms: Math.max(...cells.map((cell) => cell.p50_ms)), p99_ms: Math.max(...cells.map((cell) => cell.p99_ms)) };
+  };
+  return Object.fromEntries(Object.entries(first).map(([concurrency, row]) => [concurrency, Object.fromEntries(Object.keys(row).map((size) => [size, worst(concurrency, size)]))]));
+}
+
+function formatOverhead(adapters: AdapterOverheads): string {
+  const lines = Object.entries(adapters).flatMap(([name, result]) =>
+    Object.entries(result).flatMap(([concurrency, row]) => Object.entries(row).map(([size, { p50_ms: p50, p99_ms: p99 }]) => [name, concurrency, size, p50.toFixed(2), p99.toFixed(2)])),
+  );
+  return [['adapter', 'concurrent', 'history', 'p50 ms', 'p99 ms'], ...lines].map((row) => row.map((cell) => cell.padEnd(14)).join('').trimEnd()).join('\n');
+}
