@@ -1,6 +1,7 @@
 /**
- * All running rows, in one batch per length class, and the memory they may take together. Rows of one class are padded
- * to a common length; classes keep one very long row from stretching all others.
+ * All running rows, in batches by length, and the memory they may take together. Rows of one batch are padded to a
+ * common length, which costs reading; each further batch costs a pass of its own per token. So a row shares the batch
+ * of longer ones while few rows do that, and short rows get their own when they are many.
  */
 
 import { RowBatch } from './row-batch.js';
@@ -8,19 +9,21 @@ import { kvBytesPerToken } from './step-model.js';
 import type { StepModel } from './step-model.js';
 import type { Sequence } from './sequence.js';
 
-/** Length limits of the classes: this, then four times that, and so on up to the context length. */
-const shortestClass = 512;
+const shortestLimit = 128;
 
 export class BatchPool {
   readonly maxBytes: number;
+  readonly #passCost: number;
+  /** Shortest rows first. */
   readonly #batches: readonly RowBatch[];
 
-  /** The limit is raised to one row of the full context length, which must always fit. */
-  constructor({ kvShape, contextLength }: StepModel, maxBytes: number) {
+  /** The memory limit is raised to one row of the full context length, which must always fit. */
+  constructor({ kvShape, contextLength, passCost }: StepModel, maxBytes: number) {
     this.maxBytes = Math.max(maxBytes, 2 * contextLength * kvBytesPerToken(kvShape));
+    this.#passCost = passCost;
     const limits: number[] = [];
-    for (let limit = shortestClass; limit < contextLength; limit *= 4) limits.push(limit);
-    this.#batches = [...limits, contextLength].map((limit) => new RowBatch(kvShape, limit));
+    for (let limit = shortestLimit; limit < contextLength; limit *= 2) limits.push(limit, 1.5 * limit);
+    this.#batches = [...limits.filter((limit) => limit < contextLength), contextLength].map((limit) => new RowBatch(kvShape, limit));
   }
 
   get batches(): readonly RowBatch[] {
@@ -39,26 +42,40 @@ export class BatchPool {
     return this.#batches.reduce((total, batch) => total + batch.kv.bytes, 0);
   }
 
-  /** The batch for rows of this length. */
+  /** The batch in which a row of this length costs least. */
   batchFor(length: number): RowBatch {
-    const batch = this.#batches.find(({ maxLength }) => length <= maxLength);
-    if (batch === undefined) throw new Error(`No batch holds ${length} tokens.`);
-    return batch;
+    const [own, ...longer] = this.#batches.filter(({ maxLength }) => length <= maxLength);
+    if (own === undefined) throw new Error(`No batch holds ${length} tokens.`);
+    const stride = Math.max(own.kv.stride, length);
+    const shared = longer.find(({ rows, kv }) => rows.length > 0 && (own.rows.length + 1) * (kv.stride - stride) <= this.#passCost);
+    return shared ?? own;
+  }
+
+  /** A batch whose rows would cost less in a batch of longer ones, and that batch. */
+  findMerge(): { readonly from: RowBatch; readonly into: RowBatch } | null {
+    const filled = this.#batches.filter(({ rows }) => rows.length > 0);
+    for (const [index, from] of filled.entries()) {
+      const into = filled[index + 1];
+      // Half the cost: what was just kept apart is not merged at once.
+      if (into !== undefined && 2 * from.rows.length * (into.kv.stride - from.kv.stride) <= this.#passCost) return { from, into };
+    }
+    return null;
   }
 
   /** Makes room in the batch; false where the limit forbids it. Batches without rows give their memory up first. */
   tryReserve(batch: RowBatch, numMore: number, length: number): boolean {
-    if (!this.#fits(batch, numMore, length)) this.#releaseEmpty();
+    if (!this.#fits(batch, numMore, length)) this.releaseEmpty();
     if (!this.#fits(batch, numMore, length)) return false;
     batch.reserve(numMore, length);
     return true;
   }
 
-  #fits(batch: RowBatch, numMore: number, length: number): boolean {
-    return this.bytes - batch.kv.bytes + batch.bytesWith(numMore, length) <= this.maxBytes;
+  /** Gives back the memory of batches without rows. */
+  releaseEmpty(): void {
+    for (const batch of this.#batches) if (batch.rows.length === 0) batch.kv.release();
   }
 
-  #releaseEmpty(): void {
-    for (const batch of this.#batches) if (batch.rows.length === 0) batch.kv.release();
+  #fits(batch: RowBatch, numMore: number, length: number): boolean {
+    return this.bytes - batch.kv.bytes + batch.bytesWith(numMore, length) <= this.maxBytes;
   }
 }

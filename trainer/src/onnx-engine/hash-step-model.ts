@@ -6,12 +6,13 @@
 
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
 
-export type HashModelOptions = { readonly vocabSize?: number; readonly contextLength?: number; readonly salt?: number };
+export type HashModelOptions = { readonly vocabSize?: number; readonly contextLength?: number; readonly salt?: number; readonly passCost?: number };
 
 export class HashStepModel implements StepModel {
   readonly vocabSize: number;
   readonly contextLength: number;
   readonly kvShape: KvShape = { numLayers: 2, numKvHeads: 2, headDim: 4 };
+  readonly passCost: number;
   /** What each pass ran: rows and tokens per row. */
   readonly passes: { readonly numRows: number; readonly width: number; readonly pastLength: number }[] = [];
   /** Called before each pass. */
@@ -20,9 +21,10 @@ export class HashStepModel implements StepModel {
   brokenId = -1;
   readonly #salt: number;
 
-  constructor({ vocabSize = 40, contextLength = 96, salt = 1 }: HashModelOptions = {}) {
+  constructor({ vocabSize = 40, contextLength = 96, salt = 1, passCost = 300 }: HashModelOptions = {}) {
     this.vocabSize = vocabSize;
     this.contextLength = contextLength;
+    this.passCost = passCost;
     this.#salt = salt;
   }
 

@@ -21,6 +21,7 @@ export class KvBatch {
   readonly shape: KvShape;
   #stride = 0;
   #buffers: Float32Array[];
+  #scratch = new Float32Array(0);
 
   constructor(shape: KvShape) {
     this.shape = shape;
@@ -71,19 +72,24 @@ export class KvBatch {
     return this.#buffers.map((buffer) => buffer.subarray(start * size, end * size));
   }
 
-  /** Row `from` overwrites row `to`. */
-  moveRow(from: number, to: number): void {
-    const size = this.#rowSize(this.#stride);
-    for (const buffer of this.#buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);
+  /** The first `length` tokens of row `from` overwrite those of row `to`. */
+  moveRow(from: number, to: number, length: number): void {
+    this.#eachHead((buffer, _, head) => {
+      const source = this.#offset(from, head);
+      buffer.copyWithin(this.#offset(to, head), source, source + length * this.shape.headDim);
+    });
   }
 
-  swapRows(left: number, right: number): void {
-    const size = this.#rowSize(this.#stride);
-    for (const buffer of this.#buffers) {
-      const kept = buffer.slice(left * size, (left + 1) * size);
-      buffer.copyWithin(left * size, right * size, (right + 1) * size);
-      buffer.set(kept, right * size);
-    }
+  /** Exchanges two rows, of whose tokens the first `length` matter. */
+  swapRows(left: number, right: number, length: number): void {
+    const size = length * this.shape.headDim;
+    if (this.#scratch.length < size) this.#scratch = new Float32Array(size);
+    this.#eachHead((buffer, _, head) => {
+      const [leftStart, rightStart] = [this.#offset(left, head), this.#offset(right, head)];
+      this.#scratch.set(buffer.subarray(leftStart, leftStart + size));
+      buffer.copyWithin(leftStart, rightStart, rightStart + size);
+      buffer.set(this.#scratch.subarray(0, size), rightStart);
+    });
   }
 
   /** Appends the first `count` new tokens of row `source` of the pass behind the row's `length` tokens. */
@@ -94,9 +100,10 @@ export class KvBatch {
       const buffer = this.#buffers[index] ?? fresh.values;
       for (let head = 0; head < numKvHeads; head += 1) {
         const from = ((index * fresh.numRows + source.row) * numKvHeads + head) * fresh.width * headDim;
-        const to = ((row * numKvHeads + head) * this.#stride + length) * headDim;
+        const to = this.#offset(row, head) + length * headDim;
         // A loop beats set(subarray()) for the few dozen floats of one decoded token.
-        for (let offset = 0; offset < chunk; offset += 1) buffer[to + offset] = fresh.values[from + offset] ?? 0;
+        if (chunk > 256) buffer.set(fresh.values.subarray(from, from + chunk), to);
+        else for (let offset = 0; offset < chunk; offset += 1) buffer[to + offset] = fresh.values[from + offset] ?? 0;
       }
     }
   }
@@ -106,7 +113,7 @@ export class KvBatch {
     const { numKvHeads, headDim } = this.shape;
     this.#eachHead((buffer, index, head) => {
       const from = (index * numKvHeads + head) * segment.numTokens * headDim;
-      const to = ((row * numKvHeads + head) * this.#stride + position) * headDim;
+      const to = this.#offset(row, head) + position * headDim;
       buffer.set(segment.values.subarray(from, from + count * headDim), to);
     });
   }
@@ -117,15 +124,15 @@ export class KvBatch {
     const numTokens = end - start;
     const values = new Float32Array(2 * numLayers * numKvHeads * numTokens * headDim);
     this.#eachHead((buffer, index, head) => {
-      const from = ((row * numKvHeads + head) * this.#stride + start) * headDim;
+      const from = this.#offset(row, head) + start * headDim;
       values.set(buffer.subarray(from, from + numTokens * headDim), (index * numKvHeads + head) * numTokens * headDim);
     });
     return { values, numTokens };
   }
 
-  /** Copies a row's first `length` tokens from another batch. */
-  copyRow(row: number, source: KvBatch, sourceRow: number, length: number): void {
-    this.writeSegment(row, 0, source.readSegment(sourceRow, 0, length), length);
+  /** Where a head of a row begins in each buffer. */
+  #offset(row: number, head: number): number {
+    return (row * this.shape.numKvHeads + head) * this.#stride * this.shape.headDim;
   }
 
   #rowSize(stride: number): number {

@@ -72,9 +72,13 @@ export class RowBatch {
     this.#numDecoding += 1;
   }
 
-  /** Puts sequences that still read their prompt right behind those that sample, in this order. */
-  arrange(sequences: readonly Sequence[]): void {
-    for (const [index, sequence] of sequences.entries()) this.#swap(this.#rowOf(sequence), this.#numDecoding + index);
+  /** Puts sequences that still read their prompt right behind those that sample; returns them in their new order. */
+  arrange(sequences: readonly Sequence[]): readonly Sequence[] {
+    const end = this.#numDecoding + sequences.length;
+    const outside = sequences.filter((sequence) => this.#rowOf(sequence) >= end);
+    const displaced = this.#rows.slice(this.#numDecoding, end).filter((sequence) => !sequences.includes(sequence));
+    for (const [index, sequence] of outside.entries()) this.#swap(this.#rowOf(sequence), displaced[index]?.place?.row ?? 0);
+    return this.#rows.slice(this.#numDecoding, end);
   }
 
   #sizeFor(numMore: number, length: number): { readonly capacity: number; readonly stride: number } {
@@ -99,14 +103,14 @@ export class RowBatch {
   #move(from: number, to: number): void {
     const sequence = this.#rows[from];
     if (from === to || sequence === undefined) return;
-    this.kv.moveRow(from, to);
+    this.kv.moveRow(from, to, sequence.kvLength);
     this.#put(sequence, to);
   }
 
   #swap(left: number, right: number): void {
     const [atLeft, atRight] = [this.#rows[left], this.#rows[right]];
     if (left === right || atLeft === undefined || atRight === undefined) return;
-    this.kv.swapRows(left, right);
+    this.kv.swapRows(left, right, Math.max(atLeft.kvLength, atRight.kvLength));
     this.#put(atLeft, right);
     this.#put(atRight, left);
   }

@@ -69,7 +69,7 @@ describe('a batch of calls', () => {
   it('gives each call what it would get alone', async () => {
     const { engine, model } = setup();
     await expectAllRight(engine, model, mixedCalls(40, 50));
-    expect(engine.stats).toMatchObject({ running: 0, waiting: 0 });
+    expect(engine.stats).toMatchObject({ running: 0, waiting: 0, kvBytes: 0 });
     expect(Math.max(...model.passes.map(({ numRows }) => numRows))).toBeGreaterThan(8);
   });
 
@@ -88,6 +88,18 @@ describe('a batch of calls', () => {
     const calls = [700, 30, 510, 1390, 20, 1000].map((length, seed) => ({ promptIds: randomIds(length, seed), sampling: { ...plain, seed } }));
     await expectAllRight(engine, model, calls);
     expect(model.passes.some(({ pastLength, numRows }) => pastLength <= 64 && numRows > 1)).toBe(true);
+  }, 20_000);
+
+  it.each([0, 100, 2000, 1e9])('moves rows between batches without mixing them up (a pass costs %d tokens)', async (passCost) => {
+    const { engine, model } = setup({ maxBatchSize: 12, prefillTokens: 100 }, { contextLength: 420, passCost });
+    const random = createRandom(8);
+    const calls = Array.from({ length: 40 }, (_, seed) => ({
+      promptIds: randomIds(1 + random.int(seed % 4 === 0 ? 380 : 120), seed),
+      sampling: { ...plain, seed, maxTokens: 1 + random.int(seed % 5 === 0 ? 150 : 20) },
+    }));
+    await expectAllRight(engine, model, calls);
+    const strides = new Set(model.passes.map(({ pastLength }) => pastLength));
+    expect(strides.size).toBeGreaterThan(passCost < 1e9 ? 2 : 0);
   }, 20_000);
 
   it('ends at a stop id, at maxTokens and at the end of the context', async () => {

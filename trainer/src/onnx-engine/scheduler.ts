@@ -119,11 +119,13 @@ export class Scheduler {
         this.#sweep();
       }
     }
+    this.#pool.releaseEmpty();
     this.#running = null;
   }
 
   async #step(): Promise<void> {
     this.#sweep();
+    this.#mergeBatches();
     this.#admit();
     await this.#prefill();
     for (const batch of this.#pool.batches) await this.#decode(batch);
@@ -174,9 +176,9 @@ export class Scheduler {
     if (leader === undefined || batch === undefined) return;
     this.#turn += 1;
     const others = batch.prefilling.toSorted((left, right) => left.arrival - right.arrival);
-    const { items, width } = planPrefill(leader, others, this.#options.prefillTokens);
-    batch.arrange(items);
-    await this.#pass(batch, items, width);
+    const plan = planPrefill(leader, others, this.#options.prefillTokens);
+    const items = batch.arrange(plan.items);
+    await this.#pass(batch, items, plan.width);
     for (const sequence of items) if (isReading(sequence) && sequence.numPending <= 1) batch.startDecoding(sequence);
   }
 
@@ -188,7 +190,17 @@ export class Scheduler {
     await this.#pass(batch, batch.decoding, 1);
   }
 
-  /** Rows that outgrew their class move to the next one. */
+  /** Short rows that have become few join longer ones. */
+  #mergeBatches(): void {
+    const merge = this.#pool.findMerge();
+    if (merge === null || merge.from.prefilling.length > 0) return;
+    const { from, into } = merge;
+    const longest = from.rows.reduce((most, { length }) => Math.max(most, length), 0);
+    if (!this.#pool.tryReserve(into, from.rows.length, longest)) return;
+    for (const sequence of from.decoding) moveSequence(sequence, into);
+  }
+
+  /** Rows that outgrew their batch move to another one. */
   #moveOverlong(batch: RowBatch): void {
     for (const sequence of batch.decoding) {
       if (sequence.kvLength < batch.maxLength) continue;

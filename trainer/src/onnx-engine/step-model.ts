@@ -38,6 +38,8 @@ export interface StepModel {
   /** Limit of a row, in tokens. */
   readonly contextLength: number;
   readonly kvShape: KvShape;
+  /** What a pass costs beside its rows, as the number of past tokens whose reading takes as long. */
+  readonly passCost: number;
   /** Lets the event loop turn before it computes, so that calls can arrive and leave between two steps. */
   run(input: StepInput): Promise<StepOutput>;
 }

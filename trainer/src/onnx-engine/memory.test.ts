@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { createRandom } from '@agentjet/core';
+import { tinyModel } from '../onnx/testing-model.js';
+import { LocalEngine } from './local-engine.js';
+import { StepSessionFactory } from './step-session.js';
+
+it('keeps its memory flat while conversations come, grow and go', async () => {
+  const model = tinyModel();
+  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(Float32Array.from(model.parameters));
+  const engine = new LocalEngine(session, { maxBatchSize: 32, prefillTokens: 128, maxKvBytes: 1 << 22, maxPrefixCacheBytes: 1 << 20 });
+  const random = createRandom(1);
+  const converse = async (seed: number): Promise<void> => {
+    let promptIds = Int32Array.from({ length: 1 + random.int(20) }, () => random.int(11));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 1 + random.int(10), stopIds: [], seed };
+      const { ids } = await engine.generate({ promptIds, sampling });
+      promptIds = Int32Array.from([...promptIds, ...ids, 1]);
+    }
+  };
+  const megabytesAfter = async (rounds: number): Promise<number> => {
+    for (let round = 0; round < rounds; round += 1) await Promise.all(Array.from({ length: 32 }, (_, seed) => converse(seed)));
+    return process.memoryUsage.rss() / 2 ** 20;
+  };
+  const early = await megabytesAfter(20);
+  const late = await megabytesAfter(60);
+  expect(engine.stats.decodeSteps).toBeGreaterThan(600);
+  expect(late).toBeLessThan(1.2 * early);
+  await Promise.all([session.close(), model.close()]);
+}, 60_000);
