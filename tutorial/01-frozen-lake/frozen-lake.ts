@@ -41,9 +41,9 @@ function canReach(map: LakeMap): boolean {
   return seen.has(map.goal);
 }
 
-/** Steps between start and goal on a lake without holes. */
-function distance({ start, goal }: LakeMap): number {
-  return Math.abs(rowOf(start) - rowOf(goal)) + Math.abs(columnOf(start) - columnOf(goal));
+/** Steps between two cells on a lake without holes. */
+function distance(a: number, b: number): number {
+  return Math.abs(rowOf(a) - rowOf(b)) + Math.abs(columnOf(a) - columnOf(b));
 }
 
 /** A random map on which the goal can be reached, and not in one step. */
@@ -53,7 +53,7 @@ export function createLakeMap(random: Random): LakeMap {
     while (cells.size < 2 + numHoles) cells.add(random.int(numCells));
     const [start = 0, goal = 0, ...holes] = cells;
     const map = { start, goal, holes: holes.toSorted((a, b) => a - b) };
-    if (distance(map) >= 2 && canReach(map)) return map;
+    if (distance(start, goal) >= 2 && canReach(map)) return map;
   }
 }
 
@@ -80,17 +80,16 @@ export class FrozenLake {
     return this.state;
   }
 
-  /** What the walker sees: where the goal lies, and on which sides a hole or the edge is. */
+  /** What the walker sees: on each side ice, a hole or the edge, and whether a step there leads closer to the goal. */
   describe(): string {
-    const down = rowOf(this.map.goal) - rowOf(this.#cell);
-    const right = columnOf(this.map.goal) - columnOf(this.#cell);
-    const steps = [...describeSteps(down, 'down', 'up'), ...describeSteps(right, 'right', 'left')];
-    const sides = (wanted: (cell: number | undefined) => boolean): string => directions.filter((direction) => wanted(neighbour(this.#cell, direction))).join(' ') || 'none';
-    const holes = sides((cell) => cell !== undefined && this.map.holes.includes(cell));
-    return `goal: ${steps.join(' ')}\nholes: ${holes}\nedges: ${sides((cell) => cell === undefined)}`;
+    return directions.map((direction) => `${direction}: ${this.#look(direction)}`).join('\n');
   }
-}
 
-function describeSteps(count: number, forward: Direction, backward: Direction): readonly string[] {
-  return count === 0 ? [] : [`${Math.abs(count)} ${count > 0 ? forward : backward}`];
+  #look(direction: Direction): string {
+    const cell = neighbour(this.#cell, direction);
+    if (cell === undefined) return 'edge';
+    const isCloser = distance(cell, this.map.goal) < distance(this.#cell, this.map.goal);
+    const ground = this.map.holes.includes(cell) ? 'hole' : 'ice';
+    return isCloser ? `${ground}, closer` : ground;
+  }
 }

@@ -1,5 +1,9 @@
-import { tool } from '@langchain/core/tools';
-import { z } from 'zod';
+/** What all versions of the agent share: their words, and a calculator without a framework. */
+
+export const systemPrompt = 'Solve the problem with the calculator. Then answer with the number alone.';
+export const calculatorDescription = 'Computes two numbers.';
+/** Model calls after which an agent gives up. */
+export const maxCalls = 4;
 
 const operators: Readonly<Record<string, (a: number, b: number) => number>> = {
   '+': (a, b) => a + b,
@@ -15,9 +19,3 @@ export function calculate(expression: string): string {
   if (apply === undefined) return `cannot read "${expression}"`;
   return String(Math.round(apply(Number(a), Number(b)) * 100) / 100);
 }
-
-export const calculator = tool(({ expression }) => calculate(expression), {
-  name: 'calculator',
-  description: 'Computes two numbers.',
-  schema: z.object({ expression: z.string() }),
-});

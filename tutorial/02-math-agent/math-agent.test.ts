@@ -6,8 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { AnswerJudge } from './answer-judge.js';
 import { calculate } from './calculator.js';
 import { drawTasks, splitOf, toJsonl } from './generate-data.js';
-import { mathWorkflow } from './math-workflow.js';
 import { createProblem, readProblem } from './problems.js';
+import { solveProblem as solveWithAiSdk } from './workflows/ai-sdk.js';
+import { solveProblem as solveWithLangGraph } from './workflows/langgraph.js';
+import { solveProblem as solveWithOpenAI } from './workflows/openai.js';
+import { solveProblem as solveWithOpenAIAgents } from './workflows/openai-agents.js';
+import { solveProblem as solveWithReact } from './workflows/react.js';
 
 function readData(split: 'training' | 'validation'): string {
   return readFileSync(path.join(import.meta.dirname, 'data', `${split}.jsonl`), 'utf8');
@@ -48,20 +52,33 @@ describe('the problems', () => {
   });
 });
 
-describe('the agent', () => {
+describe.each([
+  ['LangGraph', solveWithLangGraph],
+  ['ReAct', solveWithReact],
+  ['OpenAI', solveWithOpenAI],
+  ['AI SDK', solveWithAiSdk],
+  ['OpenAI Agents', solveWithOpenAIAgents],
+] as const)('the agent in %s', (_framework, solveProblem) => {
   const task: Task = { taskId: 'a', mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?', initMessages: [], metadata: { answer: 5 } };
   const call = (expression: string): string => `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
 
   async function judge(...replies: readonly string[]) {
     const { tuner } = openScriptedEpisode({ replies });
-    return new AnswerJudge().judge(task, await mathWorkflow(task, tuner));
+    return new AnswerJudge().judge(task, await solveProblem(task, tuner));
   }
 
   it('is right when it calculates and says the result', async () => {
     expect(await judge(call('12-7'), '5')).toEqual({ reward: 1, isSuccess: true });
   });
 
-  it.each([['the wrong operation', [call('12+7'), '19']], ['no number', [call('12-7'), 'five']], ['no answer', [call('12-7'), '']], ['a broken call', ['<tool_call>\n{"name": "calc']]])('is wrong with %s', async (_, replies) => {
+  it.each([['the wrong operation', [call('12+7'), '19']], ['no number', [call('12-7'), 'five']], ['a broken call', ['<tool_call>\n{"name": "calc']]])('is wrong with %s', async (_, replies) => {
     expect(await judge(...replies)).toEqual({ reward: 0, isSuccess: false });
+  });
+
+  it('gives up after four calls', async () => {
+    const { tuner, engine } = openScriptedEpisode({ replies: Array.from({ length: 9 }, () => call('1+1')) });
+    const answered = await Promise.allSettled([solveProblem(task, tuner)]);
+    expect(answered).toHaveLength(1);
+    expect(engine.requests).toHaveLength(4);
   });
 });

@@ -4,7 +4,11 @@ import { FrozenLakeWorkflow } from '../../../tutorial/01-frozen-lake/frozen-lake
 import { drawTasks as drawLakeTasks } from '../../../tutorial/01-frozen-lake/lake-tasks.js';
 import { AnswerJudge } from '../../../tutorial/02-math-agent/answer-judge.js';
 import { drawTasks as drawMathTasks } from '../../../tutorial/02-math-agent/generate-data.js';
-import { mathWorkflow } from '../../../tutorial/02-math-agent/math-workflow.js';
+import { solveProblem as solveWithAiSdk } from '../../../tutorial/02-math-agent/workflows/ai-sdk.js';
+import { solveProblem as solveWithLangGraph } from '../../../tutorial/02-math-agent/workflows/langgraph.js';
+import { solveProblem as solveWithOpenAI } from '../../../tutorial/02-math-agent/workflows/openai.js';
+import { solveProblem as solveWithOpenAIAgents } from '../../../tutorial/02-math-agent/workflows/openai-agents.js';
+import { solveProblem as solveWithReact } from '../../../tutorial/02-math-agent/workflows/react.js';
 import { drawTasks as drawVillageTasks } from '../../../tutorial/03-werewolves/village-tasks.js';
 import { WerewolvesWorkflow } from '../../../tutorial/03-werewolves/werewolves-workflow.js';
 import { lakeTeacher } from './teachers/lake-teacher.js';
@@ -23,8 +27,26 @@ export type Course = {
   readonly numEpisodes: number;
 };
 
+/** Each framework spells the same tool in its own way, and the model is to read them all. */
+const mathWorkflows: Readonly<Record<string, WorkflowSource>> = {
+  langgraph: solveWithLangGraph,
+  react: solveWithReact,
+  openai: solveWithOpenAI,
+  'ai-sdk': solveWithAiSdk,
+  'openai-agents': solveWithOpenAIAgents,
+};
+
+const mathCourses: readonly Course[] = Object.entries(mathWorkflows).map(([framework, workflow]) => ({
+  name: `math-agent, ${framework}`,
+  workflow,
+  judge: new AnswerJudge(),
+  teacher: mathTeacher,
+  drawTasks: (options) => drawMathTasks('training', options),
+  numEpisodes: 2000,
+}));
+
 export const courses: readonly Course[] = [
-  { name: 'frozen-lake', workflow: FrozenLakeWorkflow, teacher: lakeTeacher, drawTasks: (options) => drawLakeTasks('training', options), numEpisodes: 6000 },
-  { name: 'math-agent', workflow: mathWorkflow, judge: new AnswerJudge(), teacher: mathTeacher, drawTasks: (options) => drawMathTasks('training', options), numEpisodes: 12_000 },
-  { name: 'werewolves', workflow: WerewolvesWorkflow, teacher: villageTeacher, drawTasks: (options) => drawVillageTasks('training', options), numEpisodes: 2000 },
+  { name: 'frozen-lake', workflow: FrozenLakeWorkflow, teacher: lakeTeacher, drawTasks: (options) => drawLakeTasks('training', options), numEpisodes: 4000 },
+  ...mathCourses,
+  { name: 'werewolves', workflow: WerewolvesWorkflow, teacher: villageTeacher, drawTasks: (options) => drawVillageTasks('training', options), numEpisodes: 1500 },
 ];

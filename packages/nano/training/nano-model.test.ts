@@ -1,0 +1,32 @@
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { nanoModelDir } from '@agentjet/nano';
+import { loadChatTokenizer } from '@agentjet/tokenizer';
+import { createOnnxBackbone } from '@agentjet/trainer';
+import { expect, it } from 'vitest';
+import { courses } from './courses.js';
+import { recipe } from './nano-recipe.js';
+import { recordTranscripts } from './record-transcripts.js';
+import { measureLoss } from './train-lessons.js';
+
+/** Nats per answer token: the teachers' own randomness is most of it, an untrained model has log(512) = 6.2. */
+const highestLoss = 0.8;
+
+it('is small enough to come along', () => {
+  const sizes = readdirSync(nanoModelDir).map((file) => statSync(path.join(nanoModelDir, file)).size);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(8 * 2 ** 20);
+});
+
+it('answers transcripts that it has not seen as the teachers do', async () => {
+  const chatTokenizer = await loadChatTokenizer(nanoModelDir);
+  expect(chatTokenizer.tokenizer.vocabSize).toBe(recipe.vocabSize);
+  const backbone = await createOnnxBackbone({ modelDir: nanoModelDir, train: false, isInThread: true });
+  try {
+    for (const course of courses) {
+      const { samples } = await recordTranscripts({ ...course, numEpisodes: 10 }, { chatTokenizer, contextLength: recipe.contextLength, seed: 11 });
+      expect(await measureLoss(backbone, samples), course.name).toBeLessThan(highestLoss);
+    }
+  } finally {
+    await backbone.close();
+  }
+});
