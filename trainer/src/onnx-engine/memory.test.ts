@@ -1,8 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import { tinyModel } from '../onnx/testing-model.js';
 import { LocalEngine } from './local-engine.js';
 import { StepSessionFactory } from './step-session.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 it('keeps its memory flat while conversations come, grow and go', async () => {
   const model = tinyModel();
@@ -19,9 +24,10 @@ it('keeps its memory flat while conversations come, grow and go', async () => {
   };
   const megabytesAfter = async (rounds: number): Promise<number> => {
     for (let round = 0; round < rounds; round += 1) await Promise.all(Array.from({ length: 32 }, (_, seed) => converse(seed)));
+    collectGarbage();
     return process.memoryUsage.rss() / 2 ** 20;
   };
-  const early = await megabytesAfter(20);
+  const early = await megabytesAfter(30);
   const late = await megabytesAfter(60);
   expect(engine.stats.decodeSteps).toBeGreaterThan(600);
   expect(late).toBeLessThan(1.2 * early);
