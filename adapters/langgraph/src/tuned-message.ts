@@ -7,7 +7,7 @@ import { stashKey } from './chat-request.js';
  * AIMessageChunk, except that arguments which are no JSON stay invalid. LangChain's own chunks repair them when they
  * are streamed and not when they are not, so that the same answer would lead to two different episodes.
  */
-export class TunedMessageChunk extends AIMessageChunk {
+class TunedMessageChunk extends AIMessageChunk {
   constructor(fields: AIMessageChunkFields) {
     super(fields);
     const chunks = this.tool_call_chunks ?? [];
