@@ -1,7 +1,8 @@
-import { createRandom, type Algorithm, type EpisodeGroup, type LossOptions, type RewardedEpisode, type Sample } from '@agentjet/core';
+import type { Algorithm, EpisodeGroup, LossOptions, Sample } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { packTrees } from '../packing/pack-trees.js';
+import { createRandomGroup } from '../testing/random-group.js';
 import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
 import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
 
@@ -9,25 +10,8 @@ const shape = { vocabSize: 5, width: 4 };
 const weights = createTinyWeights(shape, 3);
 const policy: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0.02, temperature: 1 };
 
-/** An episode of turns of two generated tokens each; turn k sees all turns before it. Cut into one sample per turn, or none. */
-function episode(episodeId: string, reward: number, numTurns: number, options: { cut: boolean; seed: number }): RewardedEpisode {
-  const random = createRandom(options.seed);
-  const ids = Array.from({ length: 1 + 3 * numTurns }, () => random.int(shape.vocabSize));
-  const logprobs = ids.map(() => -0.2 - random.next());
-  const generated = (t: number) => t > 0 && t % 3 !== 1;
-  const sampleOf = (length: number, from: number): Sample => {
-    const pick = (value: (t: number) => number, other: number) => Array.from({ length }, (_, t) => (t >= from && generated(t) ? value(t) : other));
-    return {
-      episodeId, agentName: 'a', targetTag: 'a', ids: Int32Array.from(ids.slice(0, length)), lossMask: Uint8Array.from(pick(() => 1, 0)),
-      logprobs: Float32Array.from(pick((t) => logprobs[t] ?? 0, 0)), policyVersions: Int32Array.from(pick(() => 0, -1)), advantages: new Float32Array(length),
-    };
-  };
-  const turns = Array.from({ length: numTurns }, (_, turn) => sampleOf(4 + 3 * turn, 3 * turn + 1));
-  return { episodeId, reward, samples: options.cut ? turns : [sampleOf(ids.length, 0)] };
-}
-
-function group(groupId: string, rewards: readonly number[], cut: (episode: number) => boolean): EpisodeGroup {
-  return { groupId, episodes: rewards.map((reward, index) => episode(`${groupId}/${index}`, reward, 1 + ((index * 2) % 4), { cut: cut(index), seed: index })) };
+function group(groupId: string, rewards: readonly number[], isCut: (episode: number) => boolean): EpisodeGroup {
+  return createRandomGroup(groupId, rewards, { isCut, vocabSize: shape.vocabSize });
 }
 
 function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): readonly Sample[] {

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LossOptions, OptimizerOptions } from '@agentjet/core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createOnnxBackbone } from '../backbones/onnx/create-onnx-backbone.js';
+import { createRunFolder, openRunFolder, type RunFolder } from '../run-folder/run-folder.js';
+import { writeRandomModelFolder } from '../testing/random-model-folder.js';
+import { tinyTaskGroups } from '../testing/tiny-task.js';
+import { train, type TrainOptions } from './train.js';
+
+const configJson = { model_type: 'qwen2', vocab_size: 5, hidden_size: 16, num_hidden_layers: 2, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 8, intermediate_size: 24, max_position_embeddings: 64, rms_norm_eps: 1e-6, tie_word_embeddings: true };
+const optimizer: OptimizerOptions = { learningRate: 0.03, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'linear', warmupSteps: 2, totalSteps: 8 };
+const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0.01, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const maxSteps = 8;
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'train-onnx-'));
+  await writeRandomModelFolder(path.join(dir, 'model'), { configJson, seed: 3 });
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
+  const backbone = await createOnnxBackbone({ modelDir: path.join(dir, 'model'), optimizer, threads: 1 });
+  const checkpoint = await run.checkpoints.latest();
+  if (checkpoint !== undefined) {
+    await backbone.load(checkpoint.dir);
+    await run.rewind(checkpoint.state);
+  }
+  const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: checkpoint?.state.groupsDrawn ?? 0 });
+  try {
+    await train({
+      backbone, run, source, loss, maxSteps, groupsPerStep: 4, algorithm: createAlgorithm('grpo'), packing: { maxPackTokens: 64 },
+      ...(checkpoint && { start: checkpoint.state }), ...changes,
+    });
+  } finally {
+    await backbone.close();
+  }
+}
+
+async function readSteps(run: RunFolder): Promise<unknown[]> {
+  const metrics = await run.readMetrics();
+  return metrics.map((record) => Object.fromEntries(Object.entries(record).filter(([key]) => !key.startsWith('seconds_'))));
+}
+
+it('learns with the embedded backbone, and an interrupted run logs what an uninterrupted one does', async () => {
+  const [whole, parts] = await Promise.all(['whole', 'parts'].map((experimentName) => createRunFolder({ experimentDir: dir, experimentName, configYaml: '' })));
+  if (whole === undefined || parts === undefined) throw new Error('No run folder.');
+  await trainFrom(whole, {});
+  const stop = new AbortController();
+  await trainFrom(parts, { signal: stop.signal, observer: { onStep: ({ step }) => step === 3 && stop.abort() } });
+  expect((await parts.readMetrics()).length).toBe(3);
+  const reopened = await openRunFolder(parts.dir);
+  await trainFrom(reopened, {});
+  const steps = await readSteps(whole);
+  expect(await readSteps(reopened)).toEqual(steps);
+  const rewards = (await whole.readMetrics()).map((record) => record['reward_mean'] ?? Number.NaN);
+  expect(Math.max(...rewards.slice(-2))).toBeGreaterThan((rewards[0] ?? 1) + 0.2);
+  for (const { logprob_gap_max: gap = Infinity } of await whole.readMetrics()) expect(gap).toBeLessThan(1e-4);
+});
