@@ -47,7 +47,7 @@ describe('train', () => {
     expect(metrics.map(({ step }) => step)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
     expect(metrics[0]?.['reward_mean']).toBeLessThan(0.4);
     expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.7);
-    expect((await readdir(run.dir)).sort()).toEqual(['checkpoints', 'config.yaml', 'episodes', 'log.jsonl', 'metrics.jsonl', 'report.html', 'reward.svg']);
+    expect((await readdir(run.dir)).sort()).toEqual(['checkpoints', 'config.yaml', 'episodes', 'log.jsonl', 'metrics.jsonl', 'report.html', 'reward.svg', 'writer.json']);
     expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual(['latest', 'step-000010', 'step-000020', 'step-000025']);
     expect(await readFile(path.join(run.dir, 'checkpoints', 'latest'), 'utf8')).toBe('step-000025\n');
   });

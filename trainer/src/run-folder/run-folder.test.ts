@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRandom, type Backbone } from '@agentjet/core';
@@ -101,6 +102,21 @@ describe('a run folder', () => {
     expect(events).toEqual(['checkpoint', 'resumed']);
     await reopened.recordStep({ step: 3, reward_mean: 1 });
     expect((await reopened.readMetrics()).map(({ step }) => step)).toEqual([1, 2, 3]);
+  });
+
+  it('refuses to be resumed while another process writes it, and forgets one that was killed', async () => {
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const exited = new Promise((resolve) => other.once('exit', resolve));
+    await writeFile(path.join(run.dir, 'writer.json'), JSON.stringify({ pid: other.pid, host: hostname() }));
+    await expect(run.rewind(stateOf(0))).rejects.toMatchObject({ code: 'run_in_use', message: expect.stringContaining(`Process ${other.pid} is writing this run`) });
+    other.kill('SIGKILL');
+    await exited;
+    await run.rewind(stateOf(0));
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('says that the disk is full', async () => {
+    await symlink('/dev/full', path.join(run.dir, 'metrics.jsonl'));
+    await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({ code: 'run_folder', message: expect.stringMatching(/Cannot write .*metrics\.jsonl: the disk is full\. Free some space, then go on with --resume\./) });
   });
 });
 

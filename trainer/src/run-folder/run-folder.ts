@@ -10,8 +10,9 @@ import type { MetricsRecord } from './metrics-record.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
+import { claimWriting } from './writer-claim.js';
 
-const files = { config: 'config.yaml', metrics: 'metrics.jsonl', evaluations: 'evaluations.jsonl', log: 'log.jsonl', curve: 'reward.svg', report: 'report.html' } as const;
+const files = { config: 'config.yaml', metrics: 'metrics.jsonl', evaluations: 'evaluations.jsonl', log: 'log.jsonl', writer: 'writer.json', curve: 'reward.svg', report: 'report.html' } as const;
 
 /**
  * What a run leaves behind, readable without us:
@@ -23,6 +24,7 @@ const files = { config: 'config.yaml', metrics: 'metrics.jsonl', evaluations: 'e
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
  * log.jsonl          what happened, with times
  * reward.svg, report.html
+ * writer.json        the process that writes here, while it does
  * ```
  * Writes that fail reject with BackboneError `run_folder` (or `checkpoint`), naming the file and the repair.
  */
@@ -61,16 +63,14 @@ export class RunFolder {
   /** Episodes first, then the line in metrics.jsonl that makes the step count, then the curve. */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await writing(this.episodes.dir, () => this.episodes.append(metrics.step, episodes));
-    const drawn = await this.#readDrawn();
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
-    drawn.metrics.push(metrics);
+    this.#drawn?.metrics.push(metrics);
     await this.#drawCurve();
   }
 
   async recordEvaluation(evaluation: MetricsRecord): Promise<void> {
-    const drawn = await this.#readDrawn();
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
-    drawn.evaluations.push(evaluation);
+    this.#drawn?.evaluations.push(evaluation);
     await this.#drawCurve();
   }
 
@@ -83,9 +83,11 @@ export class RunFolder {
 
   /**
    * Makes the folder what it was after `state.step`: later metrics, evaluations and episodes go, and so does what a
-   * killed writer left. A resumed run then writes them anew.
+   * killed writer left. A resumed run then writes them anew. Throws BackboneError `run_in_use` while another process
+   * writes here.
    */
   async rewind(state: TrainingState): Promise<void> {
+    await this.#writing('writer', claimWriting);
     this.#drawn = undefined;
     const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= state.step;
     await this.#writing('metrics', (file) => filterJsonLines(file, isKept));
@@ -139,6 +141,7 @@ export async function createRunFolder({ experimentDir, experimentName, configYam
     await mkdir(parent, { recursive: true });
     const dir = await makeUniqueFolder(path.join(parent, formatTime(clock())));
     await writeFile(path.join(dir, files.config), configYaml);
+    await claimWriting(path.join(dir, files.writer));
     return new RunFolder(dir, clock);
   } catch (cause) {
     throw new ConfigError('unwritable_run_folder', describeFileError(parent, cause), { cause });
