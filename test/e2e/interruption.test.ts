@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { isSameMetrics, listCheckpoints, listRuns, onlyRun, readMetrics, readRows } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
@@ -54,6 +54,8 @@ it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it goes
 
 const patient = `
 import { existsSync } from 'node:fs';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 export async function sayLetters(task, tuner) {
   const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
   const { message } = await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });

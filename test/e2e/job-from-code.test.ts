@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, Workflow, type JobEvent, type Task, type Tuner } from 'agentjet';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { createScratchFolder } from './support/job-folder.js';
 import { readEpisodes, readMetrics, readRows } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let modelDir: string;
 beforeAll(async () => {
@@ -66,7 +68,7 @@ it('trains from code: a class, an endless generator, a judge', async () => {
 
   const evaluation = await createJob(experimentDir).evaluate({ checkpoint: run, onEvent: () => {} });
   expect(evaluation?.successRate).toBe(result.successAfter);
-}, 60_000);
+});
 
 it('a signal ends it behind the step, and resume goes on with the rest', async () => {
   const experimentDir = createScratchFolder();
@@ -79,4 +81,4 @@ it('a signal ends it behind the step, and resume goes on with the rest', async (
   const resumed = await createJob(experimentDir).tune({ resume: true, onEvent: () => {} });
   expect(resumed).toMatchObject({ isInterrupted: false, policyVersion: 3, runDir: stopped.runDir, successBefore: stopped.successBefore });
   expect(readMetrics(String(resumed.runDir)).map((row) => row['step'])).toEqual([1, 2, 3]);
-}, 60_000);
+});

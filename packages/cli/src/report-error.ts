@@ -3,7 +3,7 @@ import { AgentJetError } from '@agentjet/core';
 /** Our errors explain themselves; anything else is a defect, of ours or of user code, and keeps its stack. */
 export function reportError(error: unknown): void {
   if (error instanceof AgentJetError) {
-    console.error(error.message.replace(/^/gm, 'error: '));
+    console.error(`error: ${error.message.replaceAll('\n', '\n       ')}`);
     return;
   }
   console.error('error: something unexpected happened.');

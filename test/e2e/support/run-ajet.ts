@@ -8,7 +8,7 @@ export type Running = { readonly child: ChildProcess; readonly finished: Promise
 
 /** Starts the built command in `cwd`. */
 export function startAjet(cwd: string, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {}): Running {
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], { cwd, env: { ...process.env, ...options.env }, timeout: 55_000, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], { cwd, env: { ...process.env, ...options.env }, timeout: 120_000, killSignal: 'SIGKILL' });
   let stdout = '';
   let stderr = '';
   const listeners = new Set<() => void>();
