@@ -17,7 +17,7 @@ export { renderLineChart, type LineChart, type Series } from './run-folder/line-
 export type { MetricsRecord } from './run-folder/metrics-record.js';
 export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFolder } from './run-folder/run-folder.js';
 
-export { createOnnxBackbone, defaultEngineLimits, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
+export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
 export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.js';
 export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';

@@ -10,7 +10,7 @@ import { plainOptimizer, tinyConfigJson, tinyModel } from '../../onnx/testing-mo
 import { backboneCases } from '../../testing/backbone-cases.js';
 import { engineCases } from '../../testing/engine-suite.js';
 import { weightsCases } from '../../testing/weights-suite.js';
-import { createOnnxBackbone, defaultEngineLimits } from './create-onnx-backbone.js';
+import { createOnnxBackbone } from './create-onnx-backbone.js';
 import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
@@ -72,7 +72,7 @@ class PortWorker implements WorkerThread {
 async function openOverPort(): Promise<Backbone> {
   const { port1, port2 } = new MessageChannel();
   const connected = connectBackbone(new PortWorker(port1), modelDir);
-  const local = await openLocalOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, ...defaultEngineLimits });
+  const local = await openLocalOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, engine: {} });
   new BackboneServer(local, port2, () => port2.close()).start();
   return connected;
 }
@@ -107,7 +107,7 @@ describe('in its worker thread', () => {
   });
 
   it('rejects everything under way when the thread dies, and everything after', async () => {
-    const worker = startWorker({ modelDir, optimizer: plainOptimizer, threads: 1, ...defaultEngineLimits });
+    const worker = startWorker({ modelDir, optimizer: plainOptimizer, threads: 1, engine: {} });
     const backbone = await connectBackbone(worker, modelDir);
     const died = { code: 'failed', message: expect.stringMatching(/thread of the onnx backbone has died: exit code 1.*last checkpoint/) };
     const running = [backbone.engine.generate(endless), backbone.trainStep({ packs: [], loss: { kind: 'sft' } }), backbone.save(path.join(modelDir, '..', 'never'))];

@@ -24,17 +24,10 @@ export type OnnxBackboneOptions = {
   readonly threads?: number;
   /** Limit of prompt plus completion, in tokens; at most the model's own, which it is where this is absent. */
   readonly contextLength?: number;
-  /** Limits of the engine that differ from `defaultEngineLimits`. */
+  /** Limits of the engine, where others than the default ones are wanted. */
   readonly engine?: Partial<SchedulerOptions>;
   /** Do the work in the calling thread, which it then blocks for whole steps: for tests and scripts. */
   readonly isInThread?: boolean;
-};
-
-export const defaultEngineLimits: SchedulerOptions = {
-  maxBatchSize: 128,
-  prefillTokens: 512,
-  maxKvBytes: 512 * 2 ** 20,
-  maxPrefixCacheBytes: 256 * 2 ** 20,
 };
 
 /**
@@ -48,11 +41,10 @@ export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<
   return await connectBackbone(startWorker(resolved), resolved.modelDir);
 }
 
-function resolveOptions({ modelDir, optimizer, train = true, threads = 0, contextLength, engine }: OnnxBackboneOptions): LocalBackboneOptions {
+function resolveOptions({ modelDir, optimizer, train = true, threads = 0, contextLength, engine = {} }: OnnxBackboneOptions): LocalBackboneOptions {
   if (train && optimizer === undefined) throw new BackboneError('bad_options', 'createOnnxBackbone needs optimizer options to train. Give them, or set train: false.');
   return {
-    ...defaultEngineLimits,
-    ...engine,
+    engine,
     modelDir: path.resolve(modelDir),
     threads: threads > 0 ? threads : Math.min(8, availableParallelism()),
     ...(train && optimizer !== undefined && { optimizer }),

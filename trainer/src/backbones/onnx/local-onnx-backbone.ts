@@ -6,16 +6,18 @@
 
 import { BackboneError } from '@agentjet/core';
 import type { OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
-import { parameterLayout } from '../../onnx/model/parameter-layout.js';
+import { countParameters } from '../../onnx/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from '../../onnx/model-checkpoint.js';
 import type { OnnxModel } from '../../onnx/onnx-model.js';
 import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/scheduler.js';
 import { StepSessionFactory } from '../../onnx-engine/step-session.js';
+import { resolveEngineLimits } from './engine-limits.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
 import { rejectOnAbort } from './reject-on-abort.js';
 import { SamplingEngine } from './sampling-engine.js';
 
-export type LocalBackboneOptions = SchedulerOptions & {
+export type LocalBackboneOptions = {
+  readonly engine: Partial<SchedulerOptions>;
   readonly modelDir: string;
   /** Absent: the weights never change; trainStep is refused. */
   readonly optimizer?: OptimizerOptions;
@@ -34,6 +36,7 @@ export class LocalOnnxBackbone implements OnnxBackbone {
   readonly #options: LocalBackboneOptions;
   readonly #model: OnnxModel;
   readonly #factory: StepSessionFactory;
+  readonly #limits: SchedulerOptions;
   #isClosed = false;
 
   constructor(model: OnnxModel, options: LocalBackboneOptions) {
@@ -41,8 +44,9 @@ export class LocalOnnxBackbone implements OnnxBackbone {
     this.#options = options;
     this.#model = model;
     const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);
-    this.#factory = new StepSessionFactory(model.config, parameterLayout(model.config), { threads: options.threads, contextLength });
-    this.engine = new SamplingEngine(this.#factory, () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }), options);
+    this.#factory = new StepSessionFactory(model.config, model.layout, { threads: options.threads, contextLength });
+    this.#limits = resolveEngineLimits(options.engine, countParameters(model.layout));
+    this.engine = new SamplingEngine(this.#factory, () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }), this.#limits);
   }
 
   get policyVersion(): number {
@@ -56,7 +60,7 @@ export class LocalOnnxBackbone implements OnnxBackbone {
   async freeze(): Promise<SamplingEngine> {
     this.#refuseClosed();
     const snapshot = await this.#model.withState(async (state) => ({ weights: Float32Array.from(state.parameters), policyVersion: state.policyVersion }));
-    return new SamplingEngine(this.#factory, () => snapshot, this.#options);
+    return new SamplingEngine(this.#factory, () => snapshot, this.#limits);
   }
 
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {

@@ -3,7 +3,7 @@
 import type { Engine, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 import type { SchedulerStats } from '../../onnx-engine/scheduler.js';
 import type { FrozenEngine, OnnxBackbone } from './onnx-backbone.js';
-import { WorkerClient } from './worker-client.js';
+import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';
 
 export class RemoteBackbone implements OnnxBackbone {
@@ -26,7 +26,7 @@ export class RemoteBackbone implements OnnxBackbone {
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
-    return await this.#client.request('logprobs', rows.map(({ ids }) => ({ ids })));
+    return await this.#client.request('logprobs', rows.map(({ ids }) => ({ ids: alone(ids) })));
   }
 
   async save(dir: string): Promise<void> {

@@ -72,7 +72,7 @@ export class WorkerClient {
     try {
       return await new Promise((resolve, reject) => {
         this.#calls.set(call, { request, ids: [], logprobs: [], resolve, reject });
-        this.#post({ type: 'generate', call, engine, promptIds, sampling, isStreamed: onToken !== undefined });
+        this.#post({ type: 'generate', call, engine, promptIds: alone(promptIds), sampling, isStreamed: onToken !== undefined });
       });
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -193,6 +193,11 @@ export class WorkerClient {
   #unrefWhenIdle(): void {
     if (this.#calls.size === 0 && this.#requests.size === 0) this.#worker.unref();
   }
+}
+
+/** A clone of a view would take the whole buffer along. */
+export function alone(ids: Int32Array): Int32Array {
+  return ids.byteLength === ids.buffer.byteLength ? ids : ids.slice();
 }
 
 function deathMessage(cause: unknown): string {
