@@ -98,3 +98,8 @@ test('a model that the engine cannot run is refused when it is opened', async ()
   await writeFile(path.join(modelDir, 'config.json'), JSON.stringify({ ...tinyConfigJson, model_type: 'mamba' }));
   expect(await problemOf(open())).toContain('unsupported_model: This model cannot run in the onnx backbone: "model_type" of config.json is "mamba"');
 });
+
+test('a model that does not fit into memory is refused before it is read', async () => {
+  await writeFile(path.join(modelDir, 'config.json'), JSON.stringify({ ...tinyConfigJson, vocab_size: 2 ** 31, hidden_size: 4096 }));
+  expect(await problemOf(open())).toMatch(/unsupported_model: .* has 8796\d+ parameters and needs 65536\.\d GiB of memory/);
+});

@@ -1,13 +1,14 @@
 /** Opens a model from a Hugging Face folder, and saves and loads it with what training needs to go on. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
 import { readModelFolder, readTensor, writeModelFolder } from '../model-files/model-folder.js';
 import { readTensorEntries, readTensorInto, writeSafetensors } from '../model-files/safetensors.js';
 import { parseModelConfig } from './model/model-config.js';
-import { parameterLayout } from './model/parameter-layout.js';
+import { countParameters, parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
 import type { ModelFolder } from '../model-files/model-folder.js';
 import type { NamedTensor } from '../model-files/safetensors.js';
@@ -30,8 +31,16 @@ export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxMo
   const folder = await readModelFolder(modelDir);
   const config = parseModelConfig(folder.config);
   const layout = parameterLayout(config);
+  refuseTooLarge(modelDir, layout);
   const readWeights = () => readParameters(folder, layout);
   return new OnnxModel({ config, weights: await readWeights(), optimizer, readReference: readWeights, ...(threads === undefined ? {} : { threads }) });
+}
+
+/** The weights in single precision, and the copy they are read into. Training needs twice that. */
+function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
+  const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
+  if (2 * 4 * layout.length <= totalmem()) return;
+  throw new BackboneError('unsupported_model', `The model in ${modelDir} has ${countParameters(layout)} parameters and needs ${needed} GiB of memory to open; this machine has ${present} GiB. Choose a smaller model, or the torch backbone.`);
 }
 
 /** Writes a model folder with `trainer_state/` inside, whole or not at all; tokenizer files come from `modelDir`. Rejects with BackboneError `checkpoint`. */

@@ -28,10 +28,10 @@ export type ScoredTokens = {
 export type GridForm = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly hasPaths: boolean };
 
 /**
- * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the
- * inputs of pathInputs); cos, sin [P, headDim / 2] for positions below P; head_rows
- * int32 [U] (tokens n = b * T + t whose hidden state predicts) with head_inverse int32 [N] (see gatherUnique);
- * pair_rows, pair_targets int32 [M] (row of the U, predicted id); inverse_temperature, a scalar.
+ * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the inputs
+ * of pathInputs too); cos, sin [P, headDim / 2] for positions below P; head_rows int32 [U] (tokens n = b * T + t whose
+ * hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row of the
+ * U, predicted id); inverse_temperature, a scalar.
  */
 export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridForm): ScoredTokens {
   const parameters = parameterInputs(graph, layout);
