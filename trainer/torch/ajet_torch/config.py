@@ -54,7 +54,8 @@ class WorkerConfig:
     master weights and moments stay float32. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
     compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
     backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
-    fsdp: `auto` with more than one process or cpu_offload, or `always`.
+    fsdp: `auto` with more than one process or cpu_offload, or `always`. reshard: whether gathered weights are freed after each
+    layer; `auto` where they would take more than a sixth of the GPU, `always` or `never`.
     """
 
     model_dir: str = ""
@@ -68,6 +69,7 @@ class WorkerConfig:
     activation_budget: float = 1.0
     cpu_offload: bool = False
     fsdp: str = "auto"
+    reshard: str = "auto"
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     lora: LoraConfig = field(default_factory=LoraConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
@@ -80,6 +82,7 @@ CHOICES = {
     "attention": ("auto", "dense", "flex", "rows", "flash4"),
     "compile": ("auto", "on", "off"),
     "fsdp": ("auto", "always"),
+    "reshard": ("auto", "always", "never"),
     "schedule": ("constant", "linear", "cosine"),
     "server": ("builtin", "vllm"),
 }

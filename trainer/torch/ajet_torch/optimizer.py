@@ -12,6 +12,7 @@ import math
 from typing import Iterator, Protocol
 
 import torch
+import torch.distributed as dist
 from torch.distributed.tensor import DTensor
 
 from .config import OptimizerConfig
@@ -27,7 +28,7 @@ class Optimizer(Protocol):
     def update(self, rate: float) -> torch.Tensor:
         """Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
 
-        SplitAdamW only queues device work.
+        Only queues device work.
         """
         ...
 
@@ -43,46 +44,57 @@ class Optimizer(Protocol):
 
 
 class PlainAdamW:
+    """Works on each process's own rows; only the gradient norm is summed over processes."""
+
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig) -> None:
         self.parameters = parameters
         self.config = config
         self.num_steps = 0
-        device = next(iter(parameters.values())).device
+        self.own = {name: local(p.detach()) for name, p in parameters.items()}
+        self.is_sharded = any(isinstance(p, DTensor) for p in parameters.values())
         self.adam = torch.optim.AdamW(
-            parameters.values(), lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon,
-            weight_decay=config.weight_decay, fused=device.type == "cuda",
+            self.own.values(), lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, weight_decay=config.weight_decay, fused=True,
         )
 
+    @torch.no_grad()
     def update(self, rate: float) -> torch.Tensor:
-        limit = self.config.max_grad_norm or float("inf")
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), limit)
-        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
-        if math.isfinite(norm):
-            for group in self.adam.param_groups:
-                group["lr"] = rate
-            self.adam.step()
+        for name, parameter in self.parameters.items():
+            self.own[name].grad = None if parameter.grad is None else local(parameter.grad)
+        norm = self._norm([x.grad for x in self.own.values() if x.grad is not None])
+        clip = (self.config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if self.config.max_grad_norm else torch.ones_like(norm)
+        self.adam.grad_scale = torch.where(torch.isfinite(norm), 1 / clip, 1.0).float()
+        self.adam.found_inf = (~torch.isfinite(norm)).float()
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+        self.adam.step()
         self.clear()
+        return norm
+
+    def _norm(self, gradients: list[torch.Tensor]) -> torch.Tensor:
+        norm = torch.stack(torch._foreach_norm(gradients)).norm()
+        if self.is_sharded:
+            square = norm.square()
+            dist.all_reduce(square)
+            norm = square.sqrt()
         return norm
 
     def clear(self) -> None:
         self.adam.zero_grad(set_to_none=True)
+        for parameter in self.parameters.values():
+            parameter.grad = None
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
-        parameter = self.parameters[name]
-        kept = self.adam.state.get(parameter, {})
-        zeros = torch.zeros_like(parameter)
-        return {"master": parameter.detach(), "exp_avg": kept.get("exp_avg", zeros), "exp_avg_sq": kept.get("exp_avg_sq", zeros)}
+        own = self.own[name]
+        kept = self.adam.state.get(own, {})
+        zeros = torch.zeros_like(own)
+        return {"master": own, "exp_avg": kept.get("exp_avg", zeros), "exp_avg_sq": kept.get("exp_avg_sq", zeros)}
 
+    @torch.no_grad()
     def restore(self, name: str, state: dict[str, torch.Tensor]) -> None:
-        parameter = self.parameters[name]
-        with torch.no_grad():
-            local(parameter).copy_(state["master"])
-            step_device = parameter.device if self.adam.defaults["fused"] else torch.device("cpu")
-            kept = {"step": torch.tensor(float(self.num_steps), device=step_device)}
-            for key in STATE_NAMES[1:]:
-                kept[key] = torch.zeros_like(parameter)
-                local(kept[key]).copy_(state[key])
-            self.adam.state[parameter] = kept
+        own = self.own[name]
+        own.copy_(state["master"])
+        moments = {key: torch.empty_like(own).copy_(state[key]) for key in STATE_NAMES[1:]}
+        self.adam.state[own] = {"step": torch.tensor(float(self.num_steps), device=own.device), **moments}
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

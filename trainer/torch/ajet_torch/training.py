@@ -112,9 +112,12 @@ class Trainer:
 
     def _sync_gradients(self, last: bool) -> None:
         """Under FSDP2 gradients are reduced once per step; in between every rank sums its own."""
-        if self.placement.sharded and not self.config.cpu_offload:
-            self.policy.set_requires_gradient_sync(last)
-            self.policy.set_is_last_backward(last)
+        if not self.placement.sharded or self.config.cpu_offload:
+            return
+        self.policy.set_requires_gradient_sync(last)
+        self.policy.set_is_last_backward(last)
+        if keeps_whole(self.policy, self.config, self.placement):
+            self.policy.set_reshard_after_backward(last)
 
     def place(self, pack: TreePack) -> PlacedPack:
         """Pads a pack, plans its attention and moves it to the device."""
@@ -183,9 +186,20 @@ def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> No
     precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
     offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
+    keep = keeps_whole(policy, config, placement)
     for layer in decoder_layers(policy.lm):
-        fully_shard(layer, **options)
+        fully_shard(layer, **options, reshard_after_forward=not keep)
     fully_shard(policy, **options, reshard_after_forward=False)
+
+
+def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:
+    """Whether gathered weights stay until the step's last backward: they are gathered once where a sixth of the device holds them."""
+    if config.cpu_offload or config.reshard == "always":
+        return False
+    if config.reshard == "never" or placement.device.type == "cpu":
+        return True
+    needed = sum(p.numel() for p in policy.parameters()) * placement.dtype.itemsize
+    return needed <= torch.cuda.get_device_properties(placement.device).total_memory / 6
 
 
 def fast_attention(device: torch.device) -> Any:

@@ -21,16 +21,21 @@ from .slots import DecodePlan, PrefillPlan, SlotCache
 
 BUCKET = 256
 FEWEST_SHARED = 16
+LONGEST_FED = 16
 
 
 @dataclass
 class Slot:
-    """`tokens` are those whose keys and values are cached; `waiting` is the one after them, which decoding takes next."""
+    """`tokens` are those whose keys and values are cached; `pending` come after them, one a decoding step: the end of the
+    prompt, then the last sampled token. The step that takes the last pending one samples. `head` is the prompt's beginning,
+    by which a prefix worth copying is found.
+    """
 
     tokens: list[int] = field(default_factory=list)
+    pending: list[int] = field(default_factory=lambda: [0])
     request: SampleRequest | None = None
-    waiting: int = 0
     num_sampled: int = 0
+    head: bytes = b""
 
 
 class BuiltinServer:
@@ -54,6 +59,7 @@ class BuiltinServer:
         for slot in self.slots:
             if slot.request is not None and slot.request.id == request_id:
                 slot.request = None
+                slot.pending = slot.pending or [0]
 
     def is_busy(self) -> bool:
         return any(slot.request is not None for slot in self.slots)
@@ -72,37 +78,41 @@ class BuiltinServer:
             return self._decode() if self.is_busy() else []
 
     def _free_slot(self, request: SampleRequest) -> int | None:
-        """The free slot whose cached tokens agree longest with the prompt."""
+        """A free slot, if possible the one whose cached tokens agree longest with the prompt."""
         free = [i for i, slot in enumerate(self.slots) if slot.request is None]
-        return max(free, key=lambda i: shared_length(self.slots[i].tokens, request.prompt_ids), default=None)
+        head = head_of(request.prompt_ids)
+        alike = [i for i in free if self.slots[i].head == head]
+        return max(alike, key=lambda i: shared_length(self.slots[i].tokens, request.prompt_ids)) if alike else next(iter(free), None)
 
     def _prefill(self, index: int, request: SampleRequest) -> None:
-        """Caches the prompt but for its last token, which the next decoding step computes with all slots."""
-        prompt = request.prompt_ids[:-1]
-        reach = [shared_length(slot.tokens, prompt) for slot in self.slots]
-        source = int(np.argmax(reach))
-        start = reach[source] if reach[source] >= FEWEST_SHARED else 0
-        if start > reach[index]:
+        """Caches the prompt but for a short end, which decoding takes with all slots together: its last token at least."""
+        prompt, head = request.prompt_ids, head_of(request.prompt_ids)
+        reach = {i: shared_length(slot.tokens, prompt[:-1]) for i, slot in enumerate(self.slots) if slot.head == head}
+        source = max(reach, key=lambda i: reach[i], default=index)
+        start = reach.get(source, 0) if reach.get(source, 0) >= FEWEST_SHARED else 0
+        if start > reach.get(index, 0):
             self.cache.copy_prefix(source, index, start)
-        if start < len(prompt):
-            ids = torch.from_numpy(prompt[start:].astype(np.int64)).to(self.device)[None]
-            positions = torch.arange(start, len(prompt), device=self.device)[None]
+        stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
+        if start < stop:
+            ids = torch.from_numpy(prompt[start:stop].astype(np.int64)).to(self.device)[None]
+            positions = torch.arange(start, stop, device=self.device)[None]
             self.policy.hidden(ids, positions, PrefillPlan(self.cache, index, start))
-        self.slots[index] = Slot(tokens=prompt.tolist(), request=request, waiting=int(request.prompt_ids[-1]))
+        self.slots[index] = Slot(tokens=prompt[:stop].tolist(), pending=prompt[stop:].tolist(), request=request, head=head)
 
     def _decode(self) -> list[TokenEvent]:
+        """Every slot takes its next token; those that have taken their last one sample."""
         active = [i for i, slot in enumerate(self.slots) if slot.request is not None]
-        ids = np.zeros(len(self.slots), np.int64)
-        positions = np.zeros(len(self.slots), np.int64)
-        for i, slot in enumerate(self.slots):
-            positions[i] = min(len(slot.tokens), self.context_length - 1)
-            ids[i] = slot.waiting
+        ids = np.asarray([slot.pending[0] for slot in self.slots], np.int64)
+        positions = np.asarray([min(len(slot.tokens), self.context_length - 1) for slot in self.slots], np.int64)
         for i in active:
-            self.slots[i].tokens.append(self.slots[i].waiting)
+            self.slots[i].tokens.append(self.slots[i].pending.pop(0))
         longest = max(len(self.slots[i].tokens) for i in active)
         length = min(self.context_length, -(-longest // BUCKET) * BUCKET)
         logits = self._forward(torch.from_numpy(ids).to(self.device), torch.from_numpy(positions).to(self.device), length)
-        return self._sample(logits[active] if len(active) < len(self.slots) else logits, active)
+        sampling = [i for i in active if not self.slots[i].pending]
+        if not sampling:
+            return []
+        return self._sample(logits[sampling] if len(sampling) < len(self.slots) else logits, sampling)
 
     def _forward(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
         if self.graphs is None:
@@ -126,7 +136,7 @@ class BuiltinServer:
         slot = self.slots[index]
         request = slot.request
         assert request is not None
-        slot.waiting = token
+        slot.pending = [token]
         slot.num_sampled += 1
         finish = "stop" if token in request.stop_ids else None
         if finish is None and (slot.num_sampled >= request.max_tokens or len(slot.tokens) + 1 >= self.context_length):
@@ -172,6 +182,10 @@ class Graph:
         self.positions_B.copy_(positions_B)
         self.graph.replay()
         return self.logits
+
+
+def head_of(prompt: np.ndarray) -> bytes:
+    return prompt[:FEWEST_SHARED].tobytes()
 
 
 def shared_length(cached: list[int], prompt: np.ndarray) -> int:

@@ -1,0 +1,235 @@
+"""Does it learn? A small model of ours, first by SFT, then by GRPO, on adding numbers and on the frozen lake.
+
+Both agents speak in tokens of their own (digits, map cells, moves), so that the benchmark needs no tokenizer: sums are one
+answer, the lake is a walk of turns over a 4 x 4 map with holes where each move is one sampled token. Rewards are 0 or 1.
+SFT stops early on purpose; GRPO (groups of eight, mean and deviation of the group) does the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: E402
+
+from ajet_torch.attention import ATTENTION_NAME  # noqa: E402
+from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig  # noqa: E402
+from ajet_torch.losses import LossConfig  # noqa: E402
+from ajet_torch.model import prepare_lm  # noqa: E402
+from ajet_torch.ranks import Ranks  # noqa: E402
+from ajet_torch.sampling.builtin import BuiltinServer  # noqa: E402
+from ajet_torch.sampling.server import SampleRequest  # noqa: E402
+from ajet_torch.training import Placement, Trainer  # noqa: E402
+from shapes import header  # noqa: E402
+from tiny import tree_pack  # noqa: E402
+
+PLUS, EQUALS, END, MOVE, CELL = 10, 11, 12, 20, 30
+MOVES = {MOVE: (-1, 0), MOVE + 1: (1, 0), MOVE + 2: (0, -1), MOVE + 3: (0, 1)}
+MOST_TURNS = 8
+
+
+@dataclass
+class Walk:
+    """An episode: all ids so far, which of them the model sampled with which logprob, and how it ended."""
+
+    ids: list[int]
+    sampled: list[int]
+    logprobs: list[float]
+    reward: float | None = None
+
+
+class Sampler:
+    def __init__(self, trainer: Trainer, slots: int) -> None:
+        self.server = BuiltinServer(trainer.policy, InferenceConfig(slots=slots, kv_tokens=256), trainer.placement.device)
+        self.next_seed = 0
+
+    def extend(self, walks: list[Walk], max_tokens: int, stop: frozenset[int], temperature: float) -> None:
+        """One model call for each walk, all at once."""
+        for index, walk in enumerate(walks):
+            self.next_seed += 1
+            self.server.submit(SampleRequest(index, np.asarray(walk.ids, np.int32), temperature, 1.0, 0, max_tokens, stop, self.next_seed, False))
+        while self.server.is_busy() or self.server.has_queue():
+            for event in self.server.tick():
+                walk = walks[event.id]
+                walk.sampled.append(len(walk.ids))
+                walk.logprobs.append(event.logprob)
+                walk.ids.append(event.token)
+
+
+def digits(number: int) -> list[int]:
+    return [int(digit) for digit in str(number)]
+
+
+class Sums:
+    """Add two numbers under 30."""
+
+    name = "math"
+
+    def task(self, rng: np.random.Generator) -> tuple[int, int]:
+        return int(rng.integers(0, 30)), int(rng.integers(0, 30))
+
+    def demonstration(self, task: tuple[int, int], _rng: np.random.Generator) -> Walk:
+        prompt, answer = self._prompt(task), [*digits(sum(task)), END]
+        return Walk(prompt + answer, list(range(len(prompt), len(prompt) + len(answer))), [0.0] * len(answer))
+
+    def _prompt(self, task: tuple[int, int]) -> list[int]:
+        return [*digits(task[0]), PLUS, *digits(task[1]), EQUALS]
+
+    def play(self, tasks: list[tuple[int, int]], sampler: Sampler, temperature: float) -> list[Walk]:
+        walks = [Walk(self._prompt(task), [], []) for task in tasks]
+        sampler.extend(walks, 4, frozenset([END]), temperature)
+        for walk, task in zip(walks, tasks):
+            walk.reward = float([walk.ids[i] for i in walk.sampled] == [*digits(sum(task)), END])
+        return walks
+
+
+class Lake:
+    """Walk from the start to the goal of a random 4 x 4 map with three holes, one move a turn."""
+
+    name = "frozen_lake"
+
+    def task(self, rng: np.random.Generator) -> np.ndarray:
+        while True:
+            cells = np.zeros(16, np.int64)
+            places = rng.choice(16, 5, replace=False)
+            cells[places[:3]], cells[places[3]], cells[places[4]] = 1, 2, 3
+            if self._path(cells) is not None:
+                return cells
+
+    def _path(self, cells: np.ndarray) -> list[int] | None:
+        """Shortest moves from the start (2) to the goal (3), or None."""
+        start = int(np.flatnonzero(cells == 2)[0])
+        frontier, seen = [(start, [])], {start}
+        while frontier:
+            place, moves = frontier.pop(0)
+            if cells[place] == 3:
+                return moves
+            for move in MOVES:
+                after = self._move(place, move)
+                if after not in seen and cells[after] != 1:
+                    seen.add(after)
+                    frontier.append((after, [*moves, move]))
+        return None
+
+    def _move(self, place: int, move: int) -> int:
+        row, column = place // 4 + MOVES[move][0], place % 4 + MOVES[move][1]
+        return row * 4 + column if 0 <= row < 4 and 0 <= column < 4 else place
+
+    def _prompt(self, cells: np.ndarray) -> list[int]:
+        return [CELL + int(c) for c in cells] + [CELL + 4 + int(np.flatnonzero(cells == 2)[0])]
+
+    def demonstration(self, cells: np.ndarray, rng: np.random.Generator) -> Walk:
+        walk = Walk(self._prompt(cells), [], [])
+        for move in self._path(cells) or []:
+            shown = move if rng.random() > 0.25 else MOVE + int(rng.integers(4))
+            walk.sampled.append(len(walk.ids))
+            walk.logprobs.append(0.0)
+            walk.ids.append(shown)
+            if self._see(walk, cells):
+                break
+        return walk
+
+    def _see(self, walk: Walk, cells: np.ndarray) -> bool:
+        """Carries out the last token as a move; True when the walk is over."""
+        place, move = walk.ids[-2] - CELL - 4, walk.ids[-1]
+        after = self._move(place, move) if move in MOVES else place
+        walk.reward = float(cells[after] == 3)
+        if move not in MOVES or cells[after] in (1, 3) or len(walk.sampled) >= MOST_TURNS:
+            return True
+        walk.ids.append(CELL + 4 + after)
+        return False
+
+    def play(self, tasks: list[np.ndarray], sampler: Sampler, temperature: float) -> list[Walk]:
+        walks = [Walk(self._prompt(task), [], []) for task in tasks]
+        alive = list(zip(walks, tasks))
+        while alive:
+            sampler.extend([walk for walk, _ in alive], 1, frozenset(), temperature)
+            alive = [(walk, task) for walk, task in alive if not self._see(walk, task)]
+        return walks
+
+
+def to_pack(walks: list[Walk], advantages: list[float]):
+    total = sum(len(walk.sampled) for walk in walks)
+    labels = [
+        {"at": np.asarray(w.sampled), "weights": np.full(len(w.sampled), 1 / total), "advantages": np.full(len(w.sampled), a), "logprobs": np.asarray(w.logprobs)}
+        for w, a in zip(walks, advantages)
+    ]
+    return tree_pack([np.asarray(walk.ids, np.int32) for walk in walks], labels)
+
+
+def small_trainer(device: torch.device, rate: float) -> Trainer:
+    torch.manual_seed(0)
+    config = Qwen2Config(vocab_size=64, hidden_size=256, intermediate_size=704, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True, attn_implementation=ATTENTION_NAME)
+    lm = prepare_lm(Qwen2ForCausalLM(config), device)
+    options = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=rate, weight_decay=0.0))
+    return Trainer(options, Placement(device, torch.float32, Ranks(0, 1, 0), False), lm)
+
+
+def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
+    rng = np.random.default_rng(0)
+    trainer = small_trainer(device, 1e-3)
+    sampler = Sampler(trainer, args.tasks * args.repeat)
+    held_out = [agent.task(np.random.default_rng(10_000 + i)) for i in range(args.tasks * args.repeat)]
+    seconds = {"sft": 0.0, "sample": 0.0, "train": 0.0}
+
+    def timed(name: str, run: Callable):
+        start = time.perf_counter()
+        result = run()
+        seconds[name] += time.perf_counter() - start
+        return result
+
+    def reward(temperature: float) -> float:
+        sampler.server.update_weights([])
+        return float(np.mean([walk.reward for walk in agent.play(held_out, sampler, temperature)]))
+
+    for _ in range(args.sft_steps):
+        shown = [agent.demonstration(agent.task(rng), rng) for _ in range(64)]
+        timed("sft", lambda: trainer.step([to_pack(shown, [1.0] * len(shown))], LossConfig(kind="sft")))
+    before = reward(1.0)
+    trainer.config = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=args.rate, weight_decay=0.0))
+    curve, ratio = [], []
+    for _ in range(args.grpo_steps):
+        tasks = [task for task in (agent.task(rng) for _ in range(args.tasks)) for _ in range(args.repeat)]
+        walks = timed("sample", lambda: agent.play(tasks, sampler, 1.0))
+        rewards = np.asarray([walk.reward for walk in walks]).reshape(args.tasks, args.repeat)
+        advantages = (rewards - rewards.mean(1, keepdims=True)) / (rewards.std(1, keepdims=True) + 1e-4)
+        metrics = timed("train", lambda: trainer.step([to_pack(walks, advantages.reshape(-1).tolist())], LossConfig()))
+        sampler.server.update_weights([])
+        curve.append(float(rewards.mean()))
+        ratio.append(metrics["row_tokens"] / metrics["tree_tokens"])
+    return {
+        "agent": agent.name, "reward_before": before, "reward_after": reward(1.0), "reward_curve": curve, "sft_steps": args.sft_steps, "grpo_steps": args.grpo_steps,
+        "episodes_per_step": args.tasks * args.repeat, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tasks", type=int, default=32)
+    parser.add_argument("--repeat", type=int, default=8)
+    parser.add_argument("--sft-steps", type=int, default=350)
+    parser.add_argument("--grpo-steps", type=int, default=100)
+    parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out")
+    args = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    rows = []
+    for agent in (Sums(), Lake()):
+        rows.append(learn(agent, args, device))
+        print(json.dumps(rows[-1]), flush=True)
+        if args.out:
+            Path(args.out).write_text(json.dumps({**header(args.date), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
