@@ -72,7 +72,7 @@ function renderNumbers({ metrics, evaluations }: Report): string {
 
 function renderMetricsChart(title: string, keys: readonly string[], metrics: readonly MetricsRecord[]): string {
   const series: Series[] = keys.map((key, index) => ({ name: key, points: pointsOf(metrics, key), color: colors[index % colors.length] ?? '#1f2328' }));
-  if (series.every(({ points }) => points.length === 0)) return '';
+  if (series.every(({ points }) => points.every(({ y }) => y === 0))) return '';
   return renderLineChart({ title, xLabel: 'step', series, width: 560, height: 280 });
 }
 
