@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
@@ -81,7 +81,6 @@ it('a full disk ends the run with the reason, and what was saved before can be r
   const first = await runAjet(folder, [...train, 'trainer_common.total_training_steps=1']);
   expect(first.code).toBe(0);
   const run = onlyRun(folder);
-  const { symlinkSync, unlinkSync } = await import('node:fs');
   const fullFile = path.join(run, 'episodes/step-000002.jsonl');
   symlinkSync('/dev/full', fullFile);
   // The rewind at a resume removes later episodes, so the disk fills up only when the run is under way.

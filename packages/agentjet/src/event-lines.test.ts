@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { formatCount, formatEvent, formatSeconds } from './event-lines.js';
+import type { JobResult } from './events.js';
+
+it('numbers read like a person writes them', () => {
+  expect([0, 950, 12_345, 4_500_000].map(formatCount)).toEqual(['0', '950', '12.3k', '4.5M']);
+  expect([0.26, 42.4, 190, 7500].map(formatSeconds)).toEqual(['0.3 s', '42 s', '3 min 10 s', '2 h 5 min']);
+});
+
+it('a step is one line, with its failures where there are some', () => {
+  const metrics = { reward_mean: 0.5, success_rate: 0.25, loss: 0.0123, grad_norm: 1.5, entropy: 2, generated_tokens: 2048, seconds_sampling: 1.23, seconds_training: 0.4 };
+  const line = formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics });
+  expect(line).toBe('step  3/60  reward 0.500  success 0.250  loss 0.0123  grad 1.50  entropy 2.000  tokens 2.0k  sampling 1.2 s  training 0.4 s');
+  expect(formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics: { ...metrics, failed_episodes: 2 } })).toBe(`${line}  failed 2`);
+});
+
+it('the end tells where the time went and where the model is', () => {
+  const result: JobResult = {
+    runDir: '/runs/a',
+    modelDir: '/runs/a/checkpoints/step-000002',
+    successBefore: 0.25,
+    successAfter: 0.875,
+    seconds: 100,
+    secondsSampling: 50,
+    secondsTraining: 30,
+    secondsEvaluating: 10,
+    policyVersion: 2,
+    isInterrupted: false,
+  };
+  expect(formatEvent({ type: 'run_finished', result })?.split('\n')).toEqual([
+    'done after 1 min 40 s: sampling 50 s, training 30 s, evaluation 10 s, rest 10 s',
+    'success 0.250 -> 0.875',
+    'model  /runs/a/checkpoints/step-000002',
+    'run    /runs/a',
+  ]);
+});

@@ -1,0 +1,52 @@
+import { PassThrough } from 'node:stream';
+import type { Episode, JobEvent } from 'agentjet';
+import { expect, it } from 'vitest';
+import { createTerminalListener } from './terminal.js';
+
+class FakeTerminal extends PassThrough {
+  readonly isTTY = true;
+  readonly columns = 120;
+  text = '';
+
+  override write(chunk: string): boolean {
+    this.text += chunk;
+    return true;
+  }
+}
+
+function createEpisode(reward: number): Episode {
+  return {
+    episodeId: 'e1-a-r0',
+    task: { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} },
+    repeatIndex: 0,
+    seed: 1,
+    samples: [],
+    stats: { calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
+    calls: { answered: 1, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 },
+    metadata: {},
+    logMetrics: {},
+    seconds: 1,
+    status: 'completed',
+    reward,
+    isSuccess: reward === 1,
+  };
+}
+
+it('shows a bar with rewards, tokens and time left, and leaves a line behind', () => {
+  const stream = new FakeTerminal();
+  const listener = createTerminalListener(stream, () => '');
+  const events: JobEvent[] = [
+    { type: 'run_started', runDir: '/runs/a', model: 'nano', plan: { firstStep: 1, totalSteps: 5, tasksPerStep: 2, episodesPerTask: 1 } },
+    { type: 'phase_started', phase: 'sample', step: 1, episodes: 2 },
+    { type: 'episode_finished', phase: 'sample', step: 1, episode: createEpisode(1) },
+    { type: 'episode_finished', phase: 'sample', step: 1, episode: createEpisode(0) },
+    { type: 'phase_finished', phase: 'sample', step: 1, seconds: 1 },
+    { type: 'step_finished', step: 1, totalSteps: 5, metrics: { reward_mean: 0.5 } },
+  ];
+  for (const event of events) listener(event);
+  expect(stream.text).toContain('step 1/5 sampling [');
+  expect(stream.text).toMatch(/2\/2 {2}reward 0\.500 {2}1\.0k tokens {2}0\.0 s left/);
+  expect(stream.text).toContain('step 1/5  reward 0.500');
+  const shown = stream.text.lastIndexOf('\u001B[?25h');
+  expect(shown).toBeGreaterThan(stream.text.lastIndexOf('\u001B[?25l'));
+});
