@@ -6,6 +6,8 @@ import { isSameMetrics, listCheckpoints, listRuns, onlyRun, readMetrics, readRow
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
+
 let modelDir: string;
 let whole: ReturnType<typeof readMetrics>;
 const train = ['--conf', 'job.yaml'];
@@ -54,8 +56,6 @@ it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it goes
 
 const patient = `
 import { existsSync } from 'node:fs';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 export async function sayLetters(task, tuner) {
   const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
   const { message } = await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
