@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Backbone, LossOptions, RewardedEpisode } from '@agentjet/core';
+import { BackboneError, type Backbone, type LossOptions, type RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAlgorithm } from '../algorithms/create-algorithm.js';
 import type { MetricsRecord } from '../run-folder/metrics-record.js';
@@ -182,6 +182,16 @@ describe('train', () => {
     await expect(train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).rejects.toThrow(/Two episodes of one step have the id "task-0000-r0"/);
   });
 
+  it('saves the steps that were made before the source failed', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    async function* source(): AsyncGenerator<TrainingGroup> {
+      yield* tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 9 });
+      throw new Error('the task server is gone');
+    }
+    await expect(train(optionsFor(backbone, { source: source() }))).rejects.toThrow('the task server is gone');
+    expect(await run.checkpoints.latest()).toMatchObject({ state: { step: 2, groupsDrawn: 8 } });
+  });
+
   it('ends the source when a step fails, and keeps the checkpoint before', async () => {
     let isEnded = false;
     const backbone = createTinyTaskBackbone(1);
@@ -195,7 +205,7 @@ describe('train', () => {
     const failing: Backbone = {
       engine: backbone.engine, modelDir: backbone.modelDir, get policyVersion() { return backbone.policyVersion; },
       logprobs: (rows) => backbone.logprobs(rows), save: (folder) => backbone.save(folder), load: (folder) => backbone.load(folder), close: () => backbone.close(),
-      trainStep: (batch) => (backbone.policyVersion === 2 ? Promise.reject(new Error('out of memory')) : backbone.trainStep(batch)),
+      trainStep: (batch) => (backbone.policyVersion === 2 ? Promise.reject(new BackboneError('failed', 'out of memory')) : backbone.trainStep(batch)),
     };
     await expect(train(optionsFor(failing, { source: source(), saveEvery: 1 }))).rejects.toThrow('out of memory');
     expect(isEnded).toBe(true);

@@ -62,7 +62,8 @@ export type TrainOutcome = {
   readonly checkpoint: Checkpoint | undefined;
 };
 
-const beginning: TrainingState = { step: 0, policyVersion: 0, groupsDrawn: 0 };
+/** Where the loop stands; `checkpoint` is the newest it has saved. */
+type Progress = { state: TrainingState; checkpoint: Checkpoint | undefined };
 
 /**
  * The training loop: whole batches of groups in, better weights out. It knows no agents, tasks or tokenizers.
@@ -71,37 +72,51 @@ const beginning: TrainingState = { step: 0, policyVersion: 0, groupsDrawn: 0 };
  * give a source that begins at group `groupsDrawn`: then the run goes on as if it had never been interrupted. A batch
  * that the signal cuts short is not trained, so the resumed run draws it again, whole.
  *
- * Rejects with what the source or the backbone throws (BackboneError, ...); then what was saved before stays.
+ * Rejects with what the source, the evaluation or the backbone throws. Steps made before are saved first, if they can be.
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
-  const { backbone, run, signal, maxSteps = Infinity, groupsPerStep } = options;
-  let state = options.start ?? { ...beginning, policyVersion: backbone.policyVersion };
-  let checkpoint: Checkpoint | undefined;
-  const isOver = () => signal?.aborted === true || state.step >= maxSteps;
-  if (isOver()) return outcome(options, state, checkpoint);
+  const { backbone, signal, maxSteps = Infinity } = options;
+  const progress: Progress = { state: options.start ?? { step: 0, policyVersion: backbone.policyVersion, groupsDrawn: 0 }, checkpoint: undefined };
+  const begin = progress.state.step;
+  const saveUnsaved = async () => {
+    const { state, checkpoint } = progress;
+    if (state.step !== begin && checkpoint?.state.step !== state.step) progress.checkpoint = await save(options, state);
+  };
+  try {
+    await makeSteps(options, progress);
+  } catch (error) {
+    const isBetweenSteps = backbone.policyVersion === progress.state.policyVersion;
+    if (isBetweenSteps) await saveUnsaved().catch(() => undefined); // the first error is the one to tell
+    throw error;
+  }
+  await saveUnsaved();
+  return { status: signal?.aborted && progress.state.step < maxSteps ? 'stopped' : 'completed', ...progress };
+}
+
+async function makeSteps(options: TrainOptions, progress: Progress): Promise<void> {
+  const { backbone, run, signal, maxSteps = Infinity, groupsPerStep, observer } = options;
+  const isOver = () => signal?.aborted === true || progress.state.step >= maxSteps;
+  if (isOver()) return;
 
   let drawnAt = performance.now();
-  for await (const groups of batched(watched(options, () => state.step + 1), groupsPerStep)) {
-    if (signal?.aborted && groups.length < groupsPerStep) break;
-    const step = state.step + 1;
+  for await (const groups of batched(watched(options, () => progress.state.step + 1), groupsPerStep)) {
+    if (signal?.aborted && groups.length < groupsPerStep) return;
+    const step = progress.state.step + 1;
     const sampling = secondsSince(drawnAt);
-    options.observer?.onUpdate?.(step);
+    observer?.onUpdate?.(step);
     const credited = creditGroups(options.algorithm, groups);
     const update = await updateWeights(credited, options);
-    state = { step, policyVersion: backbone.policyVersion, groupsDrawn: state.groupsDrawn + groups.length };
+    const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: progress.state.groupsDrawn + groups.length };
 
     const metrics = toStepMetrics({ ...update, ...state, groups, seconds: { sampling, ...update.seconds } });
     await run.recordStep(metrics, toEpisodeRecords(credited));
-    options.observer?.onStep?.(metrics);
+    progress.state = state;
+    observer?.onStep?.(metrics);
     if (isDue(step, options.evaluateEvery) && !signal?.aborted) await options.evaluate?.(step);
-    if (isDue(step, options.saveEvery)) checkpoint = await save(options, state);
-    if (isOver()) break;
+    if (isDue(step, options.saveEvery)) progress.checkpoint = await save(options, state);
+    if (isOver()) return;
     drawnAt = performance.now();
   }
-
-  const isSaved = checkpoint?.state.step === state.step || state.step === (options.start?.step ?? 0);
-  if (!isSaved) checkpoint = await save(options, state);
-  return outcome(options, state, checkpoint);
 }
 
 async function* watched({ source, observer }: TrainOptions, currentStep: () => number): AsyncGenerator<TrainingGroup> {
@@ -116,10 +131,6 @@ async function save({ run, backbone, maxCheckpoints, observer }: TrainOptions, s
   await run.writeReport();
   observer?.onCheckpoint?.(checkpoint);
   return checkpoint;
-}
-
-function outcome({ signal, maxSteps = Infinity }: TrainOptions, state: TrainingState, checkpoint: Checkpoint | undefined): TrainOutcome {
-  return { status: signal?.aborted && state.step < maxSteps ? 'stopped' : 'completed', state, checkpoint };
 }
 
 function isDue(step: number, every = 0): boolean {
