@@ -157,7 +157,7 @@ describe('packTrees', () => {
     );
   });
 
-  it('changes nothing when rows are permuted or an untrained or unrelated row is added', () => {
+  it('changes nothing when rows are permuted or an untrained row is added', () => {
     fc.assert(
       fc.property(randomSamples, fc.integer(), (samples, seed) => {
         const random = createRandom(seed);
@@ -166,6 +166,21 @@ describe('packTrees', () => {
         const plain = sumGradients(packTrees(samples, options).packs, policy);
         const untrained = sample([3, 2, 1], [0, 0, 0], { episodeId: 'other' });
         expect(relativeDistance(sumGradients(packTrees([...shuffled, untrained], options).packs, policy).gradient, plain.gradient)).toBeLessThan(1e-9);
+      }),
+    );
+  });
+
+  it('adds to the sum over terms exactly what an unrelated tree adds by itself', () => {
+    fc.assert(
+      fc.property(randomSamples, randomSamples, packOptions, (samples, others, options) => {
+        const unrelated = others.map((row) => ({ ...row, episodeId: `other-${row.episodeId}` }));
+        const sumOverTerms = (rows: readonly Sample[]) => {
+          const { packs, report } = packTrees(rows, { ...options, normalization: 'token' });
+          return sumGradients(packs, policy).gradient.map((value) => value * report.trainedTokens);
+        };
+        const apart = sumOverTerms(unrelated);
+        const expected = sumOverTerms(samples).map((value, index) => value + (apart[index] ?? 0));
+        expect(relativeDistance(sumOverTerms([...samples, ...unrelated]), expected)).toBeLessThan(1e-6); // weights are float32
       }),
     );
   });
