@@ -12,8 +12,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a token is seen one beyond the end of its subtree: `<` for `<=` in the mask',
     file: 'trainer/src/onnx/training/attention-bias.ts',
-    original: '(ends[key] ?? 0) <= query;',
-    mutated: '(ends[key] ?? 0) < query;',
+    original: 'last.end <= token;',
+    mutated: 'last.end < token;',
   },
   {
     name: 'a token stands at its packed index, not at its depth in the row',
