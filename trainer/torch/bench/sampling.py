@@ -48,6 +48,21 @@ def measure(server: BuiltinServer, concurrent: int, prompt: int, answer: int, vo
     return {"server": "builtin", "concurrent": concurrent, "prompt_tokens": prompt, "answer_tokens": answer, "seconds": seconds, "first_token_seconds": first, "tokens_per_second": events / seconds}
 
 
+def run_vllm(args: argparse.Namespace, device: torch.device) -> None:
+    """The same requests through vLLM beside a trainer of the same folder, and one transfer of its weights."""
+    from ajet_torch.sampling.vllm_server import VllmServer
+
+    inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer)
+    config = WorkerConfig(model_dir=args.model_dir, inference=inference)
+    trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False))
+    server = VllmServer(config, trainer.policy)
+    vocab = int(trainer.policy.lm.config.vocab_size)
+    for concurrent in args.concurrent:
+        print(json.dumps({"model": args.model_dir, **measure(server, concurrent, args.prompt, args.answer, vocab), "server": "vllm"}), flush=True)
+    print(json.dumps({"model": args.model_dir, "server": "vllm", "gpus": 1, "seconds": timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 3)}))
+    server.close()
+
+
 def measure_sync(trainer: Trainer, name: str) -> dict:
     """Weights of the trainer into the sampler: shared (only checked) and copied into a second model, as with several GPUs."""
     server = BuiltinServer(trainer.policy, InferenceConfig(slots=1), trainer.placement.device)
@@ -71,6 +86,8 @@ def measure_sync(trainer: Trainer, name: str) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", default="1.5B")
+    parser.add_argument("--server", default="builtin", choices=["builtin", "vllm"])
+    parser.add_argument("--model-dir", help="folder of the model that vLLM loads")
     parser.add_argument("--concurrent", type=int, nargs="+", default=[64, 512])
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--answer", type=int, default=256)
@@ -78,6 +95,9 @@ def main() -> None:
     parser.add_argument("--out", default=".")
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if args.server == "vllm":
+        run_vllm(args, device)
+        return
     vocab = SHAPES[args.model].vocab
     trainer = Trainer(WorkerConfig(max_pack_tokens=1024, compile="off"), Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), random_lm(args.model, device, torch.bfloat16))
     rows = []
