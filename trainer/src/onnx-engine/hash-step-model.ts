@@ -1,7 +1,7 @@
 /**
  * A StepModel without weights, for tests: keys and values hash token, depth and place, and the next-token distribution
- * hashes all visible ones. So one key or value out of place changes what is sampled. `referenceProbabilities` computes
- * the same without a cache.
+ * hashes all visible ones. So one key or value out of place changes what is sampled. `contribution` and
+ * `referenceProbabilities` compute the same without a cache.
  */
 
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
@@ -41,12 +41,15 @@ export class HashStepModel implements StepModel {
     return { probabilities, fresh };
   }
 
-  /** Distribution after ids[0, end). */
-  referenceProbabilities(ids: ArrayLike<number>, end: number, inverseTemperature: number): Float32Array {
-    let state = 0;
-    for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1) {
-      for (let token = 0; token < end; token += 1) state += this.#feature(ids[token] ?? 0, token, index) * weightOf(index);
-    }
+  /** What a visible token adds to the state that decides the next one. */
+  contribution(id: number, position: number): number {
+    let sum = 0;
+    for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1) sum += this.#feature(id, position, index) * weightOf(index);
+    return sum;
+  }
+
+  /** Distribution after tokens whose contributions sum to `state`. */
+  referenceProbabilities(state: number, inverseTemperature: number): Float32Array {
     return this.#softmax(state, inverseTemperature);
   }
 

@@ -4,7 +4,7 @@ import type { Completion, TokenSampling } from '@agentjet/core';
 import { HashStepModel } from './hash-step-model.js';
 import type { HashModelOptions } from './hash-step-model.js';
 import { LocalEngine } from './local-engine.js';
-import { drawToken, toInverseTemperature } from './sampler.js';
+import { referenceCompletion } from './reference-completion.js';
 import type { SchedulerOptions } from './scheduler.js';
 
 const plenty: SchedulerOptions = { maxBatchSize: 16, prefillTokens: 64, maxKvBytes: 1 << 24, maxPrefixCacheBytes: 1 << 22 };
@@ -13,22 +13,6 @@ const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 12, 
 function setup(options: Partial<SchedulerOptions> = {}, modelOptions: HashModelOptions = {}) {
   const model = new HashStepModel(modelOptions);
   return { model, engine: new LocalEngine(model, { ...plenty, ...options }, 3) };
-}
-
-/** What the engine must give, token by token, without cache or batch. */
-function expected(model: HashStepModel, promptIds: Int32Array, sampling: TokenSampling): { ids: number[]; logprobs: number[] } {
-  const ids = [...promptIds];
-  const logprobs: number[] = [];
-  const limit = Math.min(model.contextLength, promptIds.length + sampling.maxTokens);
-  while (ids.length < limit) {
-    const probabilities = model.referenceProbabilities(ids, ids.length, toInverseTemperature(sampling.temperature));
-    const draw = drawToken(probabilities, sampling, logprobs.length);
-    if (draw === undefined) break;
-    ids.push(draw.id);
-    logprobs.push(draw.logprob);
-    if (sampling.stopIds.includes(draw.id)) break;
-  }
-  return { ids: ids.slice(promptIds.length), logprobs };
 }
 
 function expectSame(completion: Completion, reference: { ids: number[]; logprobs: number[] }): void {
@@ -61,7 +45,7 @@ async function expectAllRight(engine: LocalEngine, model: HashStepModel, calls: 
   const completions = await Promise.all(calls.map((call) => engine.generate(call)));
   for (const [index, completion] of completions.entries()) {
     const call = calls[index];
-    if (call !== undefined) expectSame(completion, expected(model, call.promptIds, call.sampling));
+    if (call !== undefined) expectSame(completion, referenceCompletion(model, call.promptIds, call.sampling));
   }
 }
 
@@ -80,7 +64,7 @@ describe('a batch of calls', () => {
       for (let turn = 0; turn < index; turn += 1) await new Promise(setImmediate);
       return { call, completion: await engine.generate(call) };
     });
-    for (const { call, completion } of await Promise.all(results)) expectSame(completion, expected(model, call.promptIds, call.sampling));
+    for (const { call, completion } of await Promise.all(results)) expectSame(completion, referenceCompletion(model, call.promptIds, call.sampling));
   });
 
   it('keeps rows of very different length apart', async () => {
@@ -105,7 +89,7 @@ describe('a batch of calls', () => {
   it('ends at a stop id, at maxTokens and at the end of the context', async () => {
     const { engine, model } = setup();
     const [promptIds, nearEnd] = [randomIds(8, 1), randomIds(94, 2)];
-    const free = expected(model, promptIds, plain);
+    const free = referenceCompletion(model, promptIds, plain);
     const stopId = free.ids[4] ?? -1;
     const stopped = await engine.generate({ promptIds, sampling: { ...plain, stopIds: [stopId] } });
     expect(stopped).toMatchObject({ finishReason: 'stop', policyVersion: 3 });
@@ -162,7 +146,7 @@ describe('prefix cache', () => {
     for (let turn = 0; turn < 4; turn += 1) {
       const before = engine.stats;
       const completion = await engine.generate({ promptIds, sampling: { ...plain, maxTokens: 6, seed: turn } });
-      expectSame(completion, expected(model, promptIds, { ...plain, maxTokens: 6, seed: turn }));
+      expectSame(completion, referenceCompletion(model, promptIds, { ...plain, maxTokens: 6, seed: turn }));
       const read = engine.stats.prefilledTokens - before.prefilledTokens;
       expect(read).toBe(turn === 0 ? 20 : 6);
       promptIds = Int32Array.from([...promptIds, ...completion.ids, ...randomIds(5, turn)]);
@@ -187,7 +171,7 @@ describe('prefix cache', () => {
     await new Promise(setImmediate);
     controller.abort();
     await expect(first).rejects.toMatchObject({ code: 'aborted' });
-    expectSame(await second, expected(model, promptIds, plain));
+    expectSame(await second, referenceCompletion(model, promptIds, plain));
   });
 
   it('stays within its bytes while conversations come and go, with the same tokens', async () => {
@@ -209,7 +193,7 @@ describe('prefix cache', () => {
     engine.replaceModel(changed, 4);
     expect(engine.stats.prefixCacheBytes).toBe(0);
     const completion = await engine.generate({ promptIds, sampling: plain });
-    expectSame(completion, expected(changed, promptIds, plain));
+    expectSame(completion, referenceCompletion(changed, promptIds, plain));
     expect(completion.policyVersion).toBe(4);
   });
 });
@@ -220,7 +204,7 @@ describe('leaving early', () => {
     const promptIds = randomIds(10, 1);
     const seen: number[] = [];
     const completion = await engine.generate({ promptIds, sampling: plain, onToken: (id) => (seen.push(id) === 3 ? 'stop' : undefined) });
-    const reference = expected(model, promptIds, plain);
+    const reference = referenceCompletion(model, promptIds, plain);
     expect(completion.finishReason).toBe('stop');
     expect([...completion.ids]).toEqual(reference.ids.slice(0, 3));
     expect(seen).toEqual(reference.ids.slice(0, 3));
@@ -240,7 +224,7 @@ describe('leaving early', () => {
     for (const [index, result] of settled.entries()) {
       const call = calls[index];
       if (index % 2 === 0) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'aborted', name: 'EngineError' } });
-      else if (result.status === 'fulfilled' && call !== undefined) expectSame(result.value, expected(model, call.promptIds, call.sampling));
+      else if (result.status === 'fulfilled' && call !== undefined) expectSame(result.value, referenceCompletion(model, call.promptIds, call.sampling));
       else throw new Error(`Call ${index} failed.`);
     }
     await new Promise(setImmediate);
@@ -265,7 +249,7 @@ describe('leaving early', () => {
     const broken = engine.generate({ promptIds, sampling: plain, onToken: () => { throw new Error('no disk'); } });
     const fine = engine.generate({ promptIds, sampling: { ...plain, seed: 2 } });
     await expect(broken).rejects.toThrow(/onToken threw: no disk/);
-    expectSame(await fine, expected(model, promptIds, { ...plain, seed: 2 }));
+    expectSame(await fine, referenceCompletion(model, promptIds, { ...plain, seed: 2 }));
   });
 
   it('rejects what is left when it closes, and new calls after', async () => {
@@ -295,7 +279,7 @@ describe('a wrong request', () => {
     const fine = engine.generate({ promptIds, sampling: plain });
     const wrong = engine.generate({ promptIds, sampling: plain, ...change });
     await expect(wrong).rejects.toMatchObject({ name: 'EngineError', code, message: expect.stringMatching(message) });
-    expectSame(await fine, expected(model, promptIds, plain));
+    expectSame(await fine, referenceCompletion(model, promptIds, plain));
   });
 });
 
@@ -304,7 +288,7 @@ describe('broken weights', () => {
     const { engine, model } = setup();
     model.brokenId = 39;
     const good = mixedCalls(8, 30).map(({ promptIds, sampling }) => ({ promptIds: promptIds.map((id) => id % 39), sampling: { ...sampling, topK: 1 } }));
-    const clean = good.filter(({ promptIds, sampling }) => !expected(model, promptIds, sampling).ids.includes(39));
+    const clean = good.filter(({ promptIds, sampling }) => !referenceCompletion(model, promptIds, sampling).ids.includes(39));
     const running = expectAllRight(engine, model, clean);
     const bad = engine.generate({ promptIds: Int32Array.of(3, 39, 4), sampling: plain }).catch((error: unknown) => error);
     await expectAllRight(engine, model, clean);
@@ -321,6 +305,6 @@ describe('broken weights', () => {
     };
     await expect(engine.generate({ promptIds, sampling: plain })).rejects.toMatchObject({ code: 'failed', message: expect.stringMatching(/out of memory/) });
     model.onRun = () => undefined;
-    expectSame(await engine.generate({ promptIds, sampling: plain }), expected(model, promptIds, plain));
+    expectSame(await engine.generate({ promptIds, sampling: plain }), referenceCompletion(model, promptIds, plain));
   });
 });
