@@ -191,6 +191,13 @@ describe('structured output', () => {
     expect(episode.finish().calls.malformedJson).toBe(1);
   });
 
+  it('is the answer of an agent, asked for as JSON text', async () => {
+    const { model, episode } = openModel([call('add', '{"a": 2, "b": 2}'), '{"answer": 4}']);
+    const agent = createAgent({ model, tools: [calculate], responseFormat: schema });
+    expect((await agent.invoke({ messages: [new HumanMessage('2+2')] })).structuredResponse).toEqual({ answer: 4 });
+    expect(extendsPrevious(episode, 1)).toBe(true);
+  });
+
   it('reads a tool call', async () => {
     const { model } = openModel([call('extract', '{"answer": 4}')]);
     expect(await model.withStructuredOutput(schema).invoke('2+2')).toEqual({ answer: 4 });

@@ -3,6 +3,7 @@ import { streamChat } from '@agentjet/rollout';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from '@langchain/core/language_models/chat_models';
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
+import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
@@ -47,6 +48,11 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   override _llmType(): string {
     return 'agentjet';
+  }
+
+  /** With it, createAgent asks for a `responseFormat` as JSON text, not by a forced tool call. */
+  override get profile(): ModelProfile {
+    return { structuredOutput: true, toolCalling: true, reasoningOutput: true, imageInputs: false, audioInputs: false };
   }
 
   /** Seen by tracers. */

@@ -10,7 +10,11 @@ export type EpisodeLife = {
   readonly close: () => void;
 };
 
-type LifeOptions = { readonly timeoutMs: number };
+/** Without a time limit it lasts until it is closed. */
+type LifeOptions = { readonly timeoutMs?: number };
+
+/** The most that timers hold, 24 days; they fire at once beyond it. */
+const longestMs = 2 ** 31 - 1;
 type LifeIdentity = { readonly episodeId: string; readonly signal?: AbortSignal | undefined };
 
 export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: LifeIdentity): EpisodeLife {
@@ -18,9 +22,8 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   setMaxListeners(0, controller.signal); // one for each call that runs
   const end = (reason: unknown): void => controller.abort(reason);
   const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
-  const expire = (): void => end(new WorkflowError('timeout', `The workflow was still running after ${timeoutMs / 1000} s. Make it faster, or raise the time limit of an episode.`));
-  const timer = setTimeout(expire, timeoutMs);
-  timer.unref();
+  const expire = (): void => end(new WorkflowError('timeout', `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise the time limit of an episode.`));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestMs));
   if (signal?.aborted) stop();
   else signal?.addEventListener('abort', stop, { once: true });
   return {

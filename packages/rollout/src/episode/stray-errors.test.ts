@@ -36,3 +36,10 @@ it('ends the program where the error is its own', () => {
   expect(stdout).toBe('');
   expect(stderr).toContain('my own bug');
 });
+
+it('keeps the process alive until a hanging workflow has run out of time', () => {
+  const { status, stdout } = runScript(`
+    const episode = await run(() => new Promise(() => {}), 200);
+    console.log(episode.error.code);`);
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'timeout\n' });
+});

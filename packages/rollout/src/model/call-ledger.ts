@@ -2,6 +2,8 @@ import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import type { CallCounts } from '../contract.js';
 import { isJsonObject, isMalformedJson } from './response-format.js';
 
+const maxKeptAnswers = 64;
+
 /**
  * What the calls of one episode share: their numbering (which makes their seeds), the answers that a client's retry
  * is owed, and the counts. A repeated request gets the first one's answer, in flight or done, and never a second
@@ -11,6 +13,8 @@ export class CallLedger {
   readonly #counts = { answered: 0, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, Promise<ChatResponse>>();
+  /** Keys of answers that are there, the oldest first. */
+  readonly #answered: string[] = [];
 
   get counts(): CallCounts {
     return { ...this.#counts };
@@ -28,9 +32,16 @@ export class CallLedger {
     return this.#answers.get(key);
   }
 
+  /** Of answers that are there only the latest are kept: retries come soon or never. */
   remember(key: string, answer: Promise<ChatResponse>): void {
     this.#answers.set(key, answer);
-    answer.catch(() => this.#answers.delete(key));
+    answer.then(
+      () => {
+        this.#answered.push(key);
+        if (this.#answered.length > maxKeptAnswers) this.#answers.delete(this.#answered.shift() ?? '');
+      },
+      () => this.#answers.delete(key),
+    );
   }
 
   count(outcome: 'aborted' | 'failed' | 'repeated'): void {

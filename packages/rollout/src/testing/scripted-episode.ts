@@ -42,7 +42,7 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
   const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');
   const engine = createScriptedEngine({ ...options, chatTokenizer });
   const episodeId = `scripted-${numEpisodes++}`;
-  const life = openLife({ timeoutMs: 2 ** 31 - 1 }, { episodeId });
+  const life = openLife({}, { episodeId });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 10_000, ...options.sampling };
   const policy = { kind: 'engine', engine, chatTokenizer, ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }) } as const;
   const record = openRecord({ policy, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
