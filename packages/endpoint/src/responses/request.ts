@@ -76,7 +76,7 @@ export function toChatRequest(body: ResponsesBody, items: readonly InputItem[], 
 }
 
 /** Items of one assistant turn (reasoning, text, calls) become one message again. */
-export function toMessages(items: readonly InputItem[]): ChatMessage[] {
+function toMessages(items: readonly InputItem[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
   let turn: { content: string; reasoning: string; toolCalls: ToolCall[] } | undefined;
   const flush = (): void => {
