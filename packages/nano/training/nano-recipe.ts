@@ -13,8 +13,8 @@ export const recipe = {
   /** Tokens of transcripts per optimizer step, before sharing. */
   tokensPerStep: 8192,
   /** First whole transcripts are learned as text, then the answers alone. */
-  readingSteps: 600,
-  answeringSteps: 600,
+  readingSteps: 350,
+  answeringSteps: 250,
   learningRate: 3e-3,
   warmupSteps: 40,
   initialDeviation: 0.05,
