@@ -53,7 +53,7 @@ export class LocalEngine implements Engine {
 type Start = (onDone: (completion: Completion) => void, onError: (error: EngineError) => void) => () => void;
 
 /** A promise of what `start` calls back, rejected and cancelled at once when the signal aborts. */
-export async function withAbort(signal: AbortSignal | undefined, start: Start): Promise<Completion> {
+async function withAbort(signal: AbortSignal | undefined, start: Start): Promise<Completion> {
   return await new Promise((resolve, reject) => {
     const cancel = start(
       (completion) => {

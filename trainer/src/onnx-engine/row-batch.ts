@@ -122,7 +122,7 @@ export class RowBatch {
 }
 
 /** Steps of 32 up to 256, then four per power of two: at most a quarter of a row is slack. */
-export function roundStride(length: number): number {
+function roundStride(length: number): number {
   const step = length <= 256 ? 32 : 2 ** (Math.floor(Math.log2(length - 1)) - 2);
   return Math.max(step, Math.ceil(length / step) * step);
 }
