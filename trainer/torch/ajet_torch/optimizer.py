@@ -86,8 +86,7 @@ class PlainAdamW:
     def state(self, name: str) -> dict[str, torch.Tensor]:
         own = self.own[name]
         kept = self.adam.state.get(own, {})
-        zeros = torch.zeros_like(own)
-        return {"master": own, "exp_avg": kept.get("exp_avg", zeros), "exp_avg_sq": kept.get("exp_avg_sq", zeros)}
+        return {"master": own, **{key: kept[key] if key in kept else torch.zeros_like(own) for key in STATE_NAMES[1:]}}
 
     @torch.no_grad()
     def restore(self, name: str, state: dict[str, torch.Tensor]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from ajet_torch.attention import block_map
+from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
 from ajet_torch.config import OptimizerConfig, WorkerConfig, parse_config
 from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions, Pairs, head_logprobs
@@ -267,3 +269,17 @@ def test_greedy_is_the_argmax_beside_any_other_row() -> None:
     ids, logprobs = choose_tokens(logits, np.asarray([[0, 0, 1, 0.9], [1, 5, 0.5, 0.2], [0, 3, 0.1, 0.1]]))
     assert ids[0] == logits[0].argmax() and ids[2] == logits[2].argmax()
     assert float(logprobs[0]) == pytest.approx(float(logits[0].log_softmax(-1).max()), abs=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_checkpoint_made_before_the_first_step_resumes(tmp_path: Path, dtype: torch.dtype) -> None:
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng)
+    packs = rows_packs(rows, supervise(rng, rows))
+    trainer = tiny_trainer(dtype=dtype)
+    save_checkpoint(trainer, str(tmp_path / "first"))
+    expected = trainer.step(packs, LossConfig())
+    trainer.step(packs, LossConfig())
+    load_checkpoint(trainer, str(tmp_path / "first"))
+    assert trainer.policy_version == 0
+    assert trainer.step(packs, LossConfig()) == expected

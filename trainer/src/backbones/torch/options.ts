@@ -42,7 +42,7 @@ export type TorchBackboneOptions = {
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
   /** Sizes of the compiled shapes; packs should not be larger. */
   readonly maxPackTokens?: number;
-  readonly attention?: 'auto' | 'dense' | 'flex' | 'rows';
+  readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
   readonly compile?: 'auto' | 'on' | 'off';
   readonly activationCheckpointing?: boolean;
   /** Weights and optimizer states in host memory (FSDP2). */
