@@ -66,6 +66,7 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
       const calls = runProgram(program, tracker, chatTokenizer, { order: inOrder });
       const samples = tracker.finish();
       expectSame(samples.flatMap(ofSample).sort(), calls.flatMap(ofCall).sort());
+      expectSame(calls.map(({ turn }) => turn.promptIds.join()), calls.map(({ promptIds }) => promptIds.join()));
       const { trainedTokens, generatedTokens } = tracker.stats();
       expect(trainedTokens).toBe(generatedTokens);
       expect(samples.every(({ lossMask, logprobs, policyVersions }) => lossMask.every((mask, at) => mask === 1 || (logprobs[at] === 0 && policyVersions[at] === -1)))).toBe(true);

@@ -1,10 +1,12 @@
 import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn } from './contract.js';
-import { checkMessages } from './history/check-messages.js';
+import { checkHasMessages } from './history/check-messages.js';
+import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
 import { type History, readHistory } from './history/read-history.js';
 import { isRespelling } from './history/respelling.js';
+import { copyMessage } from './history/same-message.js';
 import { TurnIndex } from './history/turn-index.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import type { SeenPrompt, SeenTurn } from './prompt/seen-state.js';
@@ -51,6 +53,7 @@ class EpisodeTracker implements ContextTracker {
   readonly #tails: TailRenderer;
   readonly #tree = new TokenTree();
   readonly #roots = new Map<string, MessageNode>();
+  readonly #guides = new Guides();
   readonly #turns = new TurnIndex();
   readonly #counts = new EpisodeCounts();
   readonly #calls: RecordedCall[] = [];
@@ -69,14 +72,14 @@ class EpisodeTracker implements ContextTracker {
 
   begin(agent: AgentIdentity, request: ChatRequest): Turn {
     if (this.#isFinished) throw new EngineError('closed', `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`);
-    const messages = checkMessages(request.messages);
-    const tools = request.tools ?? [];
-    const toolsKey = tools.length === 0 ? '' : JSON.stringify(tools);
-    const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(tools);
-    const history = readHistory(root, messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, tools) });
+    checkHasMessages(request.messages);
+    const toolsKey = JSON.stringify(request.tools ?? []);
+    const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
+    const known = this.#guides.follow(agent.agentName, root, request.messages);
+    const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, root.tools) });
     const prompt = preparePrompt(history, { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails });
     this.#checkLength(prompt.ids.length);
-    return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: request.sampling?.stop ?? [] });
+    return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: [...(request.sampling?.stop ?? [])] });
   }
 
   finish(): readonly Sample[] {
@@ -128,8 +131,8 @@ class EpisodeTracker implements ContextTracker {
     const end = this.#insert(prompt, completion.ids);
     const node = this.#writeHistory(call);
     const before = prompt.existing ?? this.#writePrompt(node, prompt, end);
-    const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: committed.message, stops, agent, index, node };
-    node.addTurn(turn);
+    const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: copyMessage(committed.message), stops, agent, index, node };
+    this.#guides.update(agent.agentName, index, node.addTurn(turn));
     this.#turns.add(turn);
     const { reusedTokens, fork } = prompt;
     const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, policyVersion: completion.policyVersion, isTruncated: !isStopped };

@@ -1,26 +1,24 @@
 import { type ChatMessage, EngineError } from '@agentjet/core';
+import { copyMessage } from './same-message.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool']);
 
-/** Messages come from frameworks of all kinds. Absent text becomes "". Throws EngineError `bad_request`. */
-export function checkMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+/** Throws EngineError `bad_request`. */
+export function checkHasMessages(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new EngineError('bad_request', 'The request has no messages. Send at least one, such as { role: "user", content: "..." }.');
   }
-  messages.forEach(checkMessage);
-  return messages.some(({ content }) => typeof content !== 'string') ? messages.map(withText) : messages;
 }
 
-function checkMessage(message: ChatMessage, at: number): void {
-  const { role, content }: { role: unknown; content: unknown } = message;
+/** A copy of a message as frameworks of all kinds send it; absent text becomes "". Throws EngineError `bad_request`. */
+export function readMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
+  const { role, content }: { role?: unknown; content?: unknown } = message ?? {};
   if (!roles.has(role)) {
     throw new EngineError('bad_request', `Message ${at} has the role ${JSON.stringify(role)}. Use system, user, assistant or tool.`);
   }
-  if (typeof content !== 'string' && content !== null && content !== undefined) {
-    throw new EngineError('bad_request', `The content of message ${at} (${String(role)}) is ${Array.isArray(content) ? 'a list of parts' : `of type ${typeof content}`}, not a text. Join its text parts into one string.`);
+  if (content !== null && content !== undefined && typeof content !== 'string') {
+    const kind = Array.isArray(content) ? 'a list of parts' : `of type ${typeof content}`;
+    throw new EngineError('bad_request', `The content of message ${at} (${String(role)}) is ${kind}, not a text. Join its text parts into one string.`);
   }
-}
-
-function withText(message: ChatMessage): ChatMessage {
-  return typeof message.content === 'string' ? message : { ...(message as ChatMessage), content: '' };
+  return copyMessage({ ...(message as ChatMessage), content: content ?? '' });
 }

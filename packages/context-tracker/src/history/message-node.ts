@@ -91,7 +91,7 @@ export class MessageNode {
 const none: readonly MessageNode[] = [];
 
 /** The nodes from the first message to this one. */
-export function pathTo(node: MessageNode): readonly MessageNode[] {
+function pathTo(node: MessageNode): readonly MessageNode[] {
   const path: MessageNode[] = [];
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) path.push(current);
   return path.reverse();

@@ -1,7 +1,9 @@
 import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
 import type { HistoryPolicy } from '../contract.js';
 import type { SeenTurn } from '../prompt/seen-state.js';
+import { readMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
+import type { Guided } from './guides.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { regroup } from './regroup.js';
 import { isRespelling } from './respelling.js';
@@ -31,11 +33,12 @@ export type Respelled = { readonly turn: SeenTurn; readonly spelling: AssistantM
 
 type Step = { readonly entries: readonly HistoryEntry[]; readonly next: number; readonly child?: MessageNode; readonly respelled?: readonly Respelled[] };
 
-/** Changes nothing. `root` is the beginning of the conversations with the request's tools. */
-export function readHistory(root: MessageNode, messages: readonly ChatMessage[], options: ReadOptions): History {
+/** Changes nothing. `known` is how far the messages are known to go, at least to the root of the request's tools. */
+export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
+  const messages = sent.slice(known.length).map((message, at) => readMessage(message, known.length + at));
   const tail: HistoryEntry[] = [];
   const respelled: Respelled[] = [];
-  let node = root;
+  let { node } = known;
   for (let at = 0; at < messages.length; ) {
     const step = takeStep(tail.length === 0 ? node : undefined, messages, at, options);
     at = step.next;

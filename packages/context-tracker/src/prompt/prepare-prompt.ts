@@ -2,7 +2,7 @@ import type { ForkCause } from '@agentjet/core';
 import type { Tokenizer } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import type { History } from '../history/read-history.js';
-import { readPath, type TokenPosition, type TokenTree } from '../tokens/token-tree.js';
+import { readPath, readPathWith, type TokenPosition, type TokenTree } from '../tokens/token-tree.js';
 import type { SeenPrompt, SeenState, SeenTurn } from './seen-state.js';
 import { toTailIds } from './tail-ids.js';
 import type { TailRenderer } from './tail-text.js';
@@ -33,8 +33,7 @@ export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer,
   const { before, text, isKept, checkedLength } = tails.render(node, tail);
   const newIds = toTailIds(text, turnsAfter(before, node, tail), { tokenizer, marks, before });
   const from = before?.position ?? tree.root;
-  const ids = readPath(from, newIds.length);
-  ids.set(newIds, from.depth);
+  const ids = readPathWith(from, newIds);
   const reusedTokens = from.depth + tree.match(from, newIds);
   return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, existing: undefined, before, text, checkedLength };
 }

@@ -42,7 +42,7 @@ function toIdentity(agentName: string): AgentIdentity {
   return { agentName, targetTag: agentName };
 }
 
-export function toCompletion(ids: Int32Array, isTruncated = false): Completion {
+function toCompletion(ids: Int32Array, isTruncated = false): Completion {
   return { ids, logprobs: Float32Array.from(ids, (id) => -1 / (1 + id)), finishReason: isTruncated ? 'length' : 'stop', policyVersion: 3 };
 }
 

@@ -43,10 +43,10 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 export const programs: fc.Arbitrary<readonly Operation[]> = fc.array(operation, { minLength: 2, maxLength: 30 });
 
 type Conversation = { readonly agent: AgentIdentity; readonly messages: readonly ChatMessage[]; readonly tools: readonly ToolSpec[] };
-type Pending = { readonly turn: Turn; readonly conversation: Conversation; readonly place: number; readonly completion: Completion; readonly isAborted: boolean };
+type Pending = { readonly turn: Turn; readonly conversation: Conversation; readonly place: number; readonly promptIds: Int32Array; readonly completion: Completion; readonly isAborted: boolean };
 
-/** One committed call: what the engine was given, and what it sampled. */
-export type CommittedCall = { readonly agent: AgentIdentity; readonly promptIds: Int32Array; readonly completion: Completion };
+/** One committed call: what the engine was given (copied as it began), and what it sampled. */
+export type CommittedCall = { readonly agent: AgentIdentity; readonly promptIds: Int32Array; readonly completion: Completion; readonly turn: Turn };
 export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation };
 
 export type RunOptions = {
@@ -68,7 +68,7 @@ export function runProgram(program: readonly Operation[], tracker: ContextTracke
     const answered = commitAll(open, options.order);
     for (const { pending, message } of answered) {
       const { agent, messages, tools } = pending.conversation;
-      calls.push({ agent, promptIds: pending.turn.promptIds, completion: pending.completion });
+      calls.push({ agent, turn: pending.turn, promptIds: pending.promptIds, completion: pending.completion });
       const next = { agent, tools, messages: [...messages, message, ...follow(message)] };
       if (conversations[pending.place] === pending.conversation) conversations[pending.place] = next;
       else conversations.push(next);
@@ -92,7 +92,7 @@ function beginCall(step: Extract<Operation, { kind: 'call' }>, conversations: re
     const { agent, messages, tools } = conversation;
     const turn = tracker.begin(agent, { messages, ...(tools.length === 0 ? {} : { tools }) });
     onBegin?.({ turn, conversation });
-    return [{ turn, conversation, place, completion: sample(step.answer, chatTokenizer), isAborted: step.isAborted }];
+    return [{ turn, conversation, place, promptIds: turn.promptIds.slice(), completion: sample(step.answer, chatTokenizer), isAborted: step.isAborted }];
   } catch (error) {
     if (error instanceof EngineError && error.code === 'bad_request') return []; // the template refuses this conversation
     throw error;

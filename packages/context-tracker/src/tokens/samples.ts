@@ -9,7 +9,7 @@ export function toSamples(episodeId: string, tree: TokenTree, calls: readonly Re
 }
 
 function toSample(episodeId: string, { leaf, calls }: TokenRow): Sample {
-  const ids = readPath(leaf.end);
+  const ids = readPath(leaf.end).slice();
   const lossMask = new Uint8Array(ids.length);
   const logprobs = new Float32Array(ids.length);
   const policyVersions = new Int32Array(ids.length).fill(-1);

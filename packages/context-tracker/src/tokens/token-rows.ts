@@ -70,7 +70,7 @@ function childrenFirst(root: Segment): readonly Segment[] {
 }
 
 /** By first id. */
-export function sortedChildren({ children }: Segment): readonly Segment[] {
+function sortedChildren({ children }: Segment): readonly Segment[] {
   if (children.size < 2) return [...children.values()];
   return [...children].sort(([left], [right]) => left - right).map(([, child]) => child);
 }

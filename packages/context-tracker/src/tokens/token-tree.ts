@@ -1,15 +1,20 @@
+import { IdBuffer } from './id-buffer.js';
+
 /**
  * The token ids of one episode as a compressed trie: whatever was in the model's context stands here once. It knows
  * ids and nothing of messages. Two paths share a token iff their ids are equal up to and including it.
  */
 
-/** A run of ids between two branches. Segments are split by later insertions; `TokenPosition` is not affected. */
+/** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */
 export type Segment = {
   parent: Segment | undefined;
-  /** Shape [L]. */
-  ids: Int32Array;
-  /** Number of ids from the root up to and including this segment. */
-  readonly end: number;
+  /** Number of ids from the root up to this segment, */
+  start: number;
+  /** and with it. */
+  end: number;
+  /** Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts are views of it. */
+  buffer: IdBuffer;
+  base: number;
   /** By the first id of the child. */
   readonly children: Map<number, Segment>;
 };
@@ -18,15 +23,15 @@ export type Segment = {
 export type TokenPosition = { readonly segment: Segment; readonly depth: number };
 
 export class TokenTree {
-  readonly root: TokenPosition = { segment: { parent: undefined, ids: new Int32Array(0), end: 0, children: new Map() }, depth: 0 };
+  readonly root: TokenPosition = { segment: { parent: undefined, start: 0, end: 0, buffer: new IdBuffer(0), base: 0, children: new Map() }, depth: 0 };
 
-  /** Writes `ids` (which the tree keeps) after `from`, sharing what already stands there; returns the end. */
+  /** Writes `ids` after `from`, sharing what already stands there; returns the end. */
   insert(from: TokenPosition, ids: Int32Array): TokenPosition {
     const { position, matched } = follow(from, ids);
     if (matched === ids.length) return position;
     const branch = endAt(position);
-    const leaf: Segment = { parent: branch, ids: ids.subarray(matched), end: position.depth + ids.length - matched, children: new Map() };
-    branch.children.set(leaf.ids[0] ?? -1, leaf);
+    const added = ids.subarray(matched);
+    const leaf = branch.children.size > 0 || branch.parent === undefined ? addLeaf(branch, added) : appendTo(branch, added);
     return { segment: leaf, depth: leaf.end };
   }
 
@@ -36,57 +41,128 @@ export class TokenTree {
   }
 }
 
-/** Shape [depth + room]: the ids up to `position`, then `room` zeros. */
-export function readPath(position: TokenPosition, room = 0): Int32Array {
-  const path = new Int32Array(position.depth + room);
-  for (let segment: Segment | undefined = position.segment; segment !== undefined; segment = segment.parent) {
-    const start = segment.end - segment.ids.length;
-    if (start < position.depth) path.set(segment.end <= position.depth ? segment.ids : segment.ids.subarray(0, position.depth - start), start);
+/** Shape [end - start]. */
+function idsOf({ buffer, base, start, end }: Segment): Int32Array {
+  return buffer.view(start - base, end - base);
+}
+
+/** Shape [depth]. A view where the path stands in one piece. */
+export function readPath(position: TokenPosition): Int32Array {
+  const { buffer, base } = segmentAt(position);
+  return base === 0 ? buffer.view(0, position.depth) : copyPath(position, 0);
+}
+
+/** Shape [depth + N]: the path and new ids behind it, without writing them into the tree. */
+export function readPathWith(position: TokenPosition, ids: Int32Array): Int32Array {
+  if (position.depth === 0) return ids;
+  const segment = segmentAt(position);
+  if (segment.base === 0) {
+    let result = segment.buffer.write(position.depth, ids);
+    if (result === 'full' && isLeafEnd(segment, position.depth)) {
+      growBuffer(segment, ids.length);
+      result = segment.buffer.write(position.depth, ids);
+    }
+    if (result === 'written') return segment.buffer.view(0, position.depth + ids.length);
   }
+  const path = copyPath(position, ids.length);
+  path.set(ids, position.depth);
   return path;
 }
 
 /** The segment in which the position's last id stands by now. */
 export function segmentAt({ segment, depth }: TokenPosition): Segment {
   let current = segment;
-  while (current.parent !== undefined && depth <= current.end - current.ids.length) current = current.parent;
+  while (current.parent !== undefined && depth <= current.start) current = current.parent;
   return current;
+}
+
+/** Shape [depth + room]: the path, then zeros. */
+function copyPath(position: TokenPosition, room: number): Int32Array {
+  const path = new Int32Array(position.depth + room);
+  let end = position.depth;
+  for (let segment: Segment | undefined = segmentAt(position); segment !== undefined && end > 0; segment = segment.parent) {
+    const start = segment.base === 0 ? 0 : segment.start;
+    path.set(segment.buffer.view(start - segment.base, end - segment.base), start);
+    end = start;
+  }
+  return path;
 }
 
 function follow(from: TokenPosition, ids: Int32Array): { readonly position: TokenPosition; readonly matched: number } {
   let segment = segmentAt(from);
-  let offset = from.depth - (segment.end - segment.ids.length);
+  let { depth } = from;
   let matched = 0;
   while (matched < ids.length) {
-    if (offset === segment.ids.length) {
+    if (depth === segment.end) {
       const child = segment.children.get(ids[matched] ?? -1);
       if (child === undefined) break;
       segment = child;
-      offset = 0;
     }
-    const length = commonLength(segment.ids, offset, ids, matched);
-    offset += length;
+    const length = commonLength(segment.buffer.view(depth - segment.base, segment.end - segment.base), ids, matched);
+    depth += length;
     matched += length;
-    if (offset < segment.ids.length) break;
+    if (depth < segment.end) break;
   }
-  return { position: { segment, depth: from.depth + matched }, matched };
+  return { position: { segment, depth }, matched };
 }
 
-function commonLength(left: Int32Array, leftStart: number, right: Int32Array, rightStart: number): number {
-  const limit = Math.min(left.length - leftStart, right.length - rightStart);
+function commonLength(left: Int32Array, right: Int32Array, rightStart: number): number {
+  const limit = Math.min(left.length, right.length - rightStart);
   let length = 0;
-  while (length < limit && left[leftStart + length] === right[rightStart + length]) length++;
+  while (length < limit && left[length] === right[rightStart + length]) length++;
   return length;
 }
 
 /** The segment that ends exactly at the position; splits one where it must. The lower part stays the object it was. */
 function endAt({ segment, depth }: TokenPosition): Segment {
   if (segment.end === depth) return segment;
-  const at = segment.ids.length - (segment.end - depth);
-  const upper: Segment = { parent: segment.parent, ids: segment.ids.subarray(0, at), end: depth, children: new Map() };
-  upper.parent?.children.set(upper.ids[0] ?? -1, upper);
-  segment.ids = segment.ids.subarray(at);
+  const { parent, start, buffer, base } = segment;
+  const upper: Segment = { parent, start, end: depth, buffer, base, children: new Map() };
+  parent?.children.set(firstIdOf(upper), upper);
   segment.parent = upper;
-  upper.children.set(segment.ids[0] ?? -1, segment);
+  segment.start = depth;
+  upper.children.set(firstIdOf(segment), segment);
   return upper;
 }
+
+function firstIdOf(segment: Segment): number {
+  return idsOf(segment)[0] ?? -1;
+}
+
+/** Takes the path above into its buffer where that is no longer than what is new: it then costs at most as much again. */
+function addLeaf(parent: Segment, ids: Int32Array): Segment {
+  const depth = parent.end;
+  const isWhole = depth <= ids.length;
+  const buffer = new IdBuffer(ids.length + (isWhole ? depth : 0));
+  if (isWhole) buffer.write(0, readPath({ segment: parent, depth }));
+  const leaf: Segment = { parent, start: depth, end: depth + ids.length, buffer, base: isWhole ? 0 : depth, children: new Map() };
+  buffer.write(depth - leaf.base, ids);
+  parent.children.set(ids[0] ?? -1, leaf);
+  return leaf;
+}
+
+/** A conversation that goes on stays one segment, so that its prompts are read in one piece. */
+function appendTo(leaf: Segment, ids: Int32Array): Segment {
+  if (leaf.buffer.write(leaf.end - leaf.base, ids) !== 'written') {
+    growBuffer(leaf, ids.length);
+    leaf.buffer.write(leaf.end - leaf.base, ids);
+  }
+  leaf.end += ids.length;
+  return leaf;
+}
+
+function isLeafEnd(segment: Segment, depth: number): boolean {
+  return segment.end === depth && segment.children.size === 0;
+}
+
+/** A new buffer with room for more; what was handed out as views of the old one stays as it is. */
+function growBuffer(leaf: Segment, numNew: number): void {
+  const base = leaf.start <= leaf.end - leaf.start ? 0 : leaf.base;
+  const ids = base === leaf.base ? leaf.buffer.view(0, leaf.end - base) : copyPath({ segment: leaf, depth: leaf.end }, 0);
+  const buffer = new IdBuffer(Math.ceil((ids.length + numNew) * growth));
+  buffer.write(0, ids);
+  leaf.buffer = buffer;
+  leaf.base = base;
+}
+
+const growth = 1.5;
