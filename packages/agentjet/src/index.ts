@@ -3,7 +3,7 @@ export type { JobOptions } from './job-options.js';
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
 export { closeBackbones } from './open-backbone.js';
-export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary } from './inspect.js';
+export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary, type RunEpisode } from './inspect.js';
 export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
 export {
   Workflow,

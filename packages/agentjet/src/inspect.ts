@@ -30,6 +30,9 @@ function summarize(record: EpisodeRecord): EpisodeSummary {
   };
 }
 
+/** An episode as its run folder keeps it, token by token. */
+export type RunEpisode = EpisodeRecord;
+
 /** The episodes of a run, step by step. */
 export async function* listEpisodes(runDir: string): AsyncGenerator<EpisodeSummary> {
   const { episodes } = await openRunFolder(runDir);

@@ -1,5 +1,8 @@
-import { listEpisodes } from 'agentjet';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { listEpisodes, loadRunTokenizer, readEpisode } from 'agentjet';
 import type { InspectFlags } from '../program.js';
+import { formatTimelines, renderTimelines } from './show-timeline.js';
 
 async function printEpisodes(run: string): Promise<void> {
   console.log('step  reward  tokens  samples  status     episode');
@@ -16,6 +19,13 @@ export async function inspectRun(run: string, episode: string | undefined, flags
     await printEpisodes(run);
     return 0;
   }
-  void flags;
-  return 1;
+  const record = await readEpisode(run, episode);
+  const tokenizer = await loadRunTokenizer(run);
+  const decode = (id: number): string => tokenizer.decode([id]);
+  if (flags.html !== undefined && flags.html !== false) {
+    const file = path.resolve(flags.html === true ? `${record.episode_id}.html` : flags.html);
+    writeFileSync(file, renderTimelines(record, decode));
+    console.log(file);
+  } else console.log(formatTimelines(record, decode, { colours: process.stdout.isTTY }));
+  return 0;
 }

@@ -24,17 +24,26 @@ export function findForkCause(node: MessageNode, tail: readonly HistoryEntry[], 
 function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
   let previous = node.message;
   for (const [at, { message, origin }] of tail.entries()) {
-    const turn = message.role === 'assistant' ? (origin ?? findByText(message, previous, options)) : undefined;
+    const turn = message.role === 'assistant' ? (origin ?? findByText(message, previous, node, options)) : undefined;
     if (turn !== undefined) return causeOfMove(turn, node, tail.slice(0, at));
     previous = message;
   }
   return undefined;
 }
 
-/** A turn of the agent with this text, that answered the same message as here. */
-function findByText(message: AssistantMessage, previous: ChatMessage | undefined, { agentName, index }: CauseOptions): SeenTurn | undefined {
-  if ((message.toolCalls ?? []).length > 0 || previous === undefined) return undefined;
-  return index.ofText(message.content).find(({ agent, node }) => agent.agentName === agentName && node.message !== undefined && isSameMessage(node.message, previous));
+/** A turn of the agent with this text, that answered the same message as here, or stood further on in this conversation. */
+function findByText(message: AssistantMessage, previous: ChatMessage | undefined, node: MessageNode, { agentName, index }: CauseOptions): SeenTurn | undefined {
+  if ((message.toolCalls ?? []).length > 0) return undefined;
+  const answeredSame = (turn: SeenTurn): boolean => previous !== undefined && turn.node.message !== undefined && isSameMessage(turn.node.message, previous);
+  return index.ofText(message.content).find((turn) => turn.agent.agentName === agentName && (answeredSame(turn) || isBelow(turn.node, node)));
+}
+
+/** Whether the conversation at `node`, if it is more than a system message, leads on to `below`. */
+function isBelow(below: MessageNode, node: MessageNode): boolean {
+  if (node.message === undefined || node.message.role === 'system') return false;
+  let current: MessageNode | undefined = below;
+  while (current !== undefined && current.length > node.length) current = current.parent;
+  return current === node;
 }
 
 function causeOfMove(turn: SeenTurn, node: MessageNode, between: readonly HistoryEntry[]): ForkCause {

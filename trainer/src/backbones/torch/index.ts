@@ -1,3 +1,2 @@
-export { createTorchBackbone, type TorchBackbone, type TorchTrainStepMetrics } from './create-torch-backbone.js';
-export { findPython, venvPython, workerDir } from './find-python.js';
-export type { LoraOptions, TorchBackboneOptions, TorchInferenceOptions, TorchLossOptions } from './options.js';
+export { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
+export type { TorchBackboneOptions } from './options.js';

@@ -1,0 +1,257 @@
+import type { AssistantMessage, ChatMessage, ToolMessage, ToolSpec } from '@agentjet/core';
+import { describe, expect, test } from 'vitest';
+import { type ContextTracker, createContextTracker, type HistoryPolicy, type Turn } from './index.js';
+import { createToyChatTokenizer } from './testing.js';
+import { createPlayer, type Player } from './testing/play.js';
+
+const chatTokenizer = createToyChatTokenizer({ thinking: 'keep' });
+const system: ChatMessage = { role: 'system', content: 'S' };
+const user: ChatMessage = { role: 'user', content: 'the U' };
+const next: ChatMessage = { role: 'user', content: 'next' };
+const tool: ToolSpec = { name: 'calc', parameters: { type: 'object' } };
+
+function writeCall(written = '{"a":  1.0, "zzz": 2}', name = 'calc'): string {
+  return `<tool_call>\n{"name": "${name}", "arguments": ${written}}\n</tool_call>`;
+}
+
+function result(id: string | undefined, content = 'r'): ToolMessage {
+  return { role: 'tool', content, toolCallId: id ?? '' };
+}
+
+function idOf(message: AssistantMessage, at = 0): string | undefined {
+  return message.toolCalls?.[at]?.id;
+}
+
+function start(historyPolicy: HistoryPolicy = 'as_generated'): Player & { readonly tracker: ContextTracker } {
+  const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy });
+  return { tracker, ...createPlayer(tracker, chatTokenizer) };
+}
+
+/** Whether the prompt goes on from exactly what this call was given and sampled. */
+function goesOnFrom({ log }: Player, turn: Turn, callIndex = 0): boolean {
+  const call = log[callIndex];
+  return call !== undefined && turn.promptIds.join().startsWith([...call.turn.promptIds, ...call.ids].join());
+}
+
+function textOf(turn: Turn): string {
+  return chatTokenizer.tokenizer.decode(turn.promptIds);
+}
+
+describe('a turn of ours in another spelling is put back by its own ids', () => {
+  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage]>([
+    ['arguments printed again', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2}')],
+    ['unknown keys dropped', writeCall(), (message) => withArguments(message, '{"a":1}')],
+    ['defaults added', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2,"b":true}')],
+    ['a number coerced to text', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":"1"}')],
+    ['arguments that were no object', writeCall('{"a": 1, "b": '), (message) => withArguments(message, '{}')],
+    ['text beside calls dropped', `thinking\n${writeCall()}`, (message) => ({ ...message, content: '' })],
+    ['reasoning dropped', `<think>\nwhy\n</think>\n\n${writeCall()}`, ({ reasoning: _dropped, ...message }) => message],
+    ['only the last piece of reasoning kept', `<think>\nwhy\nthen\n</think>\n\n${writeCall()}`, (message) => ({ ...message, reasoning: 'then' })],
+    ['reasoning moved into the text', '<think>\nwhy\n</think>\n\nso', ({ reasoning, ...message }) => ({ ...message, content: `<think>${reasoning}</think>\n${message.content}` })],
+    ['everything as raw text', `<think>\nwhy\n</think>\n\n${writeCall()}`, () => ({ role: 'assistant', content: `<think>\nwhy\n</think>\n\n${writeCall()}` })],
+    ['space trimmed', '  the answer \n', (message) => ({ ...message, content: message.content.trim() })],
+    ['a name added', 'answer', (message) => ({ ...message, name: 'agent' })],
+    ['new ids, the same calls', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, id: 'new' })) })],
+  ])('%s', (_, answer, respell) => {
+    const player = start();
+    const message = player.say([system, user], answer, { isOdd: true });
+    const turn = player.begin([system, user, respell(message), next]);
+    expect({ fork: turn.fork, isKept: goesOnFrom(player, turn) }).toEqual({ fork: undefined, isKept: true });
+    player.commit(turn, 'done');
+    player.say([system, user, respell(message), next, { role: 'assistant', content: 'done' }, next], 'again');
+    expect(player.tracker.stats()).toMatchObject({ splices: { agent: 1 }, foreignMessages: {}, forks: {}, samples: 1 });
+  });
+
+  test('an answer cut at the stop text that the caller asked for', () => {
+    const player = start();
+    player.say([system, user], 'Thought: x\nObservation: made up', { request: { sampling: { stop: ['\nObservation:'] } }, isTruncated: true });
+    const turn = player.begin([system, user, { role: 'assistant', content: 'Thought: x' }, next]);
+    expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
+  });
+
+  test('as_sent shows what was sent, and counts why it forked', () => {
+    const player = start('as_sent');
+    const message = player.say([system, user], writeCall());
+    const turn = player.begin([system, user, withArguments(message, '{"a":1,"zzz":2}'), result(idOf(message))]);
+    expect(turn.fork).toBe('rewritten');
+    expect(textOf(turn)).toContain('"arguments": {"a":1,"zzz":2}}');
+    player.commit(turn, 'done');
+    expect(player.tracker.stats()).toMatchObject({ forks: { agent: { rewritten: 1 } }, splices: {}, foreignMessages: {}, samples: 2 });
+  });
+
+  test('as_sent keeps the ids where the template prints the sent message in the same way', () => {
+    const player = start('as_sent');
+    const message = player.say([system, user], '<think>\nwhy\n</think>\n\nso', { isOdd: true });
+    const turn = player.begin([system, user, { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' }, next]);
+    expect(message.reasoning).toBe('why');
+    expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
+  });
+});
+
+function withArguments(message: AssistantMessage, written: string): AssistantMessage {
+  return { ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, arguments: written })) };
+}
+
+describe('a match that is not certain is a fork', () => {
+  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage]>([
+    ['arguments edited under our id', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":2}')],
+    ['another tool under our id', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) })],
+    ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' })],
+    ['text edited', 'one', (message) => ({ ...message, content: 'two' })],
+    ['a call dropped', `${writeCall()}\n${writeCall('{"b":1}')}`, (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).slice(0, 1) })],
+    ['other arguments under foreign ids', writeCall('{"a":1,"b":2}'), (message) => ({ ...withArguments(message, '{"a":1}'), toolCalls: [{ id: 'new', name: 'calc', arguments: '{"a":1}' }] })],
+  ])('%s', (_, answer, edit) => {
+    const player = start();
+    const message = player.say([system, user], answer);
+    const sent = [system, user, edit(message), next];
+    const turn = player.begin(sent);
+    expect(turn.fork).toBe('rewritten');
+    expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
+    player.commit(turn, 'done');
+    expect(player.tracker.stats()).toMatchObject({ forks: { agent: { rewritten: 1 } }, foreignMessages: { agent: 1 }, splices: {} });
+  });
+
+  test('two answers that differ in space alone, and a text that could be either', () => {
+    const player = start();
+    player.say([system, user], 'yes');
+    player.say([system, user], 'yes\n');
+    const exact = player.begin([system, user, { role: 'assistant', content: 'yes\n' }, next]);
+    expect([exact.fork, goesOnFrom(player, exact, 1)]).toEqual([undefined, true]);
+    expect(player.begin([system, user, { role: 'assistant', content: ' yes' }, next]).fork).toBe('rewritten');
+  });
+
+  test('the same text after other messages is not spliced', () => {
+    const player = start();
+    player.say([system, user], 'the answer', { isOdd: true });
+    const turn = player.begin([system, next, { role: 'assistant', content: 'the answer' }, next]);
+    expect([...turn.promptIds]).toEqual([...chatTokenizer.tokenizer.encode(textOf(turn))]);
+    expect(turn.fork).toBeUndefined();
+  });
+});
+
+describe('why a call forks', () => {
+  function playTwo(player: Player): readonly ChatMessage[] {
+    const first = player.say([system, user], writeCall('{"a":1}'), { request: { tools: [tool] }, isOdd: true });
+    const history = [system, user, first, result(idOf(first))];
+    return [...history, player.say(history, 'the second', { request: { tools: [tool] } }), next];
+  }
+
+  test.each<readonly [string, string | undefined, (history: readonly ChatMessage[]) => readonly ChatMessage[], readonly ToolSpec[]]>([
+    ['nothing changed', undefined, (history) => history, [tool]],
+    ['other tools', 'tools', (history) => history, [tool, { ...tool, name: 'more' }]],
+    ['no tools', 'tools', (history) => history, []],
+    ['another system message', 'system', (history) => [{ role: 'system', content: 'other' }, ...history.slice(1)], [tool]],
+    ['no system message', 'system', (history) => history.slice(1), [tool]],
+    ['the front cut off', 'rewritten', (history) => [system, ...history.slice(2)], [tool]],
+    ['a question edited', 'rewritten', (history) => [system, { role: 'user', content: 'edited' }, ...history.slice(2)], [tool]],
+    ['a tool result edited', 'rewritten', (history) => [...history.slice(0, 3), { ...history[3], content: 'edited' } as ToolMessage, ...history.slice(4)], [tool]],
+    ['the answers summarised', 'rewritten', (history) => [...history.slice(0, 2), { role: 'user', content: 'summary' }, next], [tool]],
+    ['an answer that goes on in other words', 'retokenized', (history) => [...history.slice(0, 4), { role: 'assistant', content: 'the second half' }, next], [tool]],
+    ['a new conversation', undefined, () => [system, next], [tool]],
+    ['the same prompt again', undefined, (history) => history.slice(0, 2), [tool]],
+    ['another question at the same place', undefined, (history) => [...history.slice(0, -1), { role: 'user', content: 'else' }], [tool]],
+  ])('%s: %s', (_, cause, change, tools) => {
+    const player = start();
+    const history = playTwo(player);
+    const turn = player.begin(change(history), { request: { tools } });
+    expect(turn.fork).toBe(cause);
+    player.commit(turn, 'done');
+    expect(player.tracker.stats().forks).toEqual(cause === undefined ? {} : { agent: { [cause]: 1 } });
+    const after = player.begin([...change(history), { role: 'assistant', content: 'done' }, next], { request: { tools } });
+    expect([after.fork, goesOnFrom(player, after, 2)]).toEqual([undefined, true]);
+  });
+
+  test('a turn that is certain by its call ids keeps the ids it was sampled with, also after other messages', () => {
+    const player = start();
+    const history = playTwo(player);
+    const turn = player.begin([{ role: 'system', content: 'other' }, ...history.slice(1)], { request: { tools: [tool] } });
+    expect(turn.promptIds.join()).toContain(player.log[0]?.ids.join());
+  });
+
+  test('a system message that is appended later is a message like any other', () => {
+    const player = start();
+    const first = player.say([system, user], 'a');
+    expect(player.begin([system, user, first, { role: 'system', content: 'mind the time' }, next]).fork).toBeUndefined();
+  });
+});
+
+describe('turns that a framework merged or dealt out', () => {
+  function playThree(player: Player): { readonly history: readonly ChatMessage[]; readonly answers: readonly AssistantMessage[] } {
+    const history: ChatMessage[] = [system, user];
+    const answers: AssistantMessage[] = [];
+    for (const answer of [`one\n${writeCall('{"a":1}')}`, `${writeCall('{"b":1}')}\n${writeCall('{"c":1}')}`, 'the end']) {
+      const message = player.say(history, answer);
+      answers.push(message);
+      history.push(message, ...(message.toolCalls ?? []).map(({ id, arguments: written }) => result(id, written)));
+    }
+    return { history: [...history, next], answers };
+  }
+
+  const regroupings: readonly (readonly [string, (answers: readonly AssistantMessage[], results: readonly ChatMessage[]) => readonly ChatMessage[]])[] = [
+    ['all steps in one message', ([one, two, end], results) => [{ role: 'assistant', content: `${one?.content}\n${end?.content}`, toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])] }, ...results]],
+    ['steps merged, the last answer apart', ([one, two, end], results) => [{ role: 'assistant', content: 'one', toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])] }, ...results, { role: 'assistant', content: end?.content ?? '' }]],
+    ['text and calls in messages of their own', ([one, two, end], [r1, ...results]) => [{ role: 'assistant', content: 'one' }, { role: 'assistant', content: '', toolCalls: one?.toolCalls ?? [] }, ...(r1 === undefined ? [] : [r1]), ...(two === undefined ? [] : [two]), ...results, ...(end === undefined ? [] : [end])]],
+    ['each parallel call with its own result', ([one, two, end], [r1, r2, r3]) => [one, r1, withCalls(two, 0), r2, withCalls(two, 1), r3, end].filter((message) => message !== undefined)],
+  ];
+
+  function withCalls(message: AssistantMessage | undefined, at: number): AssistantMessage {
+    return { role: 'assistant', content: '', toolCalls: (message?.toolCalls ?? []).slice(at, at + 1) };
+  }
+
+  test.each(regroupings)('%s', (_, regroup) => {
+    const player = start();
+    const { history, answers } = playThree(player);
+    const results = history.filter(({ role }) => role === 'tool');
+    const turn = player.begin([system, user, ...regroup(answers, results), next]);
+    expect([turn.fork, goesOnFrom(player, turn, 2)]).toEqual([undefined, true]);
+  });
+
+  test.each<readonly [string, (merged: AssistantMessage, results: readonly ChatMessage[]) => readonly ChatMessage[]]>([
+    ['a result is missing', (merged, results) => [merged, ...results.slice(1)]],
+    ['text was added', (merged, results) => [{ ...merged, content: `${merged.content} and more` }, ...results]],
+    ['an argument was edited', (merged, results) => [withArguments(merged, '{"a":7}'), ...results]],
+    ['a result belongs to nobody', (merged, results) => [merged, ...results, result('stranger')]],
+  ])('stays as it was sent where %s', (_, edit) => {
+    const player = start();
+    const { history, answers } = playThree(player);
+    const merged: AssistantMessage = { role: 'assistant', content: 'one', toolCalls: answers.flatMap(({ toolCalls }) => toolCalls ?? []) };
+    const sent = [system, user, ...edit(merged, history.filter(({ role }) => role === 'tool')), next];
+    const turn = player.begin(sent);
+    expect(turn.fork).toBe('rewritten');
+    expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
+  });
+});
+
+describe('several agents', () => {
+  test('the same first messages share tokens, and each agent goes on from its own answer', () => {
+    const player = start();
+    player.say([system, user], 'yes', { agent: 'one' });
+    player.say([system, user], 'yes', { agent: 'two', isOdd: true });
+    const turn = player.begin([system, user, { role: 'assistant', content: 'yes' }, next], { agent: 'one' });
+    expect(goesOnFrom(player, turn, 0)).toBe(true);
+    player.commit(turn, 'a', { agent: 'one' });
+    const samples = player.tracker.finish();
+    expect(samples.map(({ agentName }) => agentName).sort()).toEqual(['one', 'two']);
+  });
+
+  test('a conversation handed over goes on, and each agent trains in a row of its own', () => {
+    const player = start();
+    const first = player.say([system, user], 'a1', { agent: 'one' });
+    const turn = player.begin([system, user, first, next], { agent: 'two' });
+    expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
+    player.commit(turn, 'a2', { agent: 'two' });
+    const samples = player.tracker.finish();
+    expect(samples.map(({ agentName, lossMask }) => [agentName, lossMask.reduce((sum, mask) => sum + mask, 0)]).sort()).toEqual([['one', 3], ['two', 3]]);
+    expect(player.tracker.stats()).toMatchObject({ generatedTokens: 6, trainedTokens: 6 });
+  });
+
+  test('counts are by agent', () => {
+    const player = start();
+    for (const agent of ['one', 'two']) {
+      const message = player.say([system, { role: 'user', content: agent }], 'a \n', { agent });
+      player.say([system, { role: 'user', content: agent }, { ...message, content: 'a' }, { role: 'assistant', content: 'not ours' }, next], 'b', { agent });
+    }
+    player.say([{ role: 'system', content: 'other' }, { role: 'user', content: 'two' }, { role: 'assistant', content: 'a' }, next], 'c', { agent: 'two' });
+    expect(player.tracker.stats()).toMatchObject({ splices: { one: 1, two: 1 }, foreignMessages: { one: 1, two: 1 }, forks: { two: { system: 1 } } });
+  });
+});
