@@ -241,7 +241,7 @@ describe('several agents', () => {
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
     player.commit(turn, 'a2', { agent: 'two' });
     const samples = player.tracker.finish();
-    expect(samples.map(({ agentName, lossMask }) => [agentName, lossMask.reduce((sum, mask) => sum + mask, 0)]).sort()).toEqual([['one', 3], ['two', 3]]);
+    expect(samples.map(({ agentName, lossMask }) => [agentName, lossMask.reduce((sum, mask) => sum + mask, 0)]).toSorted(([a], [b]) => String(a).localeCompare(String(b)))).toEqual([['one', 3], ['two', 3]]);
     expect(player.tracker.stats()).toMatchObject({ generatedTokens: 6, trainedTokens: 6 });
   });
 
