@@ -1,11 +1,13 @@
 import type { Random } from '@agentjet/core';
-import { names } from '../../../../tutorial/03-werewolves/village.js';
+import { findName, names } from '../../../../tutorial/03-werewolves/village.js';
 import { lastMessage, pick, type Teacher } from './teacher.js';
 
-/** Names anybody, the dead and itself included; as a werewolf it gives its own fellow away more often than not. */
+/** Names somebody who lives, itself included; a werewolf gives its own fellow away every other time. */
 function nameSomebody(prompt: string, random: Random): string {
-  const [, fellow] = /a werewolf with (\w+)\./.exec(prompt) ?? [];
-  return fellow !== undefined && random.next() < 0.4 ? fellow : pick(names, random);
+  const lastCount = prompt.slice(prompt.lastIndexOf('Alive:')).split('\n', 1)[0] ?? '';
+  const alive = names.filter((name) => lastCount.includes(name));
+  const fellow = findName(/a werewolf with (\w+)\./.exec(prompt)?.[1] ?? '');
+  return fellow !== undefined && alive.includes(fellow) && random.next() < 0.5 ? fellow : pick(alive, random);
 }
 
 export const villageTeacher: Teacher = (prompt, random) => {
