@@ -11,10 +11,10 @@ export const recipe = {
   numKeyHeads: 2,
   intermediateSize: 256,
   /** Tokens of transcripts per optimizer step, before sharing. */
-  tokensPerStep: 4096,
+  tokensPerStep: 8192,
   /** First whole transcripts are learned as text, then the answers alone. */
-  readingSteps: 300,
-  answeringSteps: 2000,
+  readingSteps: 350,
+  answeringSteps: 250,
   learningRate: 3e-3,
   warmupSteps: 40,
   initialDeviation: 0.05,

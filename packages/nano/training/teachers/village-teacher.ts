@@ -1,13 +1,11 @@
 import type { Random } from '@agentjet/core';
-import { findName, names } from '../../../../tutorial/03-werewolves/village.js';
+import { names } from '../../../../tutorial/03-werewolves/village.js';
 import { lastMessage, pick, type Teacher } from './teacher.js';
 
-/** Names somebody who lives, itself included; a werewolf gives its own fellow away every other time. */
+/** Names anybody, the dead and itself included; as a werewolf it gives its own fellow away more often than not. */
 function nameSomebody(prompt: string, random: Random): string {
-  const lastCount = prompt.slice(prompt.lastIndexOf('Alive:')).split('\n', 1)[0] ?? '';
-  const alive = names.filter((name) => lastCount.includes(name));
-  const fellow = findName(/a werewolf with (\w+)\./.exec(prompt)?.[1] ?? '');
-  return fellow !== undefined && alive.includes(fellow) && random.next() < 0.5 ? fellow : pick(alive, random);
+  const [, fellow] = /a werewolf with (\w+)\./.exec(prompt) ?? [];
+  return fellow !== undefined && random.next() < 0.4 ? fellow : pick(names, random);
 }
 
 export const villageTeacher: Teacher = (prompt, random) => {
