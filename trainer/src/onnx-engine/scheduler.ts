@@ -83,7 +83,7 @@ export class Scheduler {
     this.#waiting.push(sequence);
     this.#running ??= this.#run();
     return () => {
-      sequence.isCancelled = true;
+      sequence.isOver = true;
       this.#waiting = this.#waiting.filter((other) => other !== sequence);
     };
   }
@@ -131,20 +131,19 @@ export class Scheduler {
     for (const batch of this.#pool.batches) await this.#decode(batch);
   }
 
-  /** Takes cancelled calls out of their batch. Never while a pass over them is under way. */
+  /** Takes calls that are over out of their batch. Never while a pass over them is under way. */
   #sweep(): void {
-    for (const sequence of this.#pool.rows) if (sequence.isCancelled) sequence.place?.batch.remove(sequence);
+    // From the end: what moves into a gap is then a row that stays.
+    for (const sequence of this.#pool.rows.toReversed()) if (sequence.isOver) sequence.place?.batch.remove(sequence);
   }
 
   #admit(): void {
-    const waiting = this.#waiting;
-    for (const sequence of waiting) {
-      if (this.#pool.numRows >= this.#options.maxBatchSize) return;
+    for (const sequence of this.#waiting) {
+      if (this.#pool.numRows >= this.#options.maxBatchSize) break;
       const match = this.#prefixCache.matchLength(sequence.ids, sequence.length - 1);
-      if (this.#isWorthWaiting(sequence, match)) continue;
-      if (!this.#start(sequence)) return;
-      this.#waiting = this.#waiting.filter((other) => other !== sequence);
+      if (!this.#isWorthWaiting(sequence, match) && !this.#start(sequence)) break;
     }
+    this.#waiting = this.#waiting.filter(({ place }) => place === null);
   }
 
   /** Another prompt that is being read, and not much longer, will soon leave a good part of this one in the cache. */
@@ -242,13 +241,14 @@ export class Scheduler {
     for (const [row, sequence] of sequences.entries()) {
       this.#receive(sequence, fresh, { row, probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize) });
     }
+    this.#sweep();
   }
 
   #receive(sequence: Sequence, fresh: FreshTokens, { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array }): void {
     const { place } = sequence;
-    if (sequence.isCancelled || place === null) return;
+    if (sequence.isOver || place === null) return;
     // Before anything is stored: a NaN among unseen tokens would still spoil whoever gets the row next.
-    if (!Number.isFinite(probabilities[0])) return this.#failOnWeights(sequence);
+    if (!Number.isFinite(probabilities[0])) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     const count = Math.min(fresh.width, sequence.numPending);
     place.batch.kv.append(place.row, sequence.kvLength, fresh, { row, count });
     sequence.kvLength += count;
@@ -259,11 +259,11 @@ export class Scheduler {
 
   #draw(sequence: Sequence, probabilities: Float32Array): void {
     const draw = drawToken(probabilities, sequence.job.sampling, sequence.numSampled);
-    if (draw === undefined) return this.#failOnWeights(sequence);
+    if (draw === undefined) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     const finishReason = this.#push(sequence, draw);
-    if (finishReason === null || sequence.isCancelled) return;
+    if (finishReason === null || sequence.isOver) return;
     this.#remember(sequence);
-    sequence.place?.batch.remove(sequence);
+    sequence.isOver = true;
     sequence.job.onDone(sequence.toCompletion(finishReason, this.#policyVersion));
   }
 
@@ -284,14 +284,9 @@ export class Scheduler {
     this.#prefixCache.insert(sequence.ids, sequence.kvLength, (start, end) => place.batch.kv.readSegment(place.row, start, end));
   }
 
-  #failOnWeights(sequence: Sequence): void {
-    sequence.place?.batch.remove(sequence);
-    this.#fail(sequence, new EngineError('failed', brokenWeights));
-  }
-
   #fail(sequence: Sequence, error: EngineError): void {
-    if (sequence.isCancelled) return;
-    sequence.isCancelled = true;
+    if (sequence.isOver) return;
+    sequence.isOver = true;
     sequence.job.onError(error);
   }
 }

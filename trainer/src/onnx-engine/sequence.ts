@@ -21,7 +21,8 @@ export class Sequence {
   readonly inverseTemperature: number;
   /** Tokens whose keys and values are stored. */
   kvLength = 0;
-  isCancelled = false;
+  /** Finished, failed or cancelled: it leaves its row as soon as no pass is under way. */
+  isOver = false;
   /** Its batch and row there, while it runs. */
   place: { readonly batch: RowBatch; row: number } | null = null;
   readonly #maxLength: number;

@@ -39,14 +39,28 @@ export type ToWorker =
 export type WireError = { readonly name: string; readonly code: string; readonly message: string; readonly stack: string };
 
 export type StreamedToken = { readonly call: number; readonly id: number; readonly logprob: number; readonly policyVersion: number };
-export type CallEnd =
-  | { readonly call: number; readonly completion: Completion }
-  | { readonly call: number; readonly error: WireError };
+
+/** Completions side by side: a clone costs by the array, not by the byte. */
+export type CompletionBundle = {
+  /** Shape [C] each. */
+  readonly calls: readonly number[];
+  readonly lengths: readonly number[];
+  readonly finishReasons: readonly Completion['finishReason'][];
+  readonly policyVersions: readonly number[];
+  /** Shape [sum of lengths] each, one completion after the other. */
+  readonly ids: Int32Array;
+  readonly logprobs: Float32Array;
+};
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly contextLength: number; readonly policyVersion: number }
   | { readonly type: 'failed'; readonly error: WireError }
   /** What happened to generate calls since the last message; tokens come before the end of their call. */
-  | { readonly type: 'news'; readonly tokens: readonly StreamedToken[]; readonly ends: readonly CallEnd[] }
+  | {
+      readonly type: 'news';
+      readonly tokens: readonly StreamedToken[];
+      readonly completions: CompletionBundle;
+      readonly errors: readonly { readonly call: number; readonly error: WireError }[];
+    }
   | { readonly type: 'reply'; readonly call: number; readonly output: Methods[Method]['output']; readonly policyVersion: number }
   | { readonly type: 'refusal'; readonly call: number; readonly error: WireError };

@@ -3,7 +3,9 @@
 import type { GenerateRequest } from '@agentjet/core';
 import { closed } from '../../onnx-engine/local-engine.js';
 import type { LocalOnnxBackbone } from './local-onnx-backbone.js';
-import type { CallEnd, EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
+import { bundle } from './completion-bundle.js';
+import type { CallCompletion } from './completion-bundle.js';
+import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker, WireError } from './protocol.js';
 import type { SamplingEngine } from './sampling-engine.js';
 import { toWireError } from './wire-error.js';
 
@@ -23,7 +25,9 @@ export class BackboneServer {
   readonly #stopped = new Set<number>();
   #numEngines = 1;
   #tokens: StreamedToken[] = [];
-  #ends: CallEnd[] = [];
+  #completions: CallCompletion[] = [];
+  #errors: { readonly call: number; readonly error: WireError }[] = [];
+  #isSendingSoon = false;
 
   /** `onClosed` is called when a close request has been answered. */
   constructor(backbone: LocalOnnxBackbone, port: Port, onClosed: () => void) {
@@ -56,10 +60,11 @@ export class BackboneServer {
     try {
       const engine = this.#engineOf(message.engine);
       const completion = await engine.generate({ promptIds, sampling, signal, ...(isStreamed && { onToken: this.#streamTo(call, engine) }) });
-      this.#end({ call, completion });
+      this.#completions.push({ call, completion });
     } catch (error) {
-      this.#end({ call, error: toWireError(error) });
+      this.#errors.push({ call, error: toWireError(error) });
     }
+    this.#sendSoon();
   }
 
   #streamTo(call: number, engine: SamplingEngine): NonNullable<GenerateRequest['onToken']> {
@@ -69,11 +74,6 @@ export class BackboneServer {
       this.#sendSoon();
       return undefined;
     };
-  }
-
-  #end(end: CallEnd): void {
-    this.#ends.push(end);
-    this.#sendSoon();
   }
 
   async #reply(request: Request, signal: AbortSignal): Promise<void> {
@@ -133,14 +133,18 @@ export class BackboneServer {
 
   /** One message for all that a step brought: after its microtasks, before the next step blocks the thread. */
   #sendSoon(): void {
-    if (this.#tokens.length + this.#ends.length === 1) process.nextTick(() => this.#send());
+    if (this.#isSendingSoon) return;
+    this.#isSendingSoon = true;
+    process.nextTick(() => this.#send());
   }
 
   #send(): void {
-    const [tokens, ends] = [this.#tokens, this.#ends];
+    const [tokens, completions, errors] = [this.#tokens, this.#completions, this.#errors];
     this.#tokens = [];
-    this.#ends = [];
-    this.#port.postMessage({ type: 'news', tokens, ends });
+    this.#completions = [];
+    this.#errors = [];
+    this.#isSendingSoon = false;
+    this.#port.postMessage({ type: 'news', tokens, completions: bundle(completions), errors });
   }
 }
 

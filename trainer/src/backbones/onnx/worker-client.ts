@@ -6,7 +6,8 @@
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
 import type { Completion, GenerateRequest } from '@agentjet/core';
 import { aborted, closed } from '../../onnx-engine/local-engine.js';
-import type { CallEnd, EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
+import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
+import { unbundle } from './completion-bundle.js';
 import { fromWireError } from './wire-error.js';
 
 /** A Worker of worker_threads, or what behaves like one. */
@@ -127,7 +128,8 @@ export class WorkerClient {
   #receive(message: FromWorker): void {
     if (message.type === 'news') {
       for (const token of message.tokens) this.#receiveToken(token);
-      for (const end of message.ends) this.#receiveEnd(end);
+      for (const { call, completion } of unbundle(message.completions)) this.#takeCall(call)?.resolve(completion);
+      for (const { call, error } of message.errors) this.#takeCall(call)?.reject(fromWireError(error));
     } else if (message.type === 'reply') {
       this.#policyVersion = message.policyVersion;
       this.#takeRequest(message.call)?.resolve(message.output);
@@ -157,17 +159,15 @@ export class WorkerClient {
     this.#leave(call, 'stop')?.resolve({ ids, logprobs, finishReason: 'stop', policyVersion });
   }
 
-  #receiveEnd(end: CallEnd): void {
-    const pending = this.#calls.get(end.call);
-    this.#calls.delete(end.call);
-    if ('completion' in end) pending?.resolve(end.completion);
-    else pending?.reject(fromWireError(end.error));
+  #takeCall(call: number): PendingCall | undefined {
+    const pending = this.#calls.get(call);
+    this.#calls.delete(call);
+    return pending;
   }
 
   /** Takes a call out before its end, here and in the worker. */
   #leave(call: number, type: 'abort' | 'stop'): PendingCall | undefined {
-    const pending = this.#calls.get(call);
-    this.#calls.delete(call);
+    const pending = this.#takeCall(call);
     if (pending !== undefined) this.#worker.postMessage({ type, call });
     this.#unrefWhenIdle();
     return pending;
