@@ -37,6 +37,11 @@ export class LocalEngine implements Engine {
     this.#scheduler.replaceModel(model, policyVersion);
   }
 
+  /** Gives all memory back that later calls could reuse. Only while idle. */
+  reset(): void {
+    this.#scheduler.reset();
+  }
+
   /** Resolves when no call is left and no pass over the model is under way. */
   async whenIdle(): Promise<void> {
     await this.#scheduler.whenIdle();

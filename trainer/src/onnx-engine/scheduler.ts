@@ -88,10 +88,16 @@ export class Scheduler {
     };
   }
 
+  /** Forgets what it computed and gives the memory back. Only without calls. */
+  reset(): void {
+    if (this.numCalls > 0) throw new Error('The engine was reset while calls were running.');
+    this.#prefixCache.clear();
+    this.#pool.releaseEmpty();
+  }
+
   /** New weights, of the same shape. Only without calls. */
   replaceModel(model: StepModel, policyVersion: number): void {
-    if (this.numCalls > 0) throw new Error('The model was replaced while calls were running.');
-    this.#prefixCache.clear();
+    this.reset();
     this.#model = model;
     this.#policyVersion = policyVersion;
   }
@@ -119,7 +125,6 @@ export class Scheduler {
         this.#sweep();
       }
     }
-    this.#pool.releaseEmpty();
     this.#running = null;
   }
 
@@ -138,12 +143,20 @@ export class Scheduler {
   }
 
   #admit(): void {
-    for (const sequence of this.#waiting) {
+    for (const [index, sequence] of this.#waiting.entries()) {
       if (this.#pool.numRows >= this.#options.maxBatchSize) break;
       const match = this.#prefixCache.matchLength(sequence.ids, sequence.length - 1);
-      if (!this.#isWorthWaiting(sequence, match) && !this.#start(sequence)) break;
+      if (this.#isWorthWaiting(sequence, match) || (index > 0 && this.#isBusyBefore(sequence.length - match))) continue;
+      if (!this.#start(sequence)) break;
     }
     this.#waiting = this.#waiting.filter(({ place }) => place === null);
+  }
+
+  /** Prompts of at most this many tokens already fill the next pass: no row is needed yet. */
+  #isBusyBefore(numPending: number): boolean {
+    const pending = this.#pool.batches.flatMap(({ prefilling }) => prefilling.map((sequence) => sequence.numPending));
+    const sooner = pending.filter((count) => count <= numPending).reduce((sum, count) => sum + count, 0);
+    return sooner >= this.#options.prefillTokens;
   }
 
   /** Another prompt that is being read, and not much longer, will soon leave a good part of this one in the cache. */
@@ -174,8 +187,7 @@ export class Scheduler {
     const batch = leader?.place?.batch;
     if (leader === undefined || batch === undefined) return;
     this.#turn += 1;
-    const others = batch.prefilling.toSorted((left, right) => left.arrival - right.arrival);
-    const plan = planPrefill(leader, others, this.#options.prefillTokens);
+    const plan = planPrefill(leader, batch.prefilling, this.#options.prefillTokens);
     const items = batch.arrange(plan.items);
     await this.#pass(batch, items, plan.width);
     for (const sequence of items) if (isReading(sequence) && sequence.numPending <= 1) batch.startDecoding(sequence);

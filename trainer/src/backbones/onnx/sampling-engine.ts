@@ -56,6 +56,7 @@ export class SamplingEngine implements Engine {
     return await this.#gate.change(async () => {
       // An aborted call has settled while its last pass may still run.
       await this.#engine?.whenIdle();
+      this.#engine?.reset();
       this.#current = null;
       return await work();
     });
