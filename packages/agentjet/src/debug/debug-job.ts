@@ -1,4 +1,3 @@
-import inspector from 'node:inspector';
 import type { Task } from '@agentjet/core';
 import type { TaskReader } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
@@ -8,9 +7,6 @@ import { wrapWorkflow } from '../wrap-workflow.js';
 import { TranscriptRecorder } from './transcript.js';
 
 export type DebugResult = { readonly episodes: number; readonly failedEpisodes: number };
-
-/** The longest delay a timer can have: at a breakpoint, time does not count. */
-const foreverMs = 2 ** 31 - 1;
 
 async function firstTasks(reader: TaskReader, count: number): Promise<readonly Task[]> {
   const tasks: Task[] = [];
@@ -43,7 +39,7 @@ export async function debugJob(context: RolloutContext, options: { readonly read
       numRepeat: 1,
       maxParallel: debug.debugMaxParallel,
       sampling: samplingDefaults(config),
-      timeoutMs: inspector.url() === undefined ? rollout.episodeTimeout * 1000 : foreverMs,
+      timeoutMs: rollout.episodeTimeout * 1000,
       seed: debug.seed,
       idPrefix: '',
       signal: options.signal,
