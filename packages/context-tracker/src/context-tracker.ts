@@ -1,6 +1,6 @@
 import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn } from './contract.js';
+import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnOptions } from './contract.js';
 import { checkHasMessages } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
@@ -9,6 +9,7 @@ import { isRespelling } from './history/respelling.js';
 import { copyMessage } from './history/same-message.js';
 import { TurnIndex } from './history/turn-index.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
+import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './prompt/seen-state.js';
 import { TailRenderer } from './prompt/tail-text.js';
 import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
@@ -70,14 +71,15 @@ class EpisodeTracker implements ContextTracker {
     this.#tails = new TailRenderer(chatTokenizer.template, this.#marks);
   }
 
-  begin(agent: AgentIdentity, request: ChatRequest): Turn {
+  begin(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions = {}): Turn {
     if (this.#isFinished) throw new EngineError('closed', `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`);
     checkHasMessages(request.messages);
     const toolsKey = JSON.stringify(request.tools ?? []);
     const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
     const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, root.tools) });
-    const prompt = preparePrompt(history, { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails });
+    const tools = { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails };
+    const prompt = withOpening(preparePrompt(history, tools), opening, tools);
     this.#checkLength(prompt.ids.length);
     return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: [...(request.sampling?.stop ?? [])] });
   }
@@ -116,10 +118,10 @@ class EpisodeTracker implements ContextTracker {
       stopIds: this.#chatTokenizer.template.stopIds,
       reusedTokens: call.prompt.reusedTokens,
       fork: call.prompt.fork,
-      createStream: (onDelta) => createReplyStream(this.#chatTokenizer, mintId, onDelta),
+      createStream: (onDelta) => createReplyStream(this.#chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
       commit: (completion) => {
         this.#checkCommit(id, isCommitted);
-        const reply = readReply(this.#chatTokenizer, completion, mintId);
+        const reply = readReply(this.#chatTokenizer, completion, { opening: call.prompt.opening, mintId });
         isCommitted = true;
         return this.#record(id, call, completion, reply);
       },
@@ -167,9 +169,9 @@ class EpisodeTracker implements ContextTracker {
     return root;
   }
 
-  #writePrompt(node: MessageNode, { ids, before, text, checkedLength }: PreparedPrompt, end: TokenPosition): SeenPrompt {
+  #writePrompt(node: MessageNode, { ids, before, text, checkedLength, opening }: PreparedPrompt, end: TokenPosition): SeenPrompt {
     const prompt: SeenPrompt = { kind: 'prompt', before, text, checkedLength, position: { segment: end.segment, depth: ids.length } };
-    node.prompt ??= prompt;
+    if (opening === '') node.prompt ??= prompt;
     return prompt;
   }
 

@@ -5,6 +5,14 @@ export type AgentIdentity = { readonly agentName: string; readonly targetTag: st
 /** `as_generated`: a recognised turn of ours keeps its own ids, however the framework re-spelled it. `as_sent`: what was sent is what the model sees. */
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
+export type TurnOptions = {
+  /**
+   * Text that the answer is made to begin with. It stands behind the prompt (the model is given it and did not choose it,
+   * so it is never trained) and is part of the answer that is read.
+   */
+  readonly opening?: string | undefined;
+};
+
 /** One model call between `begin` and `commit`. */
 export interface Turn {
   readonly id: string;
@@ -47,7 +55,7 @@ export type TrackerStats = {
 /** Records the calls of one episode. Calls may overlap and commit in any order. */
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
-  begin(agent: AgentIdentity, request: ChatRequest): Turn;
+  begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
   finish(): readonly Sample[];
   stats(): TrackerStats;
 }

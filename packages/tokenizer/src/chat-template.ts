@@ -2,6 +2,7 @@ import { Template } from '@huggingface/jinja';
 import { type ChatMessage, EngineError, type ToolCall, toErrorMessage, type ToolSpec } from '@agentjet/core';
 import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
+import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { createVerbatimArguments } from './verbatim-arguments.js';
@@ -102,5 +103,6 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
     parse: (text) => parseReply(format, text),
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
     stopIds: options.stopIds,
+    callOpening: (name) => toCallOpening(format, name),
   };
 }

@@ -41,6 +41,11 @@ export interface ChatTemplate {
   createStreamParser(mintId: (index: number) => string): ReplyStreamParser;
   /** Ids that end the assistant's turn; a completion's last id is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
+  /**
+   * Text that makes an answer begin as a tool call: up to the place of the tool's name or, where that is given, of the
+   * arguments. Undefined (or no such function) where the model has no form for calls.
+   */
+  callOpening?(name?: string): string | undefined;
 }
 
 export interface ReplyStreamParser {

@@ -96,7 +96,7 @@ function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
   return createTuner({
     episodeId,
     signal,
-    createModel: (agent) => createTunedModel({ agent, tracker, engine, tokenizer: chatTokenizer.tokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
+    createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
   });
 }
 

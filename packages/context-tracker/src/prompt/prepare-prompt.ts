@@ -24,6 +24,8 @@ export type PreparedPrompt = {
   readonly before: SeenState | undefined;
   readonly text: string;
   readonly checkedLength: number;
+  /** What the answer is made to begin with: the end of `text`. */
+  readonly opening: string;
 };
 
 export type PromptTools = { readonly tree: TokenTree; readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly tails: TailRenderer };
@@ -35,12 +37,12 @@ export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer,
   const from = before?.position ?? tree.root;
   const ids = readPathWith(from, newIds);
   const reusedTokens = from.depth + tree.match(from, newIds);
-  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, existing: undefined, before, text, checkedLength };
+  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, existing: undefined, before, text, checkedLength, opening: '' };
 }
 
 function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
   const { position, before, text, checkedLength } = prompt;
-  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, existing: prompt, before, text, checkedLength };
+  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, existing: prompt, before, text, checkedLength, opening: '' };
 }
 
 /**

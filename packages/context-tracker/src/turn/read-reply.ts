@@ -11,12 +11,15 @@ export type Reply = {
   readonly isStopped: boolean;
 };
 
-export function readReply({ tokenizer, template }: ChatTokenizer, completion: Completion, mintId: (place: number) => string): Reply {
+/** What the answer was made to begin with, and the ids of its calls. */
+export type ReplyBeginning = { readonly opening: string; readonly mintId: (place: number) => string };
+
+export function readReply({ tokenizer, template }: ChatTokenizer, completion: Completion, { opening, mintId }: ReplyBeginning): Reply {
   checkCompletion(completion);
   const { ids, finishReason } = completion;
   const isStopped = ids.length > 0 && template.stopIds.includes(ids.at(-1) ?? -1);
   const text = tokenizer.decode(isStopped ? ids.subarray(0, -1) : ids);
-  const { content, reasoning, toolCalls, malformedToolCalls } = template.parse(text);
+  const { content, reasoning, toolCalls, malformedToolCalls } = template.parse(opening + text);
   const message: AssistantMessage = {
     role: 'assistant',
     content,

@@ -1,13 +1,17 @@
 import type { ChatDelta } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { ReplyBeginning } from './read-reply.js';
+
+type ReplyStreamOptions = ReplyBeginning & { readonly onDelta: (delta: ChatDelta) => void };
 
 /** Ids in, deltas out, each as soon as it is certain. The stop token has no text. */
-export function createReplyStream({ tokenizer, template }: ChatTokenizer, mintId: (place: number) => string, onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void } {
+export function createReplyStream({ tokenizer, template }: ChatTokenizer, { opening, mintId, onDelta }: ReplyStreamOptions): { push(id: number): void; flush(): void } {
   const decoder = tokenizer.createStreamDecoder();
   const parser = template.createStreamParser(mintId);
   const emit = (deltas: readonly ChatDelta[]): void => {
     for (const delta of deltas) onDelta(delta);
   };
+  if (opening !== '') emit(parser.push(opening));
   return {
     push: (id) => {
       if (!template.stopIds.includes(id)) emit(parser.push(decoder.push(id)));

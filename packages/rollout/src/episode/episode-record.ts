@@ -27,7 +27,7 @@ export function openRecord({ policy, sampling }: RecordOptions, { episodeId, see
   const { engine, chatTokenizer, historyPolicy } = policy;
   const tracker = createContextTracker({ episodeId, chatTokenizer, ...(historyPolicy === undefined ? {} : { historyPolicy }) });
   return {
-    createModel: (agent) => createTunedModel({ agent, tracker, engine, tokenizer: chatTokenizer.tokenizer, sampling, ledger, seed, signal }),
+    createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed, signal }),
     finish: () => ({ samples: tracker.finish(), stats: tracker.stats(), calls: ledger.counts }),
   };
 }

@@ -1,18 +1,26 @@
 import { EngineError, type ChatRequest } from '@agentjet/core';
+import type { ChatTemplate } from '@agentjet/tokenizer';
+
+/** What a tool choice makes of a call: which tools the model sees, and how its answer must begin. */
+export type ChosenTools = { readonly request: ChatRequest; readonly opening: string | undefined };
 
 /**
- * What a tool choice does to the request that the model sees. `none` hides the tools: without them in the prompt the
- * model has no reason to call one. (The prompt then differs from one with tools, which the tracker counts as a fork.)
- * `required` and a named tool are refused by name until a template can force the opening of a call as prompt tokens.
+ * `none` hides the tools: without them in the prompt the model has no reason to call one. (Such a prompt differs from one
+ * with tools, which the tracker counts as a fork.) `required` and a named tool give the model the opening of a call, as
+ * prompt tokens that are not trained; what follows is its own.
  */
-export function applyToolChoice(request: ChatRequest): ChatRequest {
-  const { toolChoice = 'auto', tools: _hidden, ...rest } = request;
-  if (toolChoice === 'auto') {
-    return request;
+export function applyToolChoice(request: ChatRequest, template: ChatTemplate): ChosenTools {
+  const { toolChoice = 'auto', tools = [], ...rest } = request;
+  if (toolChoice === 'auto') return { request, opening: undefined };
+  if (toolChoice === 'none') return { request: rest, opening: undefined };
+  const name = toolChoice === 'required' ? undefined : toolChoice.name;
+  const asked = name === undefined ? 'required' : `"${name}"`;
+  if (tools.length === 0 || (name !== undefined && !tools.some((tool) => tool.name === name))) {
+    throw new EngineError('bad_request', `Tool choice ${asked} has no tool to call: the request has ${tools.map((tool) => tool.name).join(', ') || 'none'}.`);
   }
-  if (toolChoice === 'none') {
-    return rest;
+  const opening = template.callOpening?.(name);
+  if (opening === undefined) {
+    throw new EngineError('bad_request', `Tool choice ${asked} is not possible: this model's chat template has no form for tool calls. Leave it at auto, or none.`);
   }
-  const asked = toolChoice === 'required' ? 'required' : `{ name: "${toolChoice.name}" }`;
-  throw new EngineError('bad_request', `Tool choice ${asked} is not supported by this model's chat template. Leave it at auto, or none.`);
+  return { request, opening };
 }

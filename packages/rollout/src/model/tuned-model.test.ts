@@ -249,6 +249,26 @@ describe('wishes beyond sampling', () => {
     expect(engine.requests.map(({ text }) => text.includes('"add"'))).toEqual([true, false]);
   });
 
+  it('tool choice required or a name begins the call for the model, which is not trained on that', async () => {
+    for (const [toolChoice, said] of [['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'], [{ name: 'add' }, ' {"a": 1}}\n</tool_call>']] as const) {
+      const { model, engine, finish, chatTokenizer } = open([said]);
+      const deltas: ChatDelta[] = [];
+      const response = await model.generate({ ...ask, tools, toolChoice }, { onDelta: (delta) => deltas.push(delta) });
+      expect(response).toMatchObject({ finishReason: 'tool_calls', message: { content: '', toolCalls: [{ name: 'add', arguments: '{"a": 1}' }] } });
+      expect(deltas).toMatchObject([{ type: 'tool_call' }]);
+      expect(engine.requests[0]?.text).toMatch(/<tool_call>\n\{"name":( "add", "arguments":)?$/);
+      const [sample] = finish().samples;
+      const trained = sample?.ids.filter((_id, at) => sample.lossMask[at] === 1) ?? [];
+      expect(chatTokenizer.tokenizer.decode([...trained])).toBe(`${said}<|im_end|>`);
+    }
+  });
+
+  it('a tool choice without its tool is refused', async () => {
+    const { model } = open(['x']);
+    await expect(model.generate({ ...ask, toolChoice: 'required' })).rejects.toThrow(/Tool choice required has no tool to call: the request has none/);
+    await expect(model.generate({ ...ask, tools, toolChoice: { name: 'nope' } })).rejects.toThrow(/Tool choice "nope" has no tool to call: the request has add/);
+  });
+
   it('a response format stands in the system message', async () => {
     const { model, engine } = open(['{}']);
     const schema = { type: 'object', properties: { answer: { type: 'number' } } };

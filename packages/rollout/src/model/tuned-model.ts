@@ -1,6 +1,6 @@
 import { deriveSeed, EngineError, toErrorMessage, type ChatDelta, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type Completion, type Engine, type TokenSampling } from '@agentjet/core';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
-import type { Tokenizer } from '@agentjet/tokenizer';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
 import { applyResponseFormat } from './response-format.js';
@@ -17,7 +17,7 @@ export type TunedModelOptions = {
   readonly agent: AgentIdentity;
   readonly tracker: ContextTracker;
   readonly engine: Engine;
-  readonly tokenizer: Tokenizer;
+  readonly chatTokenizer: ChatTokenizer;
   readonly sampling: SamplingDefaults;
   /** Shared by all models of the episode. */
   readonly ledger: CallLedger;
@@ -96,7 +96,8 @@ async function countedCall(options: TunedModelOptions, name: string, request: Ch
 async function call(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
   const { agent, tracker, engine, ledger } = options;
   const seed = deriveSeed(options.seed, agent.agentName, ledger.takeIndex(agent.agentName));
-  const turn = tracker.begin(agent, applyResponseFormat(applyToolChoice(request)));
+  const chosen = applyToolChoice(request, options.chatTokenizer.template);
+  const turn = tracker.begin(agent, applyResponseFormat(chosen.request), { opening: chosen.opening });
   const limits = { promptTokens: turn.promptIds.length, contextLength: engine.contextLength, stopIds: turn.stopIds, seed };
   const sampling = resolveSampling(request, options.sampling, limits);
   const sampled = await sample(options, turn, { sampling, stops: request.sampling?.stop ?? [], callOptions });
@@ -110,7 +111,7 @@ type SampleOptions = { readonly sampling: TokenSampling; readonly stops: readonl
 async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops, callOptions }: SampleOptions): Promise<Sampled> {
   const { controller, release } = linkSignals([options.signal, callOptions.signal]);
   const outlet = createOutlet(callOptions, controller);
-  const search = createStopSearch(options.tokenizer, stops);
+  const search = createStopSearch(options.chatTokenizer.tokenizer, stops);
   const filter = createStopFilter(stops, outlet.emit);
   const stream = callOptions.onDelta === undefined ? undefined : turn.createStream(filter.push);
   const onToken = (id: number): 'stop' | undefined => {
