@@ -3,7 +3,7 @@ import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { isSameMetrics, listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows } from './support/read-run.js';
-import { runAjet } from './support/run-ajet.js';
+import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
@@ -70,4 +70,13 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   const unknown = await runAjet(folder, ['inspect', run, 'nobody']);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toMatch(/has no episode "nobody"/);
+});
+
+it('goes on when nobody reads its output any more', async () => {
+  const folder = createJobFolder(modelDir);
+  const running = startAjet(folder, ['--conf', 'job.yaml', 'trainer_common.total_training_steps=2']);
+  await running.waitFor(/^run /m);
+  running.child.stdout?.destroy();
+  expect((await running.finished).code).toBe(0);
+  expect(readMetrics(onlyRun(folder))).toHaveLength(2);
 });

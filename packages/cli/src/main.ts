@@ -3,6 +3,12 @@ import { createProgram } from './program.js';
 import { reportError } from './report-error.js';
 
 process.setSourceMapsEnabled(true);
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever read along (`| head`) has gone; a run goes on without a reader.
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
 let exitCode = 0;
 try {
   await createProgram((code) => {
