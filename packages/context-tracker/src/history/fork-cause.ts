@@ -31,11 +31,12 @@ function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: Ca
   return undefined;
 }
 
-/** A turn of the agent with this text, that answered the same message as here, or stood further on in this conversation. */
+/** A turn of the agent with this text: best one that answered the same message as here, or stood further on in this conversation. */
 function findByText(message: AssistantMessage, previous: ChatMessage | undefined, node: MessageNode, { agentName, index }: CauseOptions): SeenTurn | undefined {
   if ((message.toolCalls ?? []).length > 0) return undefined;
+  const sameText = index.ofText(message.content).filter(({ agent }) => agent.agentName === agentName);
   const answeredSame = (turn: SeenTurn): boolean => previous !== undefined && turn.node.message !== undefined && isSameMessage(turn.node.message, previous);
-  return index.ofText(message.content).find((turn) => turn.agent.agentName === agentName && (answeredSame(turn) || isBelow(turn.node, node)));
+  return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
 
 /** Whether the conversation at `node`, if it is more than a system message, leads on to `below`. */

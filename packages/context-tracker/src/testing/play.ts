@@ -42,12 +42,12 @@ function toIdentity(agentName: string): AgentIdentity {
   return { agentName, targetTag: agentName };
 }
 
-function toCompletion(ids: Int32Array, isTruncated = false): Completion {
+export function toCompletion(ids: Int32Array, isTruncated = false): Completion {
   return { ids, logprobs: Float32Array.from(ids, (id) => -1 / (1 + id)), finishReason: isTruncated ? 'length' : 'stop', policyVersion: 3 };
 }
 
 /** A row as text, with what is trained in brackets. */
-export function showRow({ ids, lossMask }: Sample, { tokenizer }: ChatTokenizer): string {
+export function showRow({ ids, lossMask }: Sample, { tokenizer }: ChatTokenizer, [open, close]: readonly [string, string] = ['[', ']']): string {
   const runs: { readonly isTrained: boolean; readonly ids: number[] }[] = [];
   ids.forEach((id, at) => {
     const isTrained = lossMask[at] === 1;
@@ -55,5 +55,5 @@ export function showRow({ ids, lossMask }: Sample, { tokenizer }: ChatTokenizer)
     if (last?.isTrained === isTrained) last.ids.push(id);
     else runs.push({ isTrained, ids: [id] });
   });
-  return runs.map((run) => (run.isTrained ? `[${tokenizer.decode(run.ids)}]` : tokenizer.decode(run.ids))).join('');
+  return runs.map((run) => (run.isTrained ? open + tokenizer.decode(run.ids) + close : tokenizer.decode(run.ids))).join('');
 }
