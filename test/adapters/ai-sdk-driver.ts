@@ -6,7 +6,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 
 type History = { readonly system: string; readonly messages: readonly ModelMessage[] };
 
-function toSettings(model: LanguageModelV3, { system, messages }: History, { tools, sampling, signal }: DriverCall) {
+function toSettings(model: LanguageModelV3, { system, messages }: History, { tools, sampling, toolChoice, signal }: DriverCall) {
   const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
   const toolSet: ToolSet = Object.fromEntries(tools.map(({ name, description, parameters }) => [name, tool({ description: description ?? '', inputSchema: jsonSchema({ ...parameters }) })]));
   return {
@@ -20,6 +20,7 @@ function toSettings(model: LanguageModelV3, { system, messages }: History, { too
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(seed !== undefined && { seed }),
+    ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.name } }),
     ...(signal !== undefined && { abortSignal: signal }),
   };
 }
@@ -48,7 +49,7 @@ export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
   name: 'ai-sdk',
   asModel,
   debugModel: new MockLanguageModelV3(),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
   begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, messages: [...history.messages, { role: 'user', content }] }),
   addToolResults: (history, results) =>

@@ -6,11 +6,12 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 
 type History = readonly BaseMessage[];
 
-function toOptions({ tools, sampling, signal }: DriverCall): Partial<TunedCallOptions> {
+function toOptions({ tools, sampling, toolChoice, signal }: DriverCall): Partial<TunedCallOptions> {
   const { stop, ...others } = sampling;
   return {
     ...others,
     ...(stop !== undefined && { stop: [...stop] }),
+    ...(toolChoice !== undefined && { tool_choice: typeof toolChoice === 'string' ? toolChoice : toolChoice.name }),
     ...(signal !== undefined && { signal }),
     ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description: description ?? '', parameters } })) }),
   };
@@ -37,7 +38,7 @@ export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
   name: 'langgraph',
   asModel,
   debugModel: new FakeListChatModel({ responses: ['unused'] }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
   begin: (question, system) => [new SystemMessage(system), new HumanMessage(question)],
   addQuestion: (history, question) => [...history, new HumanMessage(question)],
   addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content }))],

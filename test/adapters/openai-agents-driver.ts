@@ -4,7 +4,7 @@ import type { AgentInputItem, Model, ModelRequest, ModelResponse } from '@openai
 
 type History = { readonly system: string; readonly items: readonly AgentInputItem[] };
 
-function toRequest({ system, items }: History, { tools, sampling, signal }: DriverCall): ModelRequest {
+function toRequest({ system, items }: History, { tools, sampling, toolChoice, signal }: DriverCall): ModelRequest {
   const { temperature, topP, maxTokens, ...others } = sampling;
   return {
     systemInstructions: system,
@@ -13,6 +13,7 @@ function toRequest({ system, items }: History, { tools, sampling, signal }: Driv
       ...(temperature !== undefined && { temperature }),
       ...(topP !== undefined && { topP }),
       ...(maxTokens !== undefined && { maxTokens }),
+      ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : toolChoice.name }),
       providerData: others,
     },
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description: description ?? '', parameters: { type: 'object', properties: {}, required: [], additionalProperties: false, ...parameters }, strict: false })),
@@ -42,7 +43,7 @@ export const openaiAgentsDriver: AdapterDriver<Model, History> = {
   name: 'openai-agents',
   asModel,
   debugModel: { getResponse: () => Promise.reject(new Error('never called')), getStreamedResponse: () => { throw new Error('never called'); } },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
   begin: (question, system) => ({ system, items: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, items: [...history.items, { role: 'user', content }] }),
   addToolResults: (history, results) => ({

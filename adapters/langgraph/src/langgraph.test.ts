@@ -3,7 +3,7 @@ import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
 import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
-import { createAgent } from 'langchain';
+import { createAgent, toolStrategy } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
@@ -199,8 +199,19 @@ describe('structured output', () => {
   });
 
   it('reads a tool call', async () => {
-    const { model } = openModel([call('extract', '{"answer": 4}')]);
-    expect(await model.withStructuredOutput(schema).invoke('2+2')).toEqual({ answer: 4 });
+    const { model, episode } = openModel([' {"answer": 4}}\n</tool_call>', ' {"answer": "four"}}\n</tool_call>']);
+    const structured = model.withStructuredOutput(schema);
+    expect(await structured.invoke('2+2')).toEqual({ answer: 4 });
+    expect(episode.engine.requests[0]?.text).toMatch(/<tool_call>\n\{"name": "extract", "arguments":$/);
+    await expect(structured.invoke('2+2')).rejects.toThrow(/expected number|invalid_type/);
+  });
+
+  it('is the answer of an agent that is asked by a tool call', async () => {
+    const strategy = toolStrategy(schema);
+    const name = (strategy as unknown as readonly { readonly name: string }[])[0]?.name ?? '';
+    const forced = openModel([` "${name}", "arguments": {"answer": 4}}\n</tool_call>`]);
+    const agent = createAgent({ model: forced.model, tools: [], responseFormat: strategy });
+    expect((await agent.invoke({ messages: [new HumanMessage('2+2')] })).structuredResponse).toEqual({ answer: 4 });
   });
 });
 

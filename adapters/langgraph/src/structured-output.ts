@@ -1,28 +1,48 @@
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
 import type { AIMessageChunk } from '@langchain/core/messages';
-import { type BaseOutputParser, JsonOutputParser, StructuredOutputParser } from '@langchain/core/output_parsers';
+import { type BaseOutputParser, JsonOutputParser, OutputParserException, StructuredOutputParser } from '@langchain/core/output_parsers';
 import { type Runnable, RunnableLambda } from '@langchain/core/runnables';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
-import type { TunedCallOptions, TunedChatModel } from './tuned-chat-model.js';
+import type { TunedChatModel } from './tuned-chat-model.js';
 
 type Output = Record<string, unknown>;
 type Structured = Runnable<BaseLanguageModelInput, Output>;
 
-/** JSON text in the answer, parsed; where the schema is zod's, also checked. Parser errors are LangChain's own. */
-export function withJsonOutput(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): Structured {
-  const asking = model.withConfig({ response_format: toWireFormat(schema, config) } satisfies Partial<TunedCallOptions>);
-  const parser: BaseOutputParser<Output> = isInteropZodSchema(schema) ? StructuredOutputParser.fromZodSchema(schema) : new JsonOutputParser<Output>();
-  return config.includeRaw === true ? withRaw(asking, parser) : asking.pipe(parser);
+/** The answer as an object: from JSON text, or from a call that the model is made to begin. Errors are LangChain's own. */
+export function toStructured(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): Structured {
+  const isJson = config.method === 'jsonSchema' || config.method === 'jsonMode';
+  const [asking, read] = isJson ? askForJson(model, schema, config) : askForCall(model, schema, config);
+  const withRaw = async (raw: AIMessageChunk): Promise<Output> => ({ raw, parsed: await read(raw).catch(() => null) });
+  return asking.pipe(RunnableLambda.from(config.includeRaw === true ? withRaw : read));
+}
+
+type Asking = Runnable<BaseLanguageModelInput, AIMessageChunk>;
+type Read = (answer: AIMessageChunk) => Promise<Output>;
+
+function askForJson(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
+  const parser = createParser(schema);
+  return [model.withConfig({ response_format: toWireFormat(schema, config) }), (answer) => parser.invoke(answer)];
+}
+
+function askForCall(model: TunedChatModel, schema: object, { name: given }: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
+  const name = given ?? ('name' in schema && typeof schema.name === 'string' ? schema.name : 'extract');
+  const tool = { type: 'function', function: { name, description: 'The answer.', parameters: isInteropZodSchema(schema) ? toJsonSchema(schema) : schema } };
+  const parser = createParser(schema);
+  const read: Read = async ({ tool_calls: calls = [] }) => {
+    const call = calls.find((made) => made.name === name);
+    if (call === undefined) throw new OutputParserException(`The answer has no readable call of "${name}".`);
+    return parser.parse(JSON.stringify(call.args));
+  };
+  return [model.bindTools([tool], { tool_choice: name }), read];
+}
+
+/** Checks what it reads where the schema is zod's. */
+function createParser(schema: object): BaseOutputParser<Output> {
+  return isInteropZodSchema(schema) ? StructuredOutputParser.fromZodSchema(schema) : new JsonOutputParser<Output>();
 }
 
 function toWireFormat(schema: object, { method, name }: StructuredOutputMethodOptions<boolean>): unknown {
   if (method === 'jsonMode') return { type: 'json_object' };
   return { type: 'json_schema', json_schema: { name: name ?? 'answer', schema: isInteropZodSchema(schema) ? toJsonSchema(schema) : schema } };
-}
-
-/** `{ raw, parsed }`, with parsed null where the answer could not be read. */
-function withRaw(asking: Runnable<BaseLanguageModelInput, AIMessageChunk>, parser: BaseOutputParser<Output>): Structured {
-  const parse = async (raw: AIMessageChunk): Promise<Output> => ({ raw, parsed: await parser.invoke(raw).catch(() => null) });
-  return asking.pipe(RunnableLambda.from(parse));
 }

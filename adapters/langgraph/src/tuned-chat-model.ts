@@ -9,7 +9,7 @@ import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
 import { toChatRequest } from './chat-request.js';
 import { toLangChainError } from './errors.js';
-import { withJsonOutput } from './structured-output.js';
+import { toStructured } from './structured-output.js';
 import { toDeltaChunk, toFinalChunk, toWholeChunk } from './tuned-message.js';
 
 /** What a call may say, in `invoke(input, options)`, `withConfig` or `bindTools(tools, options)`. */
@@ -50,9 +50,9 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     return 'agentjet';
   }
 
-  /** With it, createAgent asks for a `responseFormat` as JSON text, not by a forced tool call. */
+  /** With it, createAgent asks for a `responseFormat` as JSON text. */
   override get profile(): ModelProfile {
-    return { structuredOutput: true, toolCalling: true, reasoningOutput: true, imageInputs: false, audioInputs: false };
+    return { structuredOutput: true, toolCalling: true, toolChoice: true, reasoningOutput: true, imageInputs: false, audioInputs: false };
   }
 
   /** Seen by tracers. */
@@ -66,9 +66,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. */
   override withStructuredOutput(schema: object, config: StructuredOutputMethodOptions<boolean> = {}): Runnable<BaseLanguageModelInput, never> {
-    const isJson = config.method === 'jsonSchema' || config.method === 'jsonMode';
-    const structured = isJson ? withJsonOutput(this, schema, config) : super.withStructuredOutput(schema as Record<string, unknown>, config as StructuredOutputMethodOptions<false>);
-    return structured as Runnable<BaseLanguageModelInput, never>;
+    return toStructured(this, schema, config) as Runnable<BaseLanguageModelInput, never>;
   }
 
   override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {

@@ -9,7 +9,7 @@ const driver: AdapterDriver<ChatModel, History> = {
   name: 'plain',
   asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
   debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
   begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
   addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content }))],
@@ -19,9 +19,9 @@ const driver: AdapterDriver<ChatModel, History> = {
 
 type Call = AdapterDriver<ChatModel, History>['call'];
 
-async function generate(model: ChatModel, history: History, { tools, sampling, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
+async function generate(model: ChatModel, history: History, { tools, sampling, toolChoice, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
   const onDelta = onText && { onDelta: (delta: { readonly type: string; readonly text?: string }) => delta.type === 'content' && onText(delta.text ?? '') };
-  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling }, { ...(signal && { signal }), ...onDelta });
+  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling, ...(toolChoice && { toolChoice }) }, { ...(signal && { signal }), ...onDelta });
   return { history: [...history, message], text: message.content, toolCalls: message.toolCalls ?? [], reasoning: message.reasoning, finishReason, usage };
 }
 

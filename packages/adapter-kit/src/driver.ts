@@ -1,8 +1,8 @@
-import type { SamplingOptions, ToolSpec } from '@agentjet/core';
+import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
 /** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
-export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed';
+export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed' | 'toolChoice';
 
 /**
  * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.
@@ -29,6 +29,7 @@ export type AdapterDriver<M, H> = {
 export type DriverCall = {
   readonly tools: readonly ToolSpec[];
   readonly sampling: SamplingOptions;
+  readonly toolChoice?: ToolChoice;
   readonly signal?: AbortSignal;
 };
 

@@ -34,6 +34,19 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
+    sentence: 'Tool choice none hides the tools; required or a name begins the call for the model.',
+    needs: ['toolChoice'],
+    check: async ({ open, begin, call }) => {
+      const hidden = open({ replies: ['no tools'] });
+      await call(hidden.model, begin(), { tools: [addTool], toolChoice: 'none' });
+      expectTrue(!(hidden.engine.requests[0]?.text.includes('Adds two numbers.') ?? true), 'With tool choice none the tool is in the prompt.');
+      for (const [toolChoice, said] of [['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'], [{ name: 'add' }, ' {"a": 1}}\n</tool_call>']] as const) {
+        const { toolCalls, text } = await call(open({ replies: [said] }).model, begin(), { tools: [addTool], toolChoice });
+        expectEqual([toolCalls.map(({ name }) => name), text], [['add'], ''], `The calls and the text with tool choice ${JSON.stringify(toolChoice)}`);
+      }
+    },
+  },
+  {
     sentence: 'Thinking is shown apart from the text.',
     needs: ['reasoning'],
     check: async ({ open, begin, call }) => {
