@@ -1,6 +1,6 @@
 import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnOptions } from './contract.js';
+import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
 import { checkHasMessages } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
@@ -17,6 +17,7 @@ import type { RecordedCall } from './tokens/recorded-call.js';
 import { toSamples } from './tokens/samples.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
+import { describeTurns } from './turn/describe-turns.js';
 import { EpisodeCounts } from './turn/episode-counts.js';
 import { readReply, type Reply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
@@ -103,6 +104,10 @@ class EpisodeTracker implements ContextTracker {
     };
   }
 
+  describe(): readonly TurnDescription[] {
+    return describeTurns(this.#tree, this.#calls, this.#chatTokenizer.tokenizer);
+  }
+
   #toSamples(): readonly Sample[] {
     this.#samples ??= toSamples(this.#episodeId, this.#tree, this.#calls);
     return this.#samples;
@@ -136,8 +141,8 @@ class EpisodeTracker implements ContextTracker {
     const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: copyMessage(committed.message), stops, agent, index, node };
     this.#guides.update(agent.agentName, index, node.addTurn(turn));
     this.#turns.add(turn);
-    const { reusedTokens, fork } = prompt;
-    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, policyVersion: completion.policyVersion, isTruncated: !isStopped };
+    const { reusedTokens, fork, numNew, added } = prompt;
+    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, numNew, added, policyVersion: completion.policyVersion, isTruncated: !isStopped };
     this.#calls.push({ id, index, agent, end, logprobs: completion.logprobs.slice(), ...recorded });
     this.#samples = undefined;
     return committed;

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
+import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatMessage, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
 
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
@@ -16,7 +16,7 @@ export type TurnOptions = {
 /** One model call between `begin` and `commit`. */
 export interface Turn {
   readonly id: string;
-  /** Shape [P]: what to give the engine. Its prefix reuses exact ids of what the model has seen. */
+  /** Shape [P]: what to give the engine. Its prefix reuses exact ids of what the model has seen. A view: must not be written to. */
   readonly promptIds: Int32Array;
   /** Ids that end the model's turn. */
   readonly stopIds: readonly number[];
@@ -52,10 +52,36 @@ export type TrackerStats = {
   readonly foreignMessages: Readonly<Record<string, number>>;
 };
 
+/** One committed call, as `ajet inspect` shows it; plain JSON. */
+export type TurnDescription = {
+  readonly turnId: string;
+  /** Number of the call in the order of `begin`; those that were never committed are left out. */
+  readonly index: number;
+  readonly agentName: string;
+  readonly targetTag: string;
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  readonly generatedTokens: number;
+  readonly policyVersion: number;
+  /** The answer has no stop token: a token limit or a stop text ended it. */
+  readonly isTruncated: boolean;
+  readonly fork: ForkCause | null;
+  /** Index into `finish()`: the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null where nothing was sampled. */
+  readonly sample: number | null;
+  /** Who wrote the prompt tokens that no earlier call had; what no part covers is the chat template's. */
+  readonly parts: readonly TurnPart[];
+};
+
+/** Tokens `start` to `end` (exclusive) of a row hold the text of one message. */
+export type TurnPart = { readonly role: ChatMessage['role']; readonly name?: string; readonly start: number; readonly end: number };
+
 /** Records the calls of one episode. Calls may overlap and commit in any order. */
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
   begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
+  /** Closes the episode; asked again, it returns the same. */
   finish(): readonly Sample[];
   stats(): TrackerStats;
+  /** Every committed call and where its tokens stand in the samples: what inspection shows. */
+  describe(): readonly TurnDescription[];
 }

@@ -1,2 +1,2 @@
-export type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnOptions } from './contract.js';
+export type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnDescription, TurnOptions, TurnPart } from './contract.js';
 export { type ContextTrackerOptions, createContextTracker } from './context-tracker.js';

@@ -1,4 +1,4 @@
-import type { ForkCause } from '@agentjet/core';
+import type { ChatMessage, ForkCause } from '@agentjet/core';
 import type { Tokenizer } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import type { History } from '../history/read-history.js';
@@ -19,6 +19,8 @@ export type PreparedPrompt = {
   readonly from: TokenPosition;
   /** and how many they are. */
   readonly numNew: number;
+  /** The messages that they were rendered from. */
+  readonly added: readonly ChatMessage[];
   /** The same messages were prompted before. */
   readonly existing: SeenPrompt | undefined;
   readonly before: SeenState | undefined;
@@ -32,17 +34,17 @@ export type PromptTools = { readonly tree: TokenTree; readonly tokenizer: Tokeni
 
 export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer, marks, tails }: PromptTools): PreparedPrompt {
   if (tail.length === 0 && node.prompt !== undefined) return repeatPrompt(node.prompt);
-  const { before, text, isKept, checkedLength } = tails.render(node, tail);
+  const { before, text, isKept, added, checkedLength } = tails.render(node, tail);
   const newIds = toTailIds(text, turnsAfter(before, node, tail), { tokenizer, marks, before });
   const from = before?.position ?? tree.root;
   const ids = readPathWith(from, newIds);
   const reusedTokens = from.depth + tree.match(from, newIds);
-  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, existing: undefined, before, text, checkedLength, opening: '' };
+  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, added, existing: undefined, before, text, checkedLength, opening: '' };
 }
 
 function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
   const { position, before, text, checkedLength } = prompt;
-  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, existing: prompt, before, text, checkedLength, opening: '' };
+  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, added: [], existing: prompt, before, text, checkedLength, opening: '' };
 }
 
 /**

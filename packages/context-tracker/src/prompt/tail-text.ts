@@ -32,7 +32,7 @@ export class TailRenderer {
     const isDue = node.length + tail.length >= checkedLength * recheckFactor;
     const verdict = isDue ? undefined : this.#verdicts.get(keyOf(last));
     const text = verdict === undefined || verdict === 'whole' ? undefined : this.#renderShort(verdict, last);
-    return text === undefined ? this.#renderWhole(node, tail, last) : { before: last.state, text, isKept: true, checkedLength };
+    return text === undefined ? this.#renderWhole(node, tail, last) : { before: last.state, text, added: last.since, isKept: true, checkedLength };
   }
 
   #renderWhole(node: MessageNode, tail: readonly HistoryEntry[], last: LastSeen | undefined): RenderedTail {
@@ -43,7 +43,8 @@ export class TailRenderer {
     const text = at === 0 ? rendered : copy(rendered.slice(at));
     const isKept = numKept === chain.length;
     if (last !== undefined) this.#verdicts.set(keyOf(last), isKept ? this.#judge(last, text) : 'whole');
-    return { before: chain[numKept - 1], text, isKept, checkedLength: messages.length };
+    const before = chain[numKept - 1];
+    return { before, text, added: messages.slice(lengthAt(before, node)), isKept, checkedLength: messages.length };
   }
 
   #judge(last: LastSeen, text: string): Verdict {
@@ -86,6 +87,8 @@ export type RenderedTail = {
   /** The latest state that the prompt goes on from. */
   readonly before: SeenState | undefined;
   readonly text: string;
+  /** The messages in the text. */
+  readonly added: readonly ChatMessage[];
   /** False where the template prints the history in another way than it was seen. */
   readonly isKept: boolean;
   /** Number of messages when the history was last rendered as a whole. */
@@ -110,6 +113,13 @@ function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | 
     since.push(current.message);
   }
   return undefined;
+}
+
+/** Number of messages that a state on the way to the node stands for. */
+function lengthAt(state: SeenState | undefined, node: MessageNode): number {
+  let current: MessageNode | undefined = node;
+  while (current !== undefined && current.turn !== state && current.prompt !== state) current = current.parent;
+  return state === undefined ? 0 : (current?.length ?? 0);
 }
 
 function checkedLengthOf(state: SeenState): number {

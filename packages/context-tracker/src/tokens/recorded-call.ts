@@ -1,4 +1,4 @@
-import type { ForkCause } from '@agentjet/core';
+import type { ChatMessage, ForkCause } from '@agentjet/core';
 import type { AgentIdentity } from '../contract.js';
 import type { TokenPosition } from './token-tree.js';
 
@@ -16,4 +16,7 @@ export type RecordedCall = {
   readonly policyVersion: number;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
+  /** How many of the prompt's last ids were rendered for this call, and from which messages. */
+  readonly numNew: number;
+  readonly added: readonly ChatMessage[];
 };
