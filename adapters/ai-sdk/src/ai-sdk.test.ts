@@ -21,6 +21,11 @@ function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   return seen.every((id, index) => prompt[index] === id);
 }
 
+/** Messages of all steps: ai 7 has them under a name of their own, and in `response` those of the last step. */
+function allMessages({ response, responseMessages = response.messages }: { readonly response: { readonly messages: readonly ModelMessage[] }; readonly responseMessages?: readonly ModelMessage[] }): readonly ModelMessage[] {
+  return responseMessages;
+}
+
 const odd = `<think>\nhard\n</think>\n\n Summing. ${call('add', '{"b": 2,  "a":1.0, "zzz": "\\u00e9 \\/"}')}${call('add', '{"a": 3,"b": 4}')}`;
 
 describe('one call', () => {
@@ -155,15 +160,15 @@ describe('several steps', () => {
     const { model, episode } = openModel([odd, ' Three and seven. ', 'welcome']);
     const question: ModelMessage = { role: 'user', content: '1+2 and 3+4' };
     const first = await generateText({ model, messages: [question], tools, stopWhen: stepCountIs(5) });
-    await generateText({ model, messages: [question, ...first.response.messages, { role: 'user', content: 'thanks' }] });
+    await generateText({ model, messages: [question, ...allMessages(first), { role: 'user', content: 'thanks' }] });
     expect(episode.engine.requests[2]?.text).toContain('Three and seven.');
   });
 
   it('take merged turns apart', async () => {
     const { model, episode } = openModel([call('add', '{"a": 1,"b":2}'), call('add', '{"a": 3,"b":4}'), 'done']);
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }];
-    const { response } = await generateText({ model, messages, tools, stopWhen: stepCountIs(2) });
-    const parts = (role: 'assistant' | 'tool') => response.messages.flatMap((message): readonly unknown[] => (message.role === role && typeof message.content !== 'string' ? message.content : []));
+    const turns = allMessages(await generateText({ model, messages, tools, stopWhen: stepCountIs(2) }));
+    const parts = (role: 'assistant' | 'tool') => turns.flatMap((message): readonly unknown[] => (message.role === role && typeof message.content !== 'string' ? message.content : []));
     const merged = [{ role: 'assistant', content: parts('assistant') }, { role: 'tool', content: parts('tool') }] as ModelMessage[];
     await generateText({ model, messages: [...messages, ...merged], tools });
     expect(extendsPrevious(episode, 2)).toBe(true);

@@ -18,13 +18,16 @@ export const aiSdkAgent: FidelityAgent<LanguageModelV3> = {
     for (const question of questions) {
       messages.push({ role: 'user', content: question });
       const settings = { model, system: systemPrompt, messages: [...messages], tools, stopWhen: stepCountIs(maxSteps), maxRetries: 0 };
-      const { response } = isStreamed ? await consume(streamText({ ...settings, onError: ({ error }) => { throw error; } })) : await generateText(settings);
-      messages.push(...response.messages);
+      const result = isStreamed ? streamText({ ...settings, onError: ({ error }) => { throw error; } }) : await generateText(settings);
+      if ('consumeStream' in result) await result.consumeStream();
+      messages.push(...(await allMessages(result)));
     }
   },
 };
 
-async function consume(result: ReturnType<typeof streamText>): Promise<{ readonly response: { readonly messages: readonly ModelMessage[] } }> {
-  await result.consumeStream();
-  return { response: await result.response };
+type Messages = readonly ModelMessage[];
+
+/** Of all steps. ai 7 has them under a name of their own, and in `response` those of the last step. */
+async function allMessages(result: { readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages }; readonly responseMessages?: PromiseLike<Messages> | Messages }): Promise<Messages> {
+  return result.responseMessages ?? (await result.response).messages;
 }

@@ -1,0 +1,86 @@
+/**
+ * A project as a user would have it: the newest majors of the frameworks and Node 24 from the npm registry (package.json and its lock
+ * stand beside this file), our packages as they are published, and the tests that both have to pass.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const here = import.meta.dirname;
+const root = path.resolve(here, '../..');
+const dir = path.join(tmpdir(), `agentjet-newest-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`);
+const ours = [
+  'packages/core',
+  'packages/tokenizer',
+  'packages/context-tracker',
+  'packages/rollout',
+  'packages/endpoint',
+  'packages/adapter-kit',
+  'adapters/react',
+  'adapters/openai',
+  'adapters/langgraph',
+  'adapters/ai-sdk',
+  'adapters/openai-agents',
+];
+/** Copied as they are; the imports between them are relative. */
+const suites = ['test/adapters', 'test/bench/bench.ts', 'test/bench/model-words.ts', 'test/bench/fidelity', 'packages/endpoint/src', ...ours.filter((name) => name.startsWith('adapters/')).map((name) => `${name}/src`)];
+
+const read = (file) => readFileSync(file, 'utf8');
+const npmOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1', '--fetch-timeout=60000'];
+
+/** A cold install downloads a quarter of a gigabyte. */
+const longestInstallMs = 8 * 60_000;
+
+function npm(args, cwd) {
+  const isWindows = process.platform === 'win32';
+  return execFileSync(isWindows ? 'npm.cmd' : 'npm', [...args, ...npmOptions], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], shell: isWindows, timeout: longestInstallMs, maxBuffer: 1 << 28 });
+}
+
+/** Installs what the lock says, once; throws with npm's own words. Takes minutes where npm's cache is empty. */
+export function install() {
+  const stamp = path.join(dir, '.installed');
+  const wanted = createHash('sha256').update(read(path.join(here, 'package.json'))).update(read(path.join(here, 'package-lock.json'))).digest('hex');
+  if (existsSync(stamp) && read(stamp) === wanted) return;
+  rmSync(dir, { recursive: true, force: true });
+  mkdirSync(dir, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json']) cpSync(path.join(here, file), path.join(dir, file));
+  npm(['ci', '--ignore-scripts=false'], dir);
+  writeFileSync(stamp, wanted);
+}
+
+/** Puts our packages and the suites into the installed project. Returns its folder, and the Node that runs it. */
+export function fill() {
+  execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b', ...ours], { cwd: root, stdio: 'inherit' });
+  putOurPackages();
+  for (const name of ['adapters', 'packages', 'test', 'newest']) rmSync(path.join(dir, name), { recursive: true, force: true });
+  for (const name of suites) cpSync(path.join(root, name), path.join(dir, name), { recursive: true });
+  cpSync(here, path.join(dir, 'newest'), { recursive: true, filter: (file) => file === here || file.endsWith('.test.mjs') });
+  return { dir, node: path.join(dir, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node') };
+}
+
+function putOurPackages() {
+  const packed = path.join(dir, 'packed');
+  for (const name of [packed, path.join(dir, 'node_modules/@agentjet')]) {
+    rmSync(name, { recursive: true, force: true });
+    mkdirSync(name, { recursive: true });
+  }
+  npm(['pack', '--pack-destination', packed, ...ours.map((name) => `./${name}`)], root);
+  for (const file of readdirSync(packed)) {
+    const target = path.join(dir, 'node_modules/@agentjet', file.replace(/^agentjet-(.*)-\d+\.\d+\.\d+\.tgz$/, '$1'));
+    mkdirSync(target);
+    execFileSync('tar', ['-xzf', path.join(packed, file), '--strip-components=1', '-C', target]);
+  }
+}
+
+/** What npm finds wrong with the versions, such as a framework outside of an adapter's peer range. */
+export function findVersionProblems() {
+  const manifest = JSON.parse(read(path.join(here, 'package.json')));
+  const own = Object.fromEntries(ours.map((name) => JSON.parse(read(path.join(root, name, 'package.json')))).map(({ name, version }) => [name, version]));
+  writeFileSync(path.join(dir, 'package.json'), JSON.stringify({ ...manifest, dependencies: { ...manifest.dependencies, ...own } }, null, 2));
+  rmSync(path.join(dir, 'node_modules/.package-lock.json'), { force: true });
+  const { stdout } = spawnSync(process.platform === 'win32' ? 'npm.cmd' : 'npm', ['ls', '--json', '--all'], { cwd: dir, encoding: 'utf8', shell: process.platform === 'win32', maxBuffer: 1 << 28 });
+  const { problems = [] } = JSON.parse(stdout);
+  return problems.filter((problem) => problem.includes('@agentjet/') || Object.keys(own).some((name) => problem.includes(name)));
+}
