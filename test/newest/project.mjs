@@ -84,3 +84,12 @@ export function findVersionProblems() {
   const { problems = [] } = JSON.parse(stdout);
   return problems.filter((problem) => problem.includes('@agentjet/') || Object.keys(own).some((name) => problem.includes(name)));
 }
+
+/** What the compiler says of our sources and tests with the types of the newest frameworks. */
+export function findTypeProblems() {
+  const types = path.join(root, 'node_modules/@types');
+  const compilerOptions = { composite: false, declaration: false, declarationMap: false, sourceMap: false, noEmit: true, allowImportingTsExtensions: true, typeRoots: [types] };
+  writeFileSync(path.join(dir, 'tsconfig.json'), JSON.stringify({ extends: path.join(root, 'tsconfig.base.json'), compilerOptions, include: ['adapters', 'packages', 'test'] }));
+  const { status, stdout } = spawnSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', dir], { encoding: 'utf8' });
+  return status === 0 ? [] : stdout.trim().split('\n');
+}

@@ -5,18 +5,21 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { fill, findVersionProblems, install } from './project.mjs';
+import { fill, findTypeProblems, findVersionProblems, install } from './project.mjs';
 
 const couldNotInstall = 75;
 
 /** Counts. Everything is installed already. */
 export function runNewest() {
   const { dir, node } = fill();
-  const problems = findVersionProblems();
-  console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} versions fit the adapters' peer ranges`);
-  for (const problem of problems) console.log(`     ${problem}`);
+  const checks = [check("versions fit the adapters' peer ranges", findVersionProblems()), check('types', findTypeProblems())];
   const tests = runTests(dir, node);
-  return { passed: tests.passed + Number(problems.length === 0), failed: tests.failed + Number(problems.length > 0) };
+  return { passed: tests.passed + checks.filter(Boolean).length, failed: tests.failed + checks.filter((ok) => !ok).length };
+}
+
+function check(label, problems) {
+  console.log([`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${label}`, ...problems].join('\n     '));
+  return problems.length === 0;
 }
 
 function runTests(dir, node) {

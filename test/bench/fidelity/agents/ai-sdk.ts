@@ -1,7 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LanguageModelV3 } from '@ai-sdk/provider';
 import { asModel } from '@agentjet/ai-sdk';
-import { generateText, type ModelMessage, stepCountIs, streamText, tool, type ToolSet } from 'ai';
+import { generateText, type LanguageModel, type ModelMessage, stepCountIs, streamText, tool, type ToolSet } from 'ai';
 import { z } from 'zod';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
@@ -9,7 +8,7 @@ import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.
 const inputSchema = z.object({ a: z.unknown(), b: z.unknown() }).partial();
 const tools: ToolSet = Object.fromEntries(toolNames.map((name) => [name, tool({ description: `Tool ${name}.`, inputSchema, execute: () => `result of ${name}` })]));
 
-export const aiSdkAgent: FidelityAgent<LanguageModelV3> = {
+export const aiSdkAgent: FidelityAgent<LanguageModel> = {
   name: 'ai-sdk',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),
   overHttp: ({ baseUrl, apiKey, model }) => createOpenAICompatible({ name: 'agentjet', baseURL: baseUrl, apiKey })(model),
