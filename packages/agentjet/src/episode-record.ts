@@ -1,5 +1,6 @@
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/trainer';
+import { toTurnRecord } from './inspect/turn-record.js';
 
 /** The line of an episode in episodes/. */
 export function toEpisodeRecord(episode: Episode): EpisodeRecord {
@@ -22,6 +23,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     trained_tokens: stats.trainedTokens,
     metadata: episode.metadata,
     log_metrics: episode.logMetrics,
+    turns: episode.turns.map(toTurnRecord),
     samples: episode.samples.map(toSampleRecord),
   };
 }

@@ -3,7 +3,9 @@ export type { JobOptions } from './job-options.js';
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
 export { closeBackbones } from './open-backbone.js';
-export { listEpisodes, loadRunTokenizer, readEpisode, type EpisodeSummary, type RunEpisode } from './inspect.js';
+export { listEpisodes, type EpisodeSummary } from './inspect/list-episodes.js';
+export { inspectEpisode, type InspectedEpisode } from './inspect/read-episode.js';
+export type { Branch, Span, SpanAuthor, TurnDescription } from '@agentjet/context-tracker';
 export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
 export {
   Workflow,
@@ -32,6 +34,7 @@ export {
   type AgentJetConfig,
   type ChatModel,
   type ConfigInput,
+  type ForkCause,
   type Task,
   type Verdict,
   type WorkflowOutput,

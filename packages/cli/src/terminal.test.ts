@@ -21,6 +21,7 @@ function createEpisode(reward: number): Episode {
     repeatIndex: 0,
     seed: 1,
     samples: [],
+    turns: [],
     stats: { calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
     calls: { answered: 1, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 },
     metadata: {},

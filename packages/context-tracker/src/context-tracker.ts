@@ -1,6 +1,6 @@
 import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
+import type { AgentIdentity, CommittedTurn, ContextTracker, Counts, ForeignCause, HistoryPolicy, PartAuthor, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
 import { checkHasMessages } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
@@ -18,7 +18,7 @@ import { toSamples } from './tokens/samples.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { describeTurns } from './turn/describe-turns.js';
-import { EpisodeCounts } from './turn/episode-counts.js';
+import { countByAgent } from './turn/episode-counts.js';
 import { readReply, type Reply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
 
@@ -57,7 +57,7 @@ class EpisodeTracker implements ContextTracker {
   readonly #roots = new Map<string, MessageNode>();
   readonly #guides = new Guides();
   readonly #turns = new TurnIndex();
-  readonly #counts = new EpisodeCounts();
+  readonly #spliced = new Set<SeenTurn>();
   readonly #calls: RecordedCall[] = [];
   #numBegun = 0;
   #samples: readonly Sample[] | undefined;
@@ -92,20 +92,17 @@ class EpisodeTracker implements ContextTracker {
 
   stats(): TrackerStats {
     const samples = this.#toSamples();
-    const { forks, splices, foreignMessages } = this.#counts;
     return {
       calls: this.#calls.length,
       generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
       trainedTokens: samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0),
       samples: samples.length,
-      forks: structuredClone(forks),
-      splices: { ...splices },
-      foreignMessages: { ...foreignMessages },
+      ...countByAgent(this.#calls),
     };
   }
 
   describe(): readonly TurnDescription[] {
-    return describeTurns(this.#tree, this.#calls, this.#chatTokenizer.tokenizer);
+    return describeTurns(this.#tree, this.#calls, { chatTokenizer: this.#chatTokenizer, marks: this.#marks });
   }
 
   #toSamples(): readonly Sample[] {
@@ -136,14 +133,16 @@ class EpisodeTracker implements ContextTracker {
   #record(id: string, call: OpenCall, completion: Completion, { committed, text, isStopped }: Reply): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
+    const said = this.#describeHistory(call);
     const node = this.#writeHistory(call);
     const before = prompt.existing ?? this.#writePrompt(node, prompt, end);
     const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: copyMessage(committed.message), stops, agent, index, node };
     this.#guides.update(agent.agentName, index, node.addTurn(turn));
     this.#turns.add(turn);
-    const { reusedTokens, fork, numNew, added } = prompt;
-    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, numNew, added, policyVersion: completion.policyVersion, isTruncated: !isStopped };
-    this.#calls.push({ id, index, agent, end, logprobs: completion.logprobs.slice(), ...recorded });
+    const { reusedTokens, fork, numNew, numOpening } = prompt;
+    const { policyVersion, logprobs } = completion;
+    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, numNew, numOpening, policyVersion, logprobs: logprobs.slice(), isTruncated: !isStopped };
+    this.#calls.push({ id, index, agent, end, ...recorded, ...said });
     this.#samples = undefined;
     return committed;
   }
@@ -155,12 +154,21 @@ class EpisodeTracker implements ContextTracker {
     return this.#tree.insert(from, added);
   }
 
-  /** Writes the messages that are new, and counts what was done to the others. */
-  #writeHistory({ agent: { agentName }, toolsKey, history, prompt }: OpenCall): MessageNode {
-    this.#counts.addFork(agentName, prompt.fork);
-    this.#counts.addForeign(agentName, history.tail.filter((entry) => this.#isForeign(entry)).length);
+  /** Who wrote the messages of the call, and what was done to them. An answer counts as spliced once, in however many requests it comes back respelled. */
+  #describeHistory({ history, prompt }: OpenCall): Pick<RecordedCall, 'added' | 'splices' | 'foreignMessages'> {
+    const splices = history.respelled.filter(({ turn }) => !this.#spliced.has(turn));
+    const foreign = history.tail.flatMap((entry) => this.#foreignCause(entry) ?? []);
+    return {
+      added: prompt.added.map((entry) => ({ message: entry.message, author: this.#authorOf(entry) })),
+      splices: [...new Map(splices.map(({ turn, cause }) => [turn.index, { index: turn.index, cause }])).values()],
+      foreignMessages: countEach(foreign),
+    };
+  }
+
+  /** Writes the messages that are new, and how the others are spelled now. */
+  #writeHistory({ toolsKey, history }: OpenCall): MessageNode {
     for (const { turn, spelling } of history.respelled) {
-      this.#counts.addSplice(agentName, turn);
+      this.#spliced.add(turn);
       if (spelling !== undefined) turn.spelling = spelling;
     }
     return history.tail.reduce((node, entry) => node.ensure(entry), this.#placeOf(history.node, toolsKey));
@@ -180,12 +188,20 @@ class EpisodeTracker implements ContextTracker {
     return prompt;
   }
 
-  /** An assistant's message that no engine of ours wrote. */
-  #isForeign({ message, origin }: HistoryEntry): boolean {
-    if (message.role !== 'assistant' || origin !== undefined) return false;
-    if ((message.toolCalls ?? []).length === 0) return this.#turns.ofText(message.content).length === 0;
+  #authorOf(entry: HistoryEntry): PartAuthor {
+    const { role } = entry.message;
+    if (role !== 'assistant') return role;
+    return this.#foreignCause(entry) === undefined ? 'model' : 'foreign';
+  }
+
+  /** Undefined for what is no assistant's message, or was written by an engine of ours. */
+  #foreignCause({ message, origin }: HistoryEntry): ForeignCause | undefined {
+    if (message.role !== 'assistant' || origin !== undefined) return undefined;
+    const { toolCalls = [] } = message;
+    if (toolCalls.length === 0) return this.#turns.ofText(message.content).length === 0 ? 'unknown' : undefined;
     const turn = this.#turns.ofCalls(message);
-    return turn === undefined || !isRespelling(turn, message, true);
+    if (turn !== undefined && isRespelling(turn, message, true)) return undefined;
+    return toolCalls.some(({ id }) => this.#turns.ofCallId(id) !== undefined) ? 'edited' : 'unknown';
   }
 
   #isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, tools: readonly ToolSpec[]): boolean {
@@ -209,4 +225,10 @@ class EpisodeTracker implements ContextTracker {
     if (isCommitted) throw new AgentJetError('turn_committed', `Turn ${id} was committed before. Begin a new turn for each completion.`);
     if (this.#isFinished) throw new AgentJetError('episode_finished', `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`);
   }
+}
+
+function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
+  const counts: Partial<Record<Name, number>> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatMessage, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
+import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
 
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
@@ -44,18 +44,30 @@ export type TrackerStats = {
   /** Equals generatedTokens: each generated token is trained exactly once. */
   readonly trainedTokens: number;
   readonly samples: number;
-  /** By agentName, then cause. */
-  readonly forks: Readonly<Record<string, Readonly<Partial<Record<ForkCause, number>>>>>;
-  /** Assistant turns put back by their own ids though the framework changed their spelling, by agentName. */
-  readonly splices: Readonly<Record<string, number>>;
-  /** Assistant messages in a request that no engine of ours wrote, by agentName. */
-  readonly foreignMessages: Readonly<Record<string, number>>;
+  readonly forks: CountsByAgent<ForkCause>;
+  /** Answers put back by their own ids though the framework changed their spelling. */
+  readonly splices: CountsByAgent<SpliceCause>;
+  /** Assistant messages in a request that no engine of ours wrote. */
+  readonly foreignMessages: CountsByAgent<ForeignCause>;
 };
+
+/** By agentName, then cause; what never happened is left out. */
+export type CountsByAgent<Cause extends string> = Readonly<Record<string, Counts<Cause>>>;
+export type Counts<Cause extends string> = Readonly<Partial<Record<Cause, number>>>;
+
+/**
+ * How an answer of ours was recognised in another spelling: by the ids of its tool calls, by its text, taken out of a
+ * message that holds several answers (or a part of one), or, under `as_sent`, because the template prints both alike.
+ */
+export type SpliceCause = 'call_ids' | 'text' | 'regrouped' | 'printed_alike';
+
+/** `edited`: it carries ids of tool calls that we minted, but does not say what we recorded. `unknown`: nothing in it is ours. */
+export type ForeignCause = 'edited' | 'unknown';
 
 /** One committed call, as `ajet inspect` shows it; plain JSON. */
 export type TurnDescription = {
   readonly turnId: string;
-  /** Number of the call in the order of `begin`; those that were never committed are left out. */
+  /** Place among the committed calls in the order of `begin`: what stands in `Sample.turnIndices`. */
   readonly index: number;
   readonly agentName: string;
   readonly targetTag: string;
@@ -68,12 +80,21 @@ export type TurnDescription = {
   readonly fork: ForkCause | null;
   /** Index into `finish()`: the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null where nothing was sampled. */
   readonly sample: number | null;
+  /** Answers that this call was the first to send back in another spelling. `turn` is an index as above. */
+  readonly splices: readonly { readonly turn: number; readonly cause: SpliceCause }[];
+  readonly foreignMessages: Counts<ForeignCause>;
   /** Who wrote the prompt tokens that no earlier call had; what no part covers is the chat template's. */
   readonly parts: readonly TurnPart[];
 };
 
-/** Tokens `start` to `end` (exclusive) of a row hold the text of one message. */
-export type TurnPart = { readonly role: ChatMessage['role']; readonly name?: string; readonly start: number; readonly end: number };
+/** Tokens `start` to `end` (exclusive) of a row hold the text of one message. `name`: as the message says. */
+export type TurnPart = { readonly author: PartAuthor; readonly name?: string; readonly start: number; readonly end: number };
+
+/**
+ * `model`: an answer of ours, printed again after other messages. `foreign`: an assistant message that no engine of ours
+ * wrote. `opening`: what the answer was made to begin with.
+ */
+export type PartAuthor = 'system' | 'user' | 'tool' | 'model' | 'foreign' | 'opening';
 
 /** Records the calls of one episode. Calls may overlap and commit in any order. */
 export interface ContextTracker {

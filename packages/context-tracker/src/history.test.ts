@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolMessage, ToolSpec } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
-import { type ContextTracker, createContextTracker, type HistoryPolicy, type Turn } from './index.js';
+import { type ContextTracker, createContextTracker, type ForeignCause, type HistoryPolicy, type SpliceCause, type TrackerStats, type Turn } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { createPlayer, type Player } from './testing/play.js';
 
@@ -33,33 +33,38 @@ function goesOnFrom({ log }: Player, turn: Turn, callIndex = 0): boolean {
   return call !== undefined && turn.promptIds.join().startsWith([...call.turn.promptIds, ...call.ids].join());
 }
 
+function countsOf({ tracker }: ReturnType<typeof start>): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'samples'> {
+  const { forks, splices, foreignMessages, samples } = tracker.stats();
+  return { forks, splices, foreignMessages, samples };
+}
+
 function textOf(turn: Turn): string {
   return chatTokenizer.tokenizer.decode(turn.promptIds);
 }
 
 describe('a turn of ours in another spelling is put back by its own ids', () => {
-  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage]>([
-    ['arguments printed again', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2}')],
-    ['unknown keys dropped', writeCall(), (message) => withArguments(message, '{"a":1}')],
-    ['defaults added', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2,"b":true}')],
-    ['a number coerced to text', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":"1"}')],
-    ['arguments that were no object', writeCall('{"a": 1, "b": '), (message) => withArguments(message, '{}')],
-    ['text beside calls dropped', `thinking\n${writeCall()}`, (message) => ({ ...message, content: '' })],
-    ['reasoning dropped', `<think>\nwhy\n</think>\n\n${writeCall()}`, ({ reasoning: _dropped, ...message }) => message],
-    ['only the last piece of reasoning kept', `<think>\nwhy\nthen\n</think>\n\n${writeCall()}`, (message) => ({ ...message, reasoning: 'then' })],
-    ['reasoning moved into the text', '<think>\nwhy\n</think>\n\nso', ({ reasoning, ...message }) => ({ ...message, content: `<think>${reasoning}</think>\n${message.content}` })],
-    ['everything as raw text', `<think>\nwhy\n</think>\n\n${writeCall()}`, () => ({ role: 'assistant', content: `<think>\nwhy\n</think>\n\n${writeCall()}` })],
-    ['space trimmed', '  the answer \n', (message) => ({ ...message, content: message.content.trim() })],
-    ['a name added', 'answer', (message) => ({ ...message, name: 'agent' })],
-    ['new ids, the same calls', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, id: 'new' })) })],
-  ])('%s', (_, answer, respell) => {
+  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage, SpliceCause]>([
+    ['arguments printed again', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2}'), 'call_ids'],
+    ['unknown keys dropped', writeCall(), (message) => withArguments(message, '{"a":1}'), 'call_ids'],
+    ['defaults added', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2,"b":true}'), 'call_ids'],
+    ['a number coerced to text', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":"1"}'), 'call_ids'],
+    ['arguments that were no object', writeCall('{"a": 1, "b": '), (message) => withArguments(message, '{}'), 'call_ids'],
+    ['text beside calls dropped', `thinking\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'call_ids'],
+    ['reasoning dropped', `<think>\nwhy\n</think>\n\n${writeCall()}`, ({ reasoning: _dropped, ...message }) => message, 'call_ids'],
+    ['only the last piece of reasoning kept', `<think>\nwhy\nthen\n</think>\n\n${writeCall()}`, (message) => ({ ...message, reasoning: 'then' }), 'call_ids'],
+    ['reasoning moved into the text', '<think>\nwhy\n</think>\n\nso', ({ reasoning, ...message }) => ({ ...message, content: `<think>${reasoning}</think>\n${message.content}` }), 'text'],
+    ['everything as raw text', `<think>\nwhy\n</think>\n\n${writeCall()}`, () => ({ role: 'assistant', content: `<think>\nwhy\n</think>\n\n${writeCall()}` }), 'text'],
+    ['space trimmed', '  the answer \n', (message) => ({ ...message, content: message.content.trim() }), 'text'],
+    ['a name added', 'answer', (message) => ({ ...message, name: 'agent' }), 'text'],
+    ['new ids, the same calls', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, id: 'new' })) }), 'text'],
+  ])('%s', (_, answer, respell, cause) => {
     const player = start();
     const message = player.say([system, user], answer, { isOdd: true });
     const turn = player.begin([system, user, respell(message), next]);
     expect({ fork: turn.fork, isKept: goesOnFrom(player, turn) }).toEqual({ fork: undefined, isKept: true });
     player.commit(turn, 'done');
     player.say([system, user, respell(message), next, { role: 'assistant', content: 'done' }, next], 'again');
-    expect(player.tracker.stats()).toMatchObject({ splices: { agent: 1 }, foreignMessages: {}, forks: {}, samples: 1 });
+    expect(countsOf(player)).toEqual({ splices: { agent: { [cause]: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
   });
 
   test('an answer cut at the stop text that the caller asked for', () => {
@@ -76,7 +81,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect(turn.fork).toBe('rewritten');
     expect(textOf(turn)).toContain('"arguments": {"a":1,"zzz":2}}');
     player.commit(turn, 'done');
-    expect(player.tracker.stats()).toMatchObject({ forks: { agent: { rewritten: 1 } }, splices: {}, foreignMessages: {}, samples: 2 });
+    expect(countsOf(player)).toEqual({ forks: { agent: { rewritten: 1 } }, splices: {}, foreignMessages: {}, samples: 2 });
   });
 
   test('as_sent keeps the ids where the template prints the sent message in the same way', () => {
@@ -85,6 +90,8 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     const turn = player.begin([system, user, { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' }, next]);
     expect(message.reasoning).toBe('why');
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
+    player.commit(turn, 'done');
+    expect(countsOf(player)).toEqual({ splices: { agent: { printed_alike: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
   });
 });
 
@@ -93,14 +100,14 @@ function withArguments(message: AssistantMessage, written: string): AssistantMes
 }
 
 describe('a match that is not certain is a fork', () => {
-  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage]>([
-    ['arguments edited under our id', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":2}')],
-    ['another tool under our id', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) })],
-    ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' })],
-    ['text edited', 'one', (message) => ({ ...message, content: 'two' })],
-    ['a call dropped', `${writeCall()}\n${writeCall('{"b":1}')}`, (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).slice(0, 1) })],
-    ['other arguments under foreign ids', writeCall('{"a":1,"b":2}'), (message) => ({ ...withArguments(message, '{"a":1}'), toolCalls: [{ id: 'new', name: 'calc', arguments: '{"a":1}' }] })],
-  ])('%s', (_, answer, edit) => {
+  test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage, ForeignCause]>([
+    ['arguments edited under our id', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":2}'), 'edited'],
+    ['another tool under our id', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) }), 'edited'],
+    ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' }), 'edited'],
+    ['text edited', 'one', (message) => ({ ...message, content: 'two' }), 'unknown'],
+    ['a call dropped', `${writeCall()}\n${writeCall('{"b":1}')}`, (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).slice(0, 1) }), 'edited'],
+    ['other arguments under foreign ids', writeCall('{"a":1,"b":2}'), (message) => ({ ...withArguments(message, '{"a":1}'), toolCalls: [{ id: 'new', name: 'calc', arguments: '{"a":1}' }] }), 'unknown'],
+  ])('%s', (_, answer, edit, cause) => {
     const player = start();
     const message = player.say([system, user], answer);
     const sent = [system, user, edit(message), next];
@@ -108,7 +115,8 @@ describe('a match that is not certain is a fork', () => {
     expect(turn.fork).toBe('rewritten');
     expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
     player.commit(turn, 'done');
-    expect(player.tracker.stats()).toMatchObject({ forks: { agent: { rewritten: 1 } }, foreignMessages: { agent: 1 }, splices: {} });
+    expect(countsOf(player)).toMatchObject({ forks: { agent: { rewritten: 1 } }, foreignMessages: { agent: { [cause]: 1 } }, samples: 2 });
+    expect(countsOf(player).splices).toEqual({});
   });
 
   test('two answers that differ in space alone, and a text that could be either', () => {
@@ -204,6 +212,9 @@ describe('turns that a framework merged or dealt out', () => {
     const results = history.filter(({ role }) => role === 'tool');
     const turn = player.begin([system, user, ...regroup(answers, results), next]);
     expect([turn.fork, goesOnFrom(player, turn, 2)]).toEqual([undefined, true]);
+    player.commit(turn, 'done');
+    const { splices, ...others } = countsOf(player);
+    expect([Object.keys(splices['agent'] ?? {}), others]).toEqual([['regrouped'], { forks: {}, foreignMessages: {}, samples: 1 }]);
   });
 
   test.each<readonly [string, (merged: AssistantMessage, results: readonly ChatMessage[]) => readonly ChatMessage[]]>([
@@ -252,6 +263,8 @@ describe('several agents', () => {
       player.say([system, { role: 'user', content: agent }, { ...message, content: 'a' }, { role: 'assistant', content: 'not ours' }, next], 'b', { agent });
     }
     player.say([{ role: 'system', content: 'other' }, { role: 'user', content: 'two' }, { role: 'assistant', content: 'a' }, next], 'c', { agent: 'two' });
-    expect(player.tracker.stats()).toMatchObject({ splices: { one: 1, two: 1 }, foreignMessages: { one: 1, two: 1 }, forks: { two: { system: 1 } } });
+    const once = { one: { text: 1 }, two: { text: 1 } };
+    const unknown = { one: { unknown: 1 }, two: { unknown: 1 } };
+    expect(countsOf(player)).toEqual({ splices: once, foreignMessages: unknown, forks: { two: { system: 1 } }, samples: 3 });
   });
 });

@@ -1,2 +1,19 @@
-export type { AgentIdentity, CommittedTurn, ContextTracker, HistoryPolicy, TrackerStats, Turn, TurnDescription, TurnOptions, TurnPart } from './contract.js';
+export type {
+  AgentIdentity,
+  CommittedTurn,
+  ContextTracker,
+  Counts,
+  CountsByAgent,
+  ForeignCause,
+  HistoryPolicy,
+  PartAuthor,
+  SpliceCause,
+  TrackerStats,
+  Turn,
+  TurnDescription,
+  TurnOptions,
+  TurnPart,
+} from './contract.js';
 export { type ContextTrackerOptions, createContextTracker } from './context-tracker.js';
+export type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './inspection/episode-tree.js';
+export { layOutEpisode } from './inspection/lay-out-episode.js';

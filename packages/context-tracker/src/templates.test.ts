@@ -49,8 +49,9 @@ describe.each(families)('$name', (family) => {
 
   test('forks only where the template prints history in another way than it was seen', () => {
     const { tracker } = play(family);
-    expect(tracker.stats()).toMatchObject({ forks, splices: {}, foreignMessages: {} });
-    expect(tracker.stats().trainedTokens).toBe(tracker.stats().generatedTokens);
+    const stats = tracker.stats();
+    expect([stats.forks, stats.splices, stats.foreignMessages]).toEqual([forks, {}, {}]);
+    expect(stats.trainedTokens).toBe(stats.generatedTokens);
   });
 
   test('every prompt is what the template prints, letter by letter', () => {

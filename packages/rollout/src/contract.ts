@@ -1,5 +1,5 @@
 import type { ChatModel, Engine, Sample, Task, WorkflowOutput } from '@agentjet/core';
-import type { HistoryPolicy, TrackerStats } from '@agentjet/context-tracker';
+import type { HistoryPolicy, TrackerStats, TurnDescription } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -83,6 +83,8 @@ export type Episode = {
   readonly repeatIndex: number;
   readonly seed: number;
   readonly samples: readonly Sample[];
+  /** The model calls behind the samples, for whoever looks into the episode. */
+  readonly turns: readonly TurnDescription[];
   readonly stats: TrackerStats;
   readonly calls: CallCounts;
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -1,7 +1,12 @@
 import { appendFile, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { EpisodeRecord } from './episode-record.js';
-import { findJsonLine, readJsonLines } from './json-lines.js';
+import { readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
+
+/** How every line begins, */
+const lineStart = '{"episode_id":';
+/** and how many of its bytes are looked at for the id. */
+const maxIdBytes = 4096;
 
 /** `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever appended. */
 export class EpisodeFiles {
@@ -33,12 +38,27 @@ export class EpisodeFiles {
 
   /** The newest record with this id; undefined where there is none. */
   async find(episodeId: string): Promise<EpisodeRecord | undefined> {
-    const start = `{"episode_id":${JSON.stringify(episodeId)},`;
+    const wanted = `${lineStart}${JSON.stringify(episodeId)},`;
     for (const step of (await this.steps()).reverse()) {
-      const found = await findJsonLine(this.#fileOf(step), (line) => line.startsWith(start));
-      if (found !== undefined) return found as EpisodeRecord;
+      const file = this.#fileOf(step);
+      for await (const line of readLineBeginnings(file, Buffer.byteLength(wanted))) {
+        if (line.beginning === wanted) return (await readJsonLineAt(file, line)) as EpisodeRecord;
+      }
     }
     return undefined;
+  }
+
+  /** Ids that begin like this, each once, in the order in which they were written. */
+  async findIds(prefix: string): Promise<string[]> {
+    const ids = new Set<string>();
+    for (const step of await this.steps()) {
+      for await (const { beginning } of readLineBeginnings(this.#fileOf(step), maxIdBytes)) {
+        const written = /^\{"episode_id":("(?:[^"\\]|\\.)*")/.exec(beginning)?.[1];
+        const id = written === undefined ? undefined : (JSON.parse(written) as string);
+        if (id?.startsWith(prefix)) ids.add(id);
+      }
+    }
+    return [...ids];
   }
 
   /** Removes the files of later steps. */

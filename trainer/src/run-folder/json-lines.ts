@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { appendFile, readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
+import { appendFile, open, readFile } from 'node:fs/promises';
 import { replaceFile } from './replace-file.js';
 
 /** A file of JSON objects, one per line. A last line without an end, left by a killed writer, is not there. */
@@ -27,16 +26,39 @@ export async function filterJsonLines(file: string, keep: (value: Record<string,
   if (result !== text) await replaceFile(file, result);
 }
 
-/** The first line that `matches`, parsed, reading no further than it. */
-export async function findJsonLine(file: string, matches: (line: string) => boolean): Promise<Record<string, unknown> | undefined> {
-  const input = createReadStream(file, 'utf8');
-  try {
-    for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-      if (matches(line)) return JSON.parse(line) as Record<string, unknown>;
+/** A line that has an end: where it stands in the file, and how it begins. */
+export type LineBeginning = { readonly start: number; readonly end: number; readonly beginning: string };
+
+/** The complete lines of a file, with the first `length` bytes of each, without keeping or parsing the rest. */
+export async function* readLineBeginnings(file: string, length: number): AsyncGenerator<LineBeginning> {
+  let offset = 0;
+  let start = 0;
+  let beginning = Buffer.alloc(0);
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    for (let from = 0; from < chunk.length; ) {
+      const lineEnd = chunk.indexOf(newline, from);
+      const end = lineEnd === -1 ? chunk.length : lineEnd;
+      if (beginning.length < length) beginning = Buffer.concat([beginning, chunk.subarray(from, Math.min(end, from + length - beginning.length))]);
+      from = end + 1;
+      if (lineEnd === -1) continue;
+      yield { start, end: offset + end, beginning: beginning.toString() };
+      start = offset + from;
+      beginning = Buffer.alloc(0);
     }
-    return undefined;
+    offset += chunk.length;
+  }
+}
+
+const newline = 10;
+
+/** The line at this place of the file, parsed. */
+export async function readJsonLineAt(file: string, { start, end }: LineBeginning): Promise<Record<string, unknown>> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+    return JSON.parse(buffer.toString()) as Record<string, unknown>;
   } finally {
-    input.destroy();
+    await handle.close();
   }
 }
 

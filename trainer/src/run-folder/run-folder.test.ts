@@ -69,6 +69,18 @@ describe('a run folder', () => {
     expect((await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim()).toBe(`{"time":"${clock().toISOString()}","event":"notice","text":"hello"}`);
   });
 
+  it('finds episodes by the beginning of their ids, whatever lies around them', async () => {
+    const long = 'é'.repeat(3 << 20);
+    await run.recordStep({ step: 1 }, [{ episode_id: 'e1-"a"-r0', metadata: long, samples }, { episode_id: 'e1-b-r0', samples: [] }, { episode_id: 'e2-a-r0', samples: [] }]);
+    await run.recordStep({ step: 2 }, [{ episode_id: 'e1-b-r0', reward: 1, samples: [] }]);
+    await appendFile(path.join(run.dir, 'episodes', 'step-000002.jsonl'), '{"episode_id":"e1-killed","step":2,"samp');
+    expect(await run.episodes.findIds('e1-')).toEqual(['e1-"a"-r0', 'e1-b-r0']);
+    expect(await run.episodes.findIds('x')).toEqual([]);
+    expect(await run.episodes.find('e1-"a"-r0')).toMatchObject({ step: 1, metadata: long, samples });
+    expect(await run.episodes.find('e1-b-r0')).toMatchObject({ step: 2, reward: 1 });
+    expect(await run.episodes.find('e1-killed')).toBeUndefined();
+  });
+
   it('draws a curve with axes, and writes a report that needs nothing else', async () => {
     for (let step = 1; step <= 30; step++) await run.recordStep({ step, reward_mean: step / 30, success_rate: step / 40, loss: 1 / step, seconds_sampling: 1, seconds_training: 2 }, [{ episode_id: `<e${step}>`, reward: 1, samples }]);
     await run.recordEvaluation({ step: 0, success_rate: 0.1 });

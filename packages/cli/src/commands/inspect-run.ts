@@ -1,31 +1,37 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { listEpisodes, loadRunTokenizer, readEpisode } from 'agentjet';
+import { inspectEpisode, listEpisodes } from 'agentjet';
+import { formatEpisode } from '../inspect/format-episode.js';
+import { choosePalette } from '../inspect/palette.js';
+import { renderPage } from '../inspect/render-page.js';
 import type { InspectFlags } from '../program.js';
-import { formatTimelines, renderTimelines } from './show-timeline.js';
+
+/** `ajet inspect`. Returns the exit code. */
+export async function inspectRun(run: string, episode: string | undefined, { html = false }: InspectFlags): Promise<number> {
+  if (episode === undefined) await printEpisodes(run);
+  else if (html === false) await printEpisode(run, episode);
+  else await writePage(run, episode, html);
+  return 0;
+}
 
 async function printEpisodes(run: string): Promise<void> {
-  console.log('step  reward  tokens  samples  status     episode');
+  console.log('step  reward  tokens  trained  samples  status     episode');
   for await (const episode of listEpisodes(run)) {
     const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
-    const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
+    const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.trainedTokens).padStart(7), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
     console.log(columns.join('  '));
   }
 }
 
-/** `ajet inspect`. Returns the exit code. */
-export async function inspectRun(run: string, episode: string | undefined, flags: InspectFlags): Promise<number> {
-  if (episode === undefined) {
-    await printEpisodes(run);
-    return 0;
-  }
-  const record = await readEpisode(run, episode);
-  const tokenizer = await loadRunTokenizer(run);
-  const decode = (id: number): string => tokenizer.decode([id]);
-  if (flags.html !== undefined && flags.html !== false) {
-    const file = path.resolve(flags.html === true ? `${record.episode_id}.html` : flags.html);
-    writeFileSync(file, renderTimelines(record, decode));
-    console.log(file);
-  } else console.log(formatTimelines(record, decode, { colours: process.stdout.isTTY }));
-  return 0;
+async function printEpisode(run: string, episodeId: string): Promise<void> {
+  const episode = await inspectEpisode(run, episodeId);
+  const lines = [...formatEpisode(episode, choosePalette(process.stdout))];
+  console.log(lines.join('\n'));
+}
+
+async function writePage(run: string, episodeId: string, target: string | true): Promise<void> {
+  const episode = await inspectEpisode(run, episodeId);
+  const file = path.resolve(target === true ? `${episode.record.episode_id.replaceAll(/[^\w.-]/g, '_')}.html` : target);
+  writeFileSync(file, renderPage(episode));
+  console.log(file);
 }

@@ -98,5 +98,13 @@ function pathTo(node: MessageNode): readonly MessageNode[] {
 }
 
 export function messagesTo(node: MessageNode): readonly ChatMessage[] {
-  return pathTo(node).flatMap(({ message }) => (message === undefined ? [] : [message]));
+  return entriesTo(node).map(({ message }) => message);
+}
+
+export function entriesTo(node: MessageNode): readonly HistoryEntry[] {
+  return pathTo(node).flatMap(({ message, origin }) => (message === undefined ? [] : [entryOf(message, origin)]));
+}
+
+export function entryOf(message: ChatMessage, origin: SeenTurn | undefined): HistoryEntry {
+  return origin === undefined ? { message } : { message, origin };
 }

@@ -1,5 +1,5 @@
 import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
-import type { HistoryPolicy } from '../contract.js';
+import type { HistoryPolicy, SpliceCause } from '../contract.js';
 import type { SeenTurn } from '../prompt/seen-state.js';
 import { readMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
@@ -29,7 +29,7 @@ export type History = {
   readonly cause: ForkCause | undefined;
 };
 
-export type Respelled = { readonly turn: SeenTurn; readonly spelling: AssistantMessage | undefined };
+export type Respelled = { readonly turn: SeenTurn; readonly spelling: AssistantMessage | undefined; readonly cause: SpliceCause };
 
 type Step = { readonly entries: readonly HistoryEntry[]; readonly next: number; readonly child?: MessageNode; readonly respelled?: readonly Respelled[] };
 
@@ -79,25 +79,25 @@ function recognise(node: MessageNode | undefined, messages: readonly ChatMessage
   const { index } = options;
   const message = messages[at] as AssistantMessage;
   const byId = index.ofCalls(message);
-  if (byId !== undefined && isRespelling(byId, message, true)) return toStep(byId, message, at);
+  if (byId !== undefined && isRespelling(byId, message, true)) return toStep(byId, message, { at, cause: 'call_ids' });
   const regrouped = regroup(messages, at, index);
-  if (regrouped !== undefined) return { ...regrouped, respelled: regrouped.turns.map((turn) => ({ turn, spelling: undefined })) };
+  if (regrouped !== undefined) return { ...regrouped, respelled: regrouped.turns.map((turn) => ({ turn, spelling: undefined, cause: 'regrouped' })) };
   const hasOurIds = message.toolCalls?.some(({ id }) => index.ofCallId(id) !== undefined) ?? false;
   const byText = node === undefined || hasOurIds ? undefined : findOnly(node, options, (turn) => isRespelling(turn, message, false));
-  return byText === undefined ? undefined : toStep(byText, message, at);
+  return byText === undefined ? undefined : toStep(byText, message, { at, cause: 'text' });
 }
 
 function recogniseAsSent(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
   const message = messages[at] as AssistantMessage;
   const byId = options.index.ofCalls(message);
-  if (byId !== undefined && isSameMessage(byId.message, message)) return toStep(byId, message, at);
+  if (byId !== undefined && isSameMessage(byId.message, message)) return toStep(byId, message, { at, cause: 'call_ids' });
   const alike = node === undefined ? undefined : findOnly(node, options, (turn) => options.isPrintedAlike(turn.message, message));
-  return alike === undefined ? undefined : toStep(alike, message, at);
+  return alike === undefined ? undefined : toStep(alike, message, { at, cause: 'printed_alike' });
 }
 
-function toStep(turn: SeenTurn, sent: AssistantMessage, at: number): Step {
+function toStep(turn: SeenTurn, sent: AssistantMessage, { at, cause }: { readonly at: number; readonly cause: SpliceCause }): Step {
   const entries = [{ message: turn.message, origin: turn }];
-  return { entries, next: at + 1, ...(isSameMessage(turn.message, sent) ? {} : { respelled: [{ turn, spelling: sent }] }) };
+  return { entries, next: at + 1, ...(isSameMessage(turn.message, sent) ? {} : { respelled: [{ turn, spelling: sent, cause }] }) };
 }
 
 /** The one answer given here that fits, the agent's own before others'; undefined where several fit: that is not certain. */

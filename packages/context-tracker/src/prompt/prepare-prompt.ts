@@ -1,4 +1,4 @@
-import type { ChatMessage, ForkCause } from '@agentjet/core';
+import type { ForkCause } from '@agentjet/core';
 import type { Tokenizer } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import type { History } from '../history/read-history.js';
@@ -20,14 +20,16 @@ export type PreparedPrompt = {
   /** and how many they are. */
   readonly numNew: number;
   /** The messages that they were rendered from. */
-  readonly added: readonly ChatMessage[];
+  readonly added: readonly HistoryEntry[];
   /** The same messages were prompted before. */
   readonly existing: SeenPrompt | undefined;
   readonly before: SeenState | undefined;
   readonly text: string;
   readonly checkedLength: number;
-  /** What the answer is made to begin with: the end of `text`. */
+  /** What the answer is made to begin with: the end of `text`, */
   readonly opening: string;
+  /** and of `ids`. */
+  readonly numOpening: number;
 };
 
 export type PromptTools = { readonly tree: TokenTree; readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly tails: TailRenderer };
@@ -39,12 +41,12 @@ export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer,
   const from = before?.position ?? tree.root;
   const ids = readPathWith(from, newIds);
   const reusedTokens = from.depth + tree.match(from, newIds);
-  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, added, existing: undefined, before, text, checkedLength, opening: '' };
+  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, added, existing: undefined, before, text, checkedLength, opening: '', numOpening: 0 };
 }
 
 function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
   const { position, before, text, checkedLength } = prompt;
-  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, added: [], existing: prompt, before, text, checkedLength, opening: '' };
+  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, added: [], existing: prompt, before, text, checkedLength, opening: '', numOpening: 0 };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type ChatMessage, EngineError } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
-import { messagesTo } from '../history/message-node.js';
+import { entriesTo, messagesTo, entryOf } from '../history/message-node.js';
 import { shapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
 import { chainOf, type SeenState } from './seen-state.js';
@@ -36,15 +36,15 @@ export class TailRenderer {
   }
 
   #renderWhole(node: MessageNode, tail: readonly HistoryEntry[], last: LastSeen | undefined): RenderedTail {
-    const messages = [...messagesTo(node), ...tail.map(({ message }) => message)];
-    const rendered = this.#print(messages, node);
+    const entries = [...entriesTo(node), ...tail];
+    const rendered = this.#print(toMessages(entries), node);
     const chain = chainOf(last?.state);
     const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
     const text = at === 0 ? rendered : copy(rendered.slice(at));
     const isKept = numKept === chain.length;
     if (last !== undefined) this.#verdicts.set(keyOf(last), isKept ? this.#judge(last, text) : 'whole');
     const before = chain[numKept - 1];
-    return { before, text, added: messages.slice(lengthAt(before, node)), isKept, checkedLength: messages.length };
+    return { before, text, added: entries.slice(lengthAt(before, node)), isKept, checkedLength: entries.length };
   }
 
   #judge(last: LastSeen, text: string): Verdict {
@@ -59,7 +59,7 @@ export class TailRenderer {
     const answer = state.kind === 'turn' ? [state] : [];
     try {
       const heading = this.#heading(opening, messages);
-      const rendered = this.#print([...messages, ...answer.map(({ message }) => message), ...since], opening);
+      const rendered = this.#print([...messages, ...answer.map(({ message }) => message), ...toMessages(since)], opening);
       const chain = [{ kind: 'prompt', text: heading } as const, ...answer];
       const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
       return numKept === chain.length ? copy(rendered.slice(at)) : undefined;
@@ -88,7 +88,7 @@ export type RenderedTail = {
   readonly before: SeenState | undefined;
   readonly text: string;
   /** The messages in the text. */
-  readonly added: readonly ChatMessage[];
+  readonly added: readonly HistoryEntry[];
   /** False where the template prints the history in another way than it was seen. */
   readonly isKept: boolean;
   /** Number of messages when the history was last rendered as a whole. */
@@ -102,17 +102,21 @@ const recheckFactor = 4;
 const stub: readonly ChatMessage[] = [{ role: 'user', content: 'x' }];
 
 /** The latest state on the way to a node, and the messages after it. */
-type LastSeen = { readonly node: MessageNode; readonly state: SeenState; readonly since: readonly ChatMessage[] };
+type LastSeen = { readonly node: MessageNode; readonly state: SeenState; readonly since: readonly HistoryEntry[] };
 
 function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | undefined {
-  const since = tail.map(({ message }) => message).reverse();
+  const since = tail.toReversed();
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
     // A prompt ends in the header of an answer: only an answer can follow it.
-    const state: SeenState | undefined = current.turn ?? (since.at(-1)?.role === 'assistant' ? current.prompt : undefined);
+    const state: SeenState | undefined = current.turn ?? (since.at(-1)?.message.role === 'assistant' ? current.prompt : undefined);
     if (state !== undefined) return { node: current, state, since: since.reverse() };
-    since.push(current.message);
+    since.push(entryOf(current.message, current.origin));
   }
   return undefined;
+}
+
+function toMessages(entries: readonly HistoryEntry[]): readonly ChatMessage[] {
+  return entries.map(({ message }) => message);
 }
 
 /** Number of messages that a state on the way to the node stands for. */
@@ -128,7 +132,7 @@ function checkedLengthOf(state: SeenState): number {
 
 function keyOf({ node, state, since }: LastSeen): string {
   const last = node.message === undefined ? 0 : shapeOf(node.message);
-  return `${state.kind} ${node.shapes} ${last} ${node.tools.length > 0} ${since.map(shapeOf).join(' ')}`;
+  return `${state.kind} ${node.shapes} ${last} ${node.tools.length > 0} ${since.map(({ message }) => shapeOf(message)).join(' ')}`;
 }
 
 /** A slice keeps the whole text alive, and a tail is kept for as long as the episode. */

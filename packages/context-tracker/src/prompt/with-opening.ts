@@ -9,5 +9,5 @@ export function withOpening(prompt: PreparedPrompt, opening: string, { tree, tok
   ids.set(added, prompt.ids.length);
   const { depth } = prompt.from;
   const reusedTokens = depth + tree.match(prompt.from, ids.subarray(depth));
-  return { ...prompt, ids, reusedTokens, numNew: prompt.numNew + added.length, existing: undefined, text: prompt.text + opening, opening };
+  return { ...prompt, ids, reusedTokens, numNew: prompt.numNew + added.length, existing: undefined, text: prompt.text + opening, opening, numOpening: added.length };
 }

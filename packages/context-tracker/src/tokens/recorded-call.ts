@@ -1,5 +1,5 @@
 import type { ChatMessage, ForkCause } from '@agentjet/core';
-import type { AgentIdentity } from '../contract.js';
+import type { AgentIdentity, Counts, ForeignCause, PartAuthor, SpliceCause } from '../contract.js';
 import type { TokenPosition } from './token-tree.js';
 
 /** One committed call, as far as tokens go: the engine was given `promptLength` ids and sampled those up to `end`. */
@@ -16,7 +16,19 @@ export type RecordedCall = {
   readonly policyVersion: number;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
-  /** How many of the prompt's last ids were rendered for this call, and from which messages. */
+  /** How many of the prompt's last ids were rendered for this call, and from which messages; */
   readonly numNew: number;
-  readonly added: readonly ChatMessage[];
+  readonly added: readonly AddedMessage[];
+  /** how many at the very end are what the answer was made to begin with. */
+  readonly numOpening: number;
+  /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
+  readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
+  readonly foreignMessages: Counts<ForeignCause>;
 };
+
+export type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };
+
+/** As they began. */
+export function inOrder(calls: readonly RecordedCall[]): readonly RecordedCall[] {
+  return calls.toSorted((left, right) => left.index - right.index);
+}

@@ -75,7 +75,7 @@ function sortedChildren({ children }: Segment): readonly Segment[] {
   return [...children].sort(([left], [right]) => left - right).map(([, child]) => child);
 }
 
-/** Deepest first; then by everything that a sample shows, so that equal order means equal samples. */
+/** Deepest first; then by everything that a sample shows, so that the order of commits shows nowhere. */
 function compareCalls(left: RecordedCall, right: RecordedCall): number {
   return (
     compareDepth(right.end, left.end) ||
@@ -83,7 +83,8 @@ function compareCalls(left: RecordedCall, right: RecordedCall): number {
     compareText(left.agent.agentName, right.agent.agentName) ||
     compareText(left.agent.targetTag, right.agent.targetTag) ||
     left.policyVersion - right.policyVersion ||
-    compareNumbers(left.logprobs, right.logprobs)
+    compareNumbers(left.logprobs, right.logprobs) ||
+    left.index - right.index
   );
 }
 

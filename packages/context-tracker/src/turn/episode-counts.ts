@@ -1,29 +1,22 @@
-import type { ForkCause } from '@agentjet/core';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { TrackerStats } from '../contract.js';
+import type { RecordedCall } from '../tokens/recorded-call.js';
 
-type ByAgent<T> = Record<string, T>;
+type Counter = Record<string, Record<string, number>>;
 
-/** What happened to the histories that agents sent, by agent. */
-export class EpisodeCounts {
-  readonly forks: ByAgent<Partial<Record<ForkCause, number>>> = {};
-  readonly splices: ByAgent<number> = {};
-  readonly foreignMessages: ByAgent<number> = {};
-  readonly #spliced = new Set<SeenTurn>();
-
-  addFork(agentName: string, cause: ForkCause | undefined): void {
-    if (cause === undefined) return;
-    const causes = (this.forks[agentName] ??= {});
-    causes[cause] = (causes[cause] ?? 0) + 1;
+/** What happened to the histories that agents sent, by agent and cause. */
+export function countByAgent(calls: readonly RecordedCall[]): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages'> {
+  const forks: Counter = {};
+  const splices: Counter = {};
+  const foreignMessages: Counter = {};
+  for (const { agent, fork, splices: spliced, foreignMessages: foreign } of calls) {
+    if (fork !== undefined) add(forks, agent.agentName, fork, 1);
+    for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
+    for (const [cause, count] of Object.entries(foreign)) add(foreignMessages, agent.agentName, cause, count);
   }
+  return { forks, splices, foreignMessages };
+}
 
-  /** A turn counts once, in however many requests it comes back respelled. */
-  addSplice(agentName: string, turn: SeenTurn): void {
-    if (this.#spliced.has(turn)) return;
-    this.#spliced.add(turn);
-    this.splices[agentName] = (this.splices[agentName] ?? 0) + 1;
-  }
-
-  addForeign(agentName: string, count: number): void {
-    if (count > 0) this.foreignMessages[agentName] = (this.foreignMessages[agentName] ?? 0) + count;
-  }
+function add(counter: Counter, agentName: string, cause: string, count: number): void {
+  const causes = (counter[agentName] ??= {});
+  causes[cause] = (causes[cause] ?? 0) + count;
 }

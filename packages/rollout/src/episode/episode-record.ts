@@ -10,7 +10,7 @@ const nothingTracked: TrackerStats = { calls: 0, generatedTokens: 0, trainedToke
 /** What the models of one episode write, and what is left of it at the end. */
 export type EpisodeRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
-  readonly finish: () => Pick<Episode, 'samples' | 'stats' | 'calls'>;
+  readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls'>;
 };
 
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
@@ -21,13 +21,13 @@ export function openRecord({ policy, sampling }: RecordOptions, { episodeId, see
   if (policy.kind === 'chat') {
     return {
       createModel: () => createGuardedModel(policy.model, ledger, signal),
-      finish: () => ({ samples: [], stats: nothingTracked, calls: ledger.counts }),
+      finish: () => ({ samples: [], turns: [], stats: nothingTracked, calls: ledger.counts }),
     };
   }
   const { engine, chatTokenizer, historyPolicy } = policy;
   const tracker = createContextTracker({ episodeId, chatTokenizer, ...(historyPolicy === undefined ? {} : { historyPolicy }) });
   return {
     createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed, signal }),
-    finish: () => ({ samples: tracker.finish(), stats: tracker.stats(), calls: ledger.counts }),
+    finish: () => ({ samples: tracker.finish(), turns: tracker.describe(), stats: tracker.stats(), calls: ledger.counts }),
   };
 }

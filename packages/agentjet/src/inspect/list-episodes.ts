@@ -1,0 +1,37 @@
+import { openRunFolder, type EpisodeRecord } from '@agentjet/trainer';
+
+/** One line of a list of episodes. */
+export type EpisodeSummary = {
+  readonly episodeId: string;
+  readonly step: number;
+  readonly taskId: string;
+  readonly status: string;
+  readonly reward: number | null;
+  readonly samples: number;
+  readonly generatedTokens: number;
+  readonly trainedTokens: number;
+};
+
+/** The episodes of a run, step by step. Throws BackboneError `run_folder`. */
+export async function* listEpisodes(runDir: string): AsyncGenerator<EpisodeSummary> {
+  const { episodes } = await openRunFolder(runDir);
+  for (const step of await episodes.steps()) {
+    for (const record of await episodes.readStep(step)) yield summarize(record);
+  }
+}
+
+function summarize(record: EpisodeRecord): EpisodeSummary {
+  return {
+    episodeId: record.episode_id,
+    step: toNumber(record['step']),
+    taskId: toText(record['task_id']),
+    status: toText(record['status']),
+    reward: typeof record['reward'] === 'number' ? record['reward'] : null,
+    samples: record.samples.length,
+    generatedTokens: toNumber(record['generated_tokens']),
+    trainedTokens: toNumber(record['trained_tokens']),
+  };
+}
+
+const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);

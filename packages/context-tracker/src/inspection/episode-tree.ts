@@ -1,0 +1,48 @@
+import type { PartAuthor, TurnDescription } from '../contract.js';
+
+/** One sample of an episode, as it is kept: arrays of one length. */
+export type EpisodeRow = {
+  readonly agentName: string;
+  readonly targetTag: string;
+  readonly ids: readonly number[];
+  readonly lossMask: readonly number[];
+  readonly policyVersions: readonly number[];
+};
+
+/** The rows of an episode laid over one another: every token of the model's context once. */
+export type EpisodeTree = {
+  readonly branches: readonly Branch[];
+  /** As the tracker described them; else, for episodes that were kept without, what the rows still tell. */
+  readonly turns: readonly TurnDescription[];
+  readonly areTurnsRecorded: boolean;
+  readonly treeTokens: number;
+  readonly rowTokens: number;
+};
+
+/** Tokens between two forks. `start` and `end` (exclusive) count from the beginning of the rows. */
+export type Branch = {
+  readonly start: number;
+  readonly end: number;
+  /** The rows that pass through, ascending; the ids are those of any of them. */
+  readonly rows: readonly number[];
+  /** Turns whose context leaves what was known in here. */
+  readonly begun: readonly number[];
+  /** Who wrote which tokens, without gaps. */
+  readonly spans: readonly Span[];
+  /** By their first row. */
+  readonly children: readonly Branch[];
+  /** Tokens of this branch and of all below it. */
+  readonly size: number;
+};
+
+/** `generated`: sampled, and trained. `template`: printed by the chat template. `context`: the episode was kept without saying who wrote it. */
+export type SpanAuthor = PartAuthor | 'generated' | 'template' | 'context';
+
+export type Span = {
+  readonly start: number;
+  readonly end: number;
+  readonly author: SpanAuthor;
+  readonly name?: string;
+  /** The turns that sampled it: several where calls sampled the same in the same context. */
+  readonly turns: readonly number[];
+};

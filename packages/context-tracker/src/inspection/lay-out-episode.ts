@@ -1,0 +1,106 @@
+import type { TurnDescription } from '../contract.js';
+import { type Segment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
+import type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './episode-tree.js';
+import { toTurns } from './recorded-turns.js';
+
+/** `recorded`: what `ContextTracker.describe` said, where it was kept. */
+export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly TurnDescription[]): EpisodeTree {
+  const { turns, areTurnsRecorded } = toTurns(rows, recorded);
+  const tree = new TokenTree();
+  const ends = rows.map(({ ids }) => tree.insert(tree.root, Int32Array.from(ids)));
+  const sheets = layOutSheets(tree, ends);
+  for (const turn of turns) paintTurn(turn, ends, sheets);
+  const branches = toBranches(tree.root.segment, sheets, areTurnsRecorded ? 'template' : 'context');
+  const treeTokens = [...sheets.keys()].reduce((sum, { start, end }) => sum + end - start, 0);
+  return { branches, turns, areTurnsRecorded, treeTokens, rowTokens: rows.reduce((sum, { ids }) => sum + ids.length, 0) };
+}
+
+type Mark = Omit<Span, 'start' | 'end'>;
+
+/** What is known of one segment's tokens. */
+type Sheet = { readonly rows: number[]; readonly begun: number[]; readonly marks: (Mark | undefined)[] };
+type Sheets = ReadonlyMap<Segment, Sheet>;
+
+function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
+  const sheets = new Map<Segment, Sheet>();
+  for (const [row, end] of ends.entries()) {
+    for (const segment of pathUp(end)) {
+      const sheet = sheets.get(segment) ?? { rows: [], begun: [], marks: Array.from({ length: segment.end - segment.start }) };
+      sheet.rows.push(row);
+      sheets.set(segment, sheet);
+    }
+  }
+  sheets.delete(tree.root.segment);
+  return sheets;
+}
+
+/** The segments on the way to the root, which comes last and holds nothing. */
+function* pathUp(end: TokenPosition): Generator<Segment> {
+  for (let segment: Segment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent) yield segment;
+}
+
+function paintTurn({ index, sample, promptTokens, generatedTokens, reusedTokens, parts }: TurnDescription, ends: readonly TokenPosition[], sheets: Sheets): void {
+  const end = sample === null ? undefined : ends[sample];
+  if (end === undefined) return;
+  const marks = [...parts.map(({ start, end: partEnd, ...author }) => ({ start, end: partEnd, ...author, turns: [] })), { start: promptTokens, end: promptTokens + generatedTokens, author: 'generated', turns: [index] } as const];
+  for (const segment of pathUp(end)) {
+    const sheet = sheets.get(segment);
+    if (sheet === undefined || segment.end <= Math.min(reusedTokens, marks[0]?.start ?? 0)) break;
+    if (segment.start <= reusedTokens && reusedTokens < segment.end) sheet.begun.push(index);
+    for (const mark of marks) paint(segment, sheet, mark);
+  }
+}
+
+/** What somebody sampled stays sampled; between messages the first one counts. */
+function paint(segment: Segment, { marks }: Sheet, { start, end, ...mark }: Span): void {
+  const joined = new Map<Mark, Mark>();
+  for (let depth = Math.max(start, segment.start); depth < Math.min(end, segment.end); depth++) {
+    const before = marks[depth - segment.start];
+    if (before === undefined || (before.author !== 'generated' && mark.author === 'generated')) marks[depth - segment.start] = mark;
+    else if (mark.author === 'generated') marks[depth - segment.start] = join(before, mark, joined);
+  }
+}
+
+/** The same object for the same pair, so that neighbours can be told from one another by identity. */
+function join(before: Mark, mark: Mark, joined: Map<Mark, Mark>): Mark {
+  const both = joined.get(before) ?? { ...mark, turns: [...before.turns, ...mark.turns] };
+  joined.set(before, both);
+  return both;
+}
+
+function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): readonly Branch[] {
+  const below = new Map<Segment, Branch[]>();
+  const open = [root];
+  const order: Segment[] = [];
+  for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
+    order.push(segment);
+    open.push(...segment.children.values());
+  }
+  for (const segment of order.reverse()) {
+    const sheet = sheets.get(segment);
+    const children = (below.get(segment) ?? []).sort((left, right) => (left.rows[0] ?? 0) - (right.rows[0] ?? 0));
+    below.delete(segment);
+    if (sheet === undefined || segment.parent === undefined) return children;
+    const siblings = below.get(segment.parent) ?? [];
+    siblings.push(toBranch(segment, sheet, { children, unpainted }));
+    below.set(segment.parent, siblings);
+  }
+  return [];
+}
+
+function toBranch({ start, end }: Segment, { rows, begun, marks }: Sheet, { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor }): Branch {
+  const size = end - start + children.reduce((sum, child) => sum + child.size, 0);
+  return { start, end, rows, begun: begun.sort((left, right) => left - right), spans: toSpans(start, marks, { author: unpainted, turns: [] }), children, size };
+}
+
+function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly Span[] {
+  const spans: Span[] = [];
+  for (let at = 0; at < marks.length; ) {
+    const mark = marks[at];
+    let end = at + 1;
+    while (end < marks.length && marks[end] === mark) end++;
+    spans.push({ ...(mark ?? unpainted), start: start + at, end: start + end });
+    at = end;
+  }
+  return spans;
+}

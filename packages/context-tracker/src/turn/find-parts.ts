@@ -1,0 +1,95 @@
+import type { ChatMessage } from '@agentjet/core';
+import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
+import type { TurnPart } from '../contract.js';
+import { findEnd, type TurnMarks } from '../prompt/turn-marks.js';
+import type { RecordedCall } from '../tokens/recorded-call.js';
+import { readPath } from '../tokens/token-tree.js';
+import { findMessageLeads, type MessageLeads } from './message-leads.js';
+
+export type PartTools = { readonly chatTokenizer: ChatTokenizer; readonly marks: TurnMarks };
+
+/** Which of the tokens that were rendered for a call come from which message, in order. */
+export function findParts(call: RecordedCall, { chatTokenizer, marks }: PartTools): readonly TurnPart[] {
+  const { end, promptLength, numNew, numOpening, added } = call;
+  const first = promptLength - numNew;
+  const opened = promptLength - numOpening;
+  const { text, ends } = decodeEach(readPath(end).subarray(first, opened), chatTokenizer.tokenizer);
+  const finder: Finder = { text, marks, leads: findMessageLeads(chatTokenizer.template) };
+  const parts: TurnPart[] = [];
+  let from = 0;
+  for (const { message, author } of added) {
+    const place = findMessage(message, from, finder);
+    if (place === undefined) continue;
+    from = place.end;
+    if (place.end > place.start) parts.push({ author, ...nameOf(message), start: first + firstToken(ends, place.start), end: first + tokenAt(ends, place.end) + 1 });
+  }
+  if (numOpening > 0) parts.push({ author: 'opening', start: opened, end: promptLength });
+  return parts;
+}
+
+/** Where a message stands in the rendered text. */
+type Place = { readonly start: number; readonly end: number };
+type Finder = { readonly text: string; readonly marks: TurnMarks; readonly leads: MessageLeads };
+
+function findMessage(message: ChatMessage, from: number, finder: Finder): Place | undefined {
+  if (message.role === 'assistant') return findAnswer(from, finder) ?? findText(message.content, '', from, finder);
+  const { [message.role]: lead } = finder.leads;
+  return findText(message.content, lead, from, finder);
+}
+
+/** From the header of an assistant's turn to its end: reasoning, text and calls. */
+function findAnswer(from: number, { text, marks }: Finder): Place | undefined {
+  const { header, ends } = marks;
+  if (header === '' || ends.length === 0) return undefined;
+  const at = text.indexOf(header, from);
+  const earlierEnd = findEnd(marks, text, 0);
+  // The rendered text may begin within the turn: the header then stood at the end of what was seen.
+  const start = from === 0 && earlierEnd > 0 && (at === -1 || earlierEnd < at) ? 0 : at + header.length;
+  const end = at === -1 && start > 0 ? -1 : findEnd(marks, text, start);
+  return end === -1 ? undefined : { start, end };
+}
+
+/** As it is or trimmed, right behind its lead; else anywhere. */
+function findText(content: string, lead: string, from: number, { text }: Finder): Place | undefined {
+  const trimmed = content.trim();
+  for (const written of [content, trimmed]) {
+    const at = text.indexOf(lead + written, from);
+    if (at !== -1) return { start: at + lead.length, end: at + lead.length + written.length };
+  }
+  const at = text.indexOf(trimmed, from);
+  return at === -1 ? undefined : { start: at, end: at + trimmed.length };
+}
+
+function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
+  const name = 'name' in message ? message.name : undefined;
+  return name === undefined ? {} : { name };
+}
+
+/** The text of all ids, and where the text of each ends in it. */
+function decodeEach(ids: Int32Array, tokenizer: Tokenizer): { readonly text: string; readonly ends: readonly number[] } {
+  const decoder = tokenizer.createStreamDecoder();
+  let text = '';
+  const ends = Array.from(ids, (id) => {
+    text += decoder.push(id);
+    return text.length;
+  });
+  return { text: text + decoder.flush(), ends };
+}
+
+/** The token with which the text after this place begins; tokens that hold the first bytes of its first character count. */
+function firstToken(ends: readonly number[], place: number): number {
+  const at = place === 0 ? -1 : tokenAt(ends, place);
+  return ends[at] === undefined || ends[at] === place ? at + 1 : at;
+}
+
+/** The first token that ends at or after this place of the text. */
+function tokenAt(ends: readonly number[], place: number): number {
+  let low = 0;
+  let high = ends.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ends[middle] ?? 0) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
