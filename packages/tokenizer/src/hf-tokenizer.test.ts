@@ -70,6 +70,15 @@ describe('a byte-level tokenizer', () => {
     expect(tokenizer.decode([tokenizer.vocabSize + 5])).toBe('');
   });
 
+  test('may have a vocabulary as large as real models have', () => {
+    const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('qwen3');
+    const model = tokenizerJson['model'] as { readonly vocab: Readonly<Record<string, number>> };
+    const more = Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`zz${at}`, 1000 + at]));
+    const large = createHfTokenizer({ ...tokenizerJson, model: { ...model, vocab: { ...model.vocab, ...more } } }, tokenizerConfig);
+    expect(large.vocabSize).toBe(151_000);
+    expect(large.decode(large.encode('hello the'))).toBe('hello the');
+  });
+
   test('nothing is nothing', () => {
     expect(tokenizer.encode('')).toHaveLength(0);
     expect(tokenizer.decode([])).toBe('');

@@ -26,7 +26,8 @@ function createByteTable(library: HfLibrary, vocabSize: number): (id: number) =>
 /** A tokenizer over the content of tokenizer.json and tokenizer_config.json. Throws what the library throws. */
 export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);
-  const vocabSize = Math.max(-1, ...library.get_vocab().values()) + 1;
+  let vocabSize = 0;
+  for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
   const encodeWhole = (text: string): Int32Array => Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
   const common = {
     vocabSize,

@@ -12,8 +12,8 @@ export type CallClock = { readonly calls: number[] };
 
 export type Played = { readonly stats: TrackerStats; readonly samples: readonly Sample[]; readonly seconds: number; readonly calls: readonly number[]; readonly tracker: ContextTracker };
 
-const agent: AgentIdentity = { agentName: 'agent', targetTag: 'agent' };
-const system: ChatMessage = { role: 'system', content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.' };
+export const agent: AgentIdentity = { agentName: 'agent', targetTag: 'agent' };
+export const system: ChatMessage = { role: 'system', content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.' };
 
 export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Played {
   const clock: CallClock = { calls: [] };
@@ -75,7 +75,7 @@ function timed<T>({ calls }: CallClock, work: () => T): T {
 
 const words = ['the', 'agent', 'moves', 'left', 'and', 'then', 'right', 'where', 'ice', 'is', 'thin', 'so', 'it', 'waits', 'for', 'another', 'answer', 'of', 'tool', 'three'];
 
-function createWriter({ tokenizer, template }: ChatTokenizer, seed: number): { random(): number; question(tokens: number): ChatMessage; answer(tokens: number): Completion } {
+export function createWriter({ tokenizer, template }: ChatTokenizer, seed: number): { random(): number; question(tokens: number): ChatMessage; answer(tokens: number): Completion } {
   const random = createRandom(seed);
   const ids = (tokens: number): Int32Array => {
     let text = '';

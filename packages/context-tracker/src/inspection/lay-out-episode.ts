@@ -74,7 +74,7 @@ function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): reado
   const order: Segment[] = [];
   for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
     order.push(segment);
-    open.push(...segment.children.values());
+    for (const child of segment.children.values()) open.push(child);
   }
   for (const segment of order.reverse()) {
     const sheet = sheets.get(segment);

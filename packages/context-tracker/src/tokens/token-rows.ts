@@ -64,7 +64,7 @@ function childrenFirst(root: Segment): readonly Segment[] {
   const open = [root];
   for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
     order.push(segment);
-    open.push(...segment.children.values());
+    for (const child of segment.children.values()) open.push(child);
   }
   return order.reverse();
 }
