@@ -6,12 +6,13 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 
 type History = readonly BaseMessage[];
 
-function toOptions({ tools, sampling, toolChoice, signal }: DriverCall): Partial<TunedCallOptions> {
+function toOptions({ tools, sampling, toolChoice, parallelToolCalls, signal }: DriverCall): Partial<TunedCallOptions> {
   const { stop, ...others } = sampling;
   return {
     ...others,
     ...(stop !== undefined && { stop: [...stop] }),
     ...(toolChoice !== undefined && { tool_choice: typeof toolChoice === 'string' ? toolChoice : toolChoice.name }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(signal !== undefined && { signal }),
     ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description: description ?? '', parameters } })) }),
   };
@@ -38,7 +39,7 @@ export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
   name: 'langgraph',
   asModel,
   debugModel: new FakeListChatModel({ responses: ['unused'] }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
   begin: (question, system) => [new SystemMessage(system), new HumanMessage(question)],
   addQuestion: (history, question) => [...history, new HumanMessage(question)],
   addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content }))],

@@ -4,7 +4,7 @@ import type { AgentInputItem, Model, ModelRequest, ModelResponse } from '@openai
 
 type History = { readonly system: string; readonly items: readonly AgentInputItem[] };
 
-function toRequest({ system, items }: History, { tools, sampling, toolChoice, signal }: DriverCall): ModelRequest {
+function toRequest({ system, items }: History, { tools, sampling, toolChoice, parallelToolCalls, signal }: DriverCall): ModelRequest {
   const { temperature, topP, maxTokens, ...others } = sampling;
   return {
     systemInstructions: system,
@@ -14,6 +14,7 @@ function toRequest({ system, items }: History, { tools, sampling, toolChoice, si
       ...(topP !== undefined && { topP }),
       ...(maxTokens !== undefined && { maxTokens }),
       ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : toolChoice.name }),
+      ...(parallelToolCalls !== undefined && { parallelToolCalls }),
       providerData: others,
     },
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description: description ?? '', parameters: { type: 'object', properties: {}, required: [], additionalProperties: false, ...parameters }, strict: false })),
@@ -43,7 +44,7 @@ export const openaiAgentsDriver: AdapterDriver<Model, History> = {
   name: 'openai-agents',
   asModel,
   debugModel: { getResponse: () => Promise.reject(new Error('never called')), getStreamedResponse: () => { throw new Error('never called'); } },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
   begin: (question, system) => ({ system, items: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, items: [...history.items, { role: 'user', content }] }),
   addToolResults: (history, results) => ({

@@ -5,13 +5,14 @@ import { OpenAI } from 'openai';
 type History = readonly OpenAI.ChatCompletionMessageParam[];
 type Thinking = { readonly reasoning_content?: string };
 
-function toBody(history: History, { tools, sampling, toolChoice }: DriverCall): OpenAI.ChatCompletionCreateParamsNonStreaming {
+function toBody(history: History, { tools, sampling, toolChoice, parallelToolCalls }: DriverCall): OpenAI.ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
   return {
     model: 'tuned',
     messages: [...history],
     ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function' as const, function: { name, ...(description && { description }), parameters: { ...parameters } } })) }),
     ...(toolChoice !== undefined && { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice } }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(topK !== undefined && { top_k: topK }),
@@ -50,7 +51,7 @@ export const openaiDriver: AdapterDriver<OpenAI, History> = {
   name: 'openai',
   asModel,
   debugModel: new OpenAI({ apiKey: 'unused' }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
   begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
   addToolResults: (history, results) => [...history, ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content }))],

@@ -14,12 +14,13 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
   const toolChoice = toToolChoice(options.toolChoice);
   const responseFormat = toResponseFormat(options.responseFormat);
-  const requestId = options.providerOptions?.['agentjet']?.['requestId'];
+  const { requestId, parallelToolCalls } = options.providerOptions?.['agentjet'] ?? {};
   return {
     messages: takeTurnsApart(options.prompt.flatMap(toChatMessages)),
     sampling: toSampling(options),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(parallelToolCalls === false && { parallelToolCalls }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
   };

@@ -16,6 +16,7 @@ export function toChatRequest(messages: readonly BaseMessage[], options: TunedCa
     sampling: toSampling(options, defaults),
     ...(options.tools !== undefined && options.tools.length > 0 && { tools: options.tools.map(toToolSpec) }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(options.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(options.requestId !== undefined && { requestId: options.requestId }),
   };

@@ -16,6 +16,8 @@ import { toDeltaChunk, toFinalChunk, toWholeChunk } from './tuned-message.js';
 export interface TunedCallOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];
   response_format?: unknown;
+  /** False: the answer ends with its first tool call. */
+  parallel_tool_calls?: boolean;
   temperature?: number;
   topP?: number;
   topK?: number;
@@ -43,7 +45,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   }
 
   override get callKeys(): string[] {
-    return [...super.callKeys, 'tools', 'response_format', 'temperature', 'topP', 'topK', 'maxTokens', 'seed', 'n', 'requestId'];
+    return [...super.callKeys, 'tools', 'response_format', 'parallel_tool_calls', 'temperature', 'topP', 'topK', 'maxTokens', 'seed', 'n', 'requestId'];
   }
 
   override _llmType(): string {

@@ -17,6 +17,7 @@ export function toChatRequest(request: ModelRequest): ChatRequest {
     sampling: toSampling(modelSettings),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(modelSettings.parallelToolCalls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
   };

@@ -22,6 +22,7 @@ export function toChatRequest(body: Body, requestId: string | undefined): ChatRe
     sampling: toSampling(body),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(requestId !== undefined && { requestId }),
   };

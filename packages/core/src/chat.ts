@@ -61,6 +61,8 @@ export type ChatRequest = {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[];
   readonly toolChoice?: ToolChoice;
+  /** False: the answer ends with its first tool call. */
+  readonly parallelToolCalls?: boolean;
   readonly responseFormat?: ResponseFormat;
   readonly sampling?: SamplingOptions;
   /** Two requests with the same id are one call (a client's retry); the second gets the first one's answer. */

@@ -1,11 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
-import { createEventStreamResponse, type EventStream } from './event-stream.js';
+import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { endedEpisode, type EndpointSession } from './session.js';
 import { createSlowJsonResponse } from './slow-json.js';
-import type { WireError } from './wire-error.js';
+import { WireError } from './wire-error.js';
 
 export type Timing = { readonly graceMs: number; readonly heartbeatMs: number };
+
+/** What came in. */
+export type Incoming = {
+  readonly request: Request;
+  /** The body as it was sent. */
+  readonly text: string;
+  readonly body: unknown;
+  /** Cuts the connection after what was written. */
+  readonly breakOff: () => void;
+};
 
 /** One authenticated HTTP call: its body, the model it may reach, and how to answer. Every protocol speaks to this. */
 export type Call = {
@@ -14,37 +24,53 @@ export type Call = {
   /** The same for a client's retry of the same body, so that a retry is never a second sample. */
   requestId(choice: number): string;
   generate(request: ChatRequest, onDelta?: (delta: ChatDelta) => void): Promise<ChatResponse>;
-  respondJson(pending: Promise<unknown>, toErrorBody: (error: WireError) => unknown): Promise<Response>;
-  respondEvents(produce: (stream: EventStream) => Promise<void>, heartbeat?: string): Response;
+  /** Several answers to one call: where one fails the others end too, since nobody will see them. */
+  all<T>(answers: readonly Promise<T>[]): Promise<readonly T[]>;
+  respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
+  respondEvents(produce: (stream: EventStream) => Promise<void>, protocol: EventProtocol): Promise<Response>;
 };
 
-export function createCall(session: EndpointSession, request: Request, body: unknown, timing: Timing): Call {
-  const disconnected = new AbortController();
-  const cancel = (): void => disconnected.abort();
-  request.signal.addEventListener('abort', cancel, { once: true });
-  const signal = AbortSignal.any([disconnected.signal, session.signal]);
-  const callId = identify(session, request, body);
+export function createCall(session: EndpointSession, incoming: Incoming, timing: Timing): Call {
+  const { request, body, breakOff } = incoming;
+  const left = new AbortController();
+  const cancel = (): void => left.abort(new Error('The client went away.'));
+  if (request.signal.aborted) cancel();
+  else request.signal.addEventListener('abort', cancel, { once: true });
+  const callId = identify(session, incoming);
   return {
     session,
     body,
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, onDelta) => {
       if (session.signal.aborted) throw endedEpisode();
-      return session.model.generate(chatRequest, { signal, ...(onDelta !== undefined && { onDelta }) });
+      return session.model.generate(chatRequest, { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) });
     },
-    respondJson: (pending, toErrorBody) => createSlowJsonResponse(pending, { ...timing, cancel, toErrorBody }),
-    respondEvents: (produce, heartbeat = ': keep-alive\n\n') =>
-      createEventStreamResponse(produce, { cancel, heartbeatMs: timing.heartbeatMs, heartbeat }),
+    all: (answers) =>
+      Promise.all(answers).catch((error: unknown) => {
+        left.abort(new Error('Another answer of the same call failed.'));
+        throw error;
+      }),
+    respondJson: async (pending, { toErrorBody }) => createSlowJsonResponse(pending, { ...timing, cancel, breakOff, toErrorBody }),
+    respondEvents: async (produce, protocol) => createEventStreamResponse(produce, { ...protocol, cancel, heartbeatMs: timing.heartbeatMs }),
   };
 }
 
 /** An idempotency key names the call; the SDKs' retry header says that the newest call with this body is meant. */
-function identify(session: EndpointSession, request: Request, body: unknown): string {
+function identify(session: EndpointSession, { request, text }: Incoming): string {
+  const hash = createHash('sha256').update(`${new URL(request.url).pathname}\n${text}`).digest('base64url');
   const key = request.headers.get('idempotency-key');
-  if (key !== null) return `key-${key}`;
-  const hash = createHash('sha256').update(JSON.stringify(body)).digest('base64url');
+  if (key !== null) return checkedKey(session, key, hash);
   const known = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0 ? session.requestIds.get(hash) : undefined;
   const callId = known ?? randomUUID();
   session.requestIds.set(hash, callId);
   return callId;
+}
+
+function checkedKey(session: EndpointSession, key: string, hash: string): string {
+  const known = session.keyedBodies.get(key) ?? hash;
+  if (known !== hash) {
+    throw new WireError(400, 'idempotency_key_reused', `The idempotency-key '${key}' was used with another request. Use a new key for each call, and the same one for its retries.`);
+  }
+  session.keyedBodies.set(key, hash);
+  return `key-${key}`;
 }

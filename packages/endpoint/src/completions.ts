@@ -3,8 +3,8 @@ import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import { z } from 'zod';
 import type { Call } from './call.js';
 import { toUsage } from './chat-completions/response.js';
+import { openAIProtocol } from './openai-protocol.js';
 import { onlyNeutral, parseBody } from './parse-body.js';
-import { toOpenAIErrorBody, toWireError } from './wire-error.js';
 
 const schema = z.strictObject({
   model: z.string(),
@@ -15,6 +15,7 @@ const schema = z.strictObject({
   stop: z.union([z.string(), z.array(z.string())]).nullish(),
   seed: z.number().int().nullish(),
   stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
   n: onlyNeutral(null, 1).optional(),
   best_of: onlyNeutral(null, 1).optional(),
   echo: onlyNeutral(null, false).optional(),
@@ -36,19 +37,16 @@ export async function handleCompletion(call: Call): Promise<Response> {
   const finishOf = ({ finishReason }: ChatResponse): string => (finishReason === 'length' ? 'length' : 'stop');
   if (body.stream !== true) {
     const pending = call.generate(request).then((response) => ({ ...choice(response.message.content, finishOf(response)), usage: toUsage([response]) }));
-    return call.respondJson(pending, toOpenAIErrorBody);
+    return call.respondJson(pending, openAIProtocol);
   }
   return call.respondEvents(async (stream) => {
-    try {
-      const response = await call.generate(request, (delta) => {
-        if (delta.type === 'content') stream.send(choice(delta.text, null));
-      });
-      stream.send(choice('', finishOf(response)));
-      stream.sendRaw('[DONE]');
-    } catch (thrown) {
-      stream.send(toOpenAIErrorBody(toWireError(thrown)));
-    }
-  });
+    const response = await call.generate(request, (delta) => {
+      if (delta.type === 'content') stream.send(choice(delta.text, null));
+    });
+    stream.send(choice('', finishOf(response)));
+    if (body.stream_options?.include_usage === true) stream.send({ ...head, choices: [], usage: toUsage([response]) });
+    stream.sendRaw('[DONE]');
+  }, openAIProtocol);
 }
 
 function toChatRequest(body: Body, requestId: string): ChatRequest {

@@ -245,6 +245,15 @@ describe('messages, with the Anthropic SDK', () => {
     ]);
   });
 
+  it('carries arguments that are no object as text under _raw, and back', async () => {
+    const odd = '[1,  2]';
+    const { anthropic, model } = await open(async ({ messages }) => (messages.length === 1 ? { ...callingAnswer, message: { ...callingAnswer.message, toolCalls: [{ id: 'call_1', name: 'add', arguments: odd }] } } : {}));
+    const { content } = await anthropic.messages.create({ model: 'm', max_tokens: 50, messages: user('go') });
+    expect(content).toMatchObject([{ type: 'tool_use', input: { _raw: odd } }]);
+    await anthropic.messages.create({ model: 'm', max_tokens: 50, messages: [...user('go'), { role: 'assistant', content }] });
+    expect(model.requests[1]?.messages[1]).toMatchObject({ toolCalls: [{ arguments: odd }] });
+  });
+
   it('streams text, thinking and tool use', async () => {
     const { anthropic } = await open(async (_request, _signal, emit) => {
       emit({ type: 'reasoning', text: 'hm' });

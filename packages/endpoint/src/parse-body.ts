@@ -6,13 +6,25 @@ import { WireError } from './wire-error.js';
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
+  const { issue, path } = findCause(parsed.error.issues[0]);
   if (issue?.code === 'unrecognized_keys') {
-    const name = [...issue.path, issue.keys[0] ?? ''].join('.');
+    const name = [...path, issue.keys[0] ?? ''].join('.');
     throw new WireError(400, 'unsupported_parameter', `Unsupported parameter: '${name}'. This server trains what it samples, so it refuses what it cannot honour.`, name);
   }
-  const name = issue?.path.join('.') ?? '';
-  throw new WireError(400, 'invalid_value', `Invalid '${name}': ${issue?.message ?? 'not a valid request'}.`, name);
+  const name = path.join('.');
+  throw new WireError(400, 'invalid_value', `Invalid ${name === '' ? 'request' : `'${name}'`}: ${issue?.message ?? 'not a valid request'}.`, name);
+}
+
+type Issue = z.core.$ZodIssue;
+type Cause = { readonly issue: Issue | undefined; readonly path: readonly PropertyKey[] };
+
+/** Where one of several forms was expected: what is wrong with the form that fits furthest, unless the schema has words of its own. */
+function findCause(issue: Issue | undefined, above: readonly PropertyKey[] = []): Cause {
+  const path = [...above, ...(issue?.path ?? [])];
+  if (issue?.code !== 'invalid_union' || issue.message !== 'Invalid input') return { issue, path };
+  const inner = issue.errors.flat();
+  const [furthest] = inner.toSorted((left, right) => right.path.length - left.path.length);
+  return furthest === undefined || furthest.path.length === 0 ? { issue, path } : findCause(furthest, path);
 }
 
 /** A parameter that is accepted only at the value that changes nothing. */

@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import { serve, type ServerType } from '@hono/node-server';
+import { toErrorMessage } from '@agentjet/core';
+import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { type Call, createCall, type Timing } from './call.js';
+import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { handleChatCompletion } from './chat-completions/route.js';
 import { handleCompletion } from './completions.js';
 import { handleMessages } from './messages/route.js';
@@ -33,15 +34,22 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   return {
-    open: (registration) => ({ baseUrl: `http://${hostname}:${port}/v1`, apiKey: sessions.open(registration), model: registration.model.name }),
+    open: (registration) => ({ baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`, apiKey: sessions.open(registration), model: registration.model.name }),
     close: () => stop(server),
   };
 }
 
-function listen(app: Hono, hostname: string, port: number): Promise<ServerType> {
+/** How long an idle connection stays open. */
+const idleMs = 10 * 60_000;
+
+type App = Hono<{ Bindings: HttpBindings }>;
+
+function listen(app: App, hostname: string, port: number): Promise<ServerType> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server));
     server.once('error', reject);
+    // Clients keep idle connections for a minute or so; whoever closes first while the other writes breaks a call.
+    if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
     server.unref();
   });
 }
@@ -53,45 +61,50 @@ function stop(server: ServerType): Promise<void> {
   });
 }
 
-function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): Hono {
-  const app = new Hono();
+function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): App {
+  const app: App = new Hono();
   app.use('*', bodyLimit({ maxSize: maxBodyBytes, onError: () => raise(new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`)) }));
   app.onError((error, context) => respondError(context, error));
   app.notFound((context) => respondError(context, new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`)));
   const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
       const session = sessions.authenticate(readKey(context));
-      return handle(createCall(session, context.req.raw, await readJson(context), timing));
+      return handle(createCall(session, await readIncoming(context), timing));
     });
   };
   post('/v1/chat/completions', handleChatCompletion);
   post('/v1/completions', handleCompletion);
   post('/v1/responses', handleResponses);
   post('/v1/messages', handleMessages);
-  app.get('/v1/models', (context) => {
-    const { model } = sessions.authenticate(readKey(context));
-    return context.json({ object: 'list', data: [{ id: model.name, object: 'model', created: 0, owned_by: 'agentjet' }] });
-  });
+  const describeModel = (context: Context) => ({ id: sessions.authenticate(readKey(context)).model.name, object: 'model', created: 0, owned_by: 'agentjet' });
+  app.get('/v1/models', (context) => context.json({ object: 'list', data: [describeModel(context)] }));
+  app.get('/v1/models/*', (context) => context.json(describeModel(context)));
   return app;
 }
 
 function readKey(context: Context): string | undefined {
-  const bearer = context.req.header('authorization');
-  return bearer?.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : context.req.header('x-api-key');
+  const [, bearer] = /^bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+  return bearer ?? context.req.header('x-api-key');
 }
 
-async function readJson(context: Context): Promise<unknown> {
+async function readIncoming(context: Context<{ Bindings: HttpBindings }>): Promise<Incoming> {
   const text = await context.req.text();
+  // What was written just now is on its way only after this turn of the event loop.
+  const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
+  return { request: context.req.raw, text, body: parseJson(text), breakOff };
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    throw new WireError(400, 'invalid_json', 'The request body is not valid JSON.');
+  } catch (error) {
+    throw new WireError(400, 'invalid_json', `The request body is not valid JSON: ${toErrorMessage(error)}`);
   }
 }
 
 function respondError(context: Context, thrown: unknown): Response {
   const error = toWireError(thrown);
-  const body = context.req.path.endsWith('/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
+  const body = context.req.path.startsWith('/v1/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
   return Response.json(body, { status: error.status });
 }
 

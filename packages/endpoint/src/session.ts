@@ -9,6 +9,8 @@ export type EndpointSession = EndpointRegistration & {
   readonly history: Map<string, readonly unknown[]>;
   /** The request id of the newest call with a given body; a client's retry is the same call. */
   readonly requestIds: Map<string, string>;
+  /** What an idempotency key was used for. */
+  readonly keyedBodies: Map<string, string>;
 };
 
 const keyPrefix = 'sk-ajet-';
@@ -17,12 +19,11 @@ const keyPrefix = 'sk-ajet-';
 export class SessionStore {
   readonly #secret = randomBytes(32);
   readonly #sessions = new Map<string, EndpointSession>();
-  readonly #ended = new Set<string>();
 
   open(target: EndpointRegistration): string {
     const id = randomBytes(18).toString('base64url');
-    this.#sessions.set(id, { ...target, id, history: new Map(), requestIds: new Map() });
-    const end = (): void => this.#end(id);
+    this.#sessions.set(id, { ...target, id, history: new Map(), requestIds: new Map(), keyedBodies: new Map() });
+    const end = (): void => void this.#sessions.delete(id);
     if (target.signal.aborted) end();
     else target.signal.addEventListener('abort', end, { once: true });
     return `${keyPrefix}${id}.${this.#sign(id)}`;
@@ -33,13 +34,9 @@ export class SessionStore {
     const [id, signature] = (apiKey?.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
     if (id === undefined || signature === undefined || !this.#matches(id, signature)) throw unknownKey();
     const session = this.#sessions.get(id);
-    if (session === undefined) throw this.#ended.has(id) ? endedEpisode() : unknownKey();
+    // We signed it, so it had a session; sessions leave with their episodes.
+    if (session === undefined) throw endedEpisode();
     return session;
-  }
-
-  #end(id: string): void {
-    this.#sessions.delete(id);
-    this.#ended.add(id);
   }
 
   #sign(id: string): string {

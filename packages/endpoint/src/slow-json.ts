@@ -1,52 +1,67 @@
 import { toWireError, type WireError } from './wire-error.js';
 
+export type SlowJsonOptions = {
+  readonly graceMs: number;
+  readonly heartbeatMs: number;
+  readonly toErrorBody: (error: WireError) => unknown;
+  /** Called when the client goes away. */
+  readonly cancel: () => void;
+  /** Cuts the connection after what was written. */
+  readonly breakOff: () => void;
+};
+
+type Settled = { readonly status: number; readonly body: unknown };
+
 /**
  * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s, so after
  * `graceMs` the headers go out as 200 and spaces keep the connection alive: JSON allows them in front. An error
- * before that has its own status; one after it arrives as an error body under 200.
+ * before that has its own status; one after it is written too, but the connection is cut behind it, so that no
+ * client takes it for an answer.
  */
-export async function createSlowJsonResponse(
-  pending: Promise<unknown>,
-  options: { readonly graceMs: number; readonly heartbeatMs: number; readonly cancel: () => void; readonly toErrorBody: (error: WireError) => unknown },
-): Promise<Response> {
+export async function createSlowJsonResponse(pending: Promise<unknown>, options: SlowJsonOptions): Promise<Response> {
   const settled = pending.then(
-    (value) => ({ status: 200, body: value }),
-    (thrown: unknown) => {
+    (body): Settled => ({ status: 200, body }),
+    (thrown: unknown): Settled => {
       const error = toWireError(thrown);
       return { status: error.status, body: options.toErrorBody(error) };
     },
   );
-  const first = await Promise.race([settled, delay(options.graceMs)]);
+  const { timer, expired } = delay(options.graceMs);
+  const first = await Promise.race([settled, expired]);
+  clearTimeout(timer);
   if (first !== undefined) return Response.json(first.body, { status: first.status });
   return keepAlive(settled, options);
 }
 
-function keepAlive(settled: Promise<{ readonly body: unknown }>, options: { readonly heartbeatMs: number; readonly cancel: () => void }): Response {
+function keepAlive(settled: Promise<Settled>, { heartbeatMs, cancel, breakOff }: SlowJsonOptions): Response {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | undefined;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const beat = (): void => controller.enqueue(encoder.encode(' '));
       beat();
-      timer = setInterval(beat, options.heartbeatMs);
+      timer = setInterval(beat, heartbeatMs);
       void settled.then((result) => {
         if (timer === undefined) return;
         clearInterval(timer);
         controller.enqueue(encoder.encode(JSON.stringify(result.body)));
-        controller.close();
+        if (result.status === 200) controller.close();
+        else breakOff();
       });
     },
     cancel() {
       clearInterval(timer);
       timer = undefined;
-      options.cancel();
+      cancel();
     },
   });
   return new Response(body, { headers: { 'content-type': 'application/json' } });
 }
 
-function delay(ms: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(undefined), ms).unref();
+function delay(milliseconds: number): { readonly timer: ReturnType<typeof setTimeout>; readonly expired: Promise<undefined> } {
+  let expire = (): void => undefined;
+  const expired = new Promise<undefined>((resolve) => {
+    expire = () => resolve(undefined);
   });
+  return { timer: setTimeout(expire, milliseconds), expired };
 }

@@ -19,7 +19,7 @@ const statusOfCode: Readonly<Record<string, readonly [number, string]>> = {
   context_overflow: [400, 'context_length_exceeded'],
   bad_request: [400, 'invalid_request'],
   aborted: [499, 'request_cancelled'],
-  closed: [503, 'engine_closed'],
+  closed: [410, 'episode_ended'],
 };
 
 export function toWireError(thrown: unknown): WireError {
@@ -28,10 +28,8 @@ export function toWireError(thrown: unknown): WireError {
   return new WireError(status, code, toErrorMessage(thrown));
 }
 
-const openAITypes: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 401: 'invalid_request_error', 404: 'invalid_request_error' };
-
 export function toOpenAIErrorBody(error: WireError): unknown {
-  const type = openAITypes[error.status] ?? 'server_error';
+  const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
   return { error: { message: error.message, type, param: error.parameter ?? null, code: error.code } };
 }
 
@@ -39,6 +37,7 @@ const anthropicTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   404: 'not_found_error',
+  410: 'invalid_request_error',
   413: 'request_too_large',
 };
 

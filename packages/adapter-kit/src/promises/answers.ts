@@ -47,6 +47,15 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
+    sentence: 'Without parallel tool calls an answer has one call, where the model would make two.',
+    needs: ['parallelToolCalls'],
+    check: async ({ open, begin, call }) => {
+      const { model } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}')] });
+      const { toolCalls } = await call(model, begin(), { tools: [addTool], parallelToolCalls: false });
+      expectEqual(toolCalls.length, 1, 'The number of calls');
+    },
+  },
+  {
     sentence: 'Thinking is shown apart from the text.',
     needs: ['reasoning'],
     check: async ({ open, begin, call }) => {
@@ -67,8 +76,11 @@ export const answerPromises: readonly AdapterPromise[] = [
   {
     sentence: 'A truncated answer says length, a finished one stop, one with calls that there are calls.',
     needs: ['finishReason'],
-    check: async ({ open, begin, call }) => {
-      const reasonOf = async (text: string, maxTokens: number) => (await call(open({ replies: [text], sampling: { maxTokens } }).model, begin(), { tools: [addTool] })).finishReason ?? 'none';
+    check: async ({ driver, open, begin, call }) => {
+      const reasonOf = async (text: string, maxTokens: number) => {
+        const sampling = driver.says.includes('maxTokens') ? { maxTokens } : {};
+        return (await call(open({ replies: [text], sampling: { maxTokens } }).model, begin(), { tools: [addTool], sampling })).finishReason ?? 'none';
+      };
       expectTrue(/length|incomplete/i.test(await reasonOf('many more words', 2)), `A truncated answer says "${await reasonOf('many more words', 2)}".`);
       expectTrue(/stop|completed/i.test(await reasonOf('done', 99)), `A finished answer says "${await reasonOf('done', 99)}".`);
       expectTrue(/tool/i.test(await reasonOf(callText('add', '{}'), 99)), `An answer with calls says "${await reasonOf(callText('add', '{}'), 99)}".`);

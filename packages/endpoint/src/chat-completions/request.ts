@@ -51,6 +51,7 @@ export const chatCompletionSchema = z.strictObject({
   seed: z.number().int().nullish(),
   n: z.number().int().min(1).max(128).nullish(),
   logprobs: z.boolean().nullish(),
+  modalities: onlyNeutral(null, ['text']).optional(),
   top_logprobs: onlyNeutral(null, 0).optional(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
@@ -76,6 +77,7 @@ export function toChatRequest(body: ChatCompletionBody, requestId: string | unde
     sampling: toSampling(body),
     ...(tools !== undefined && tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(requestId !== undefined && { requestId }),
   };

@@ -10,12 +10,17 @@ const toolResult = z.looseObject({
   tool_use_id: z.string(),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]).optional(),
 });
+/** How arguments went out that are no object. */
+const rawInput = z.strictObject({ _raw: z.string() });
+
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string() });
 const other = z.looseObject({ type: z.string() });
 const block = z.union([textBlock, toolUse, toolResult, thinking, other]);
 type Block = z.infer<typeof block>;
 const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: z.union([z.string(), z.array(block)]) });
 const tool = z.looseObject({ name: z.string(), description: z.string().nullish(), input_schema: jsonObject.optional(), type: z.string().nullish() });
+
+const outputFormat = z.looseObject({ type: z.literal('json_schema'), schema: jsonObject });
 
 /** Everything of Anthropic's Messages API that this server honours; the rest is refused by name. */
 export const messagesSchema = z.strictObject({
@@ -24,7 +29,7 @@ export const messagesSchema = z.strictObject({
   max_tokens: z.number().int().positive(),
   system: z.union([z.string(), z.array(textBlock)]).nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional() }).nullish(),
+  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional(), disable_parallel_tool_use: z.boolean().optional() }).nullish(),
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   top_k: z.number().int().nullish(),
@@ -36,7 +41,7 @@ export const messagesSchema = z.strictObject({
   thinking: z.unknown().optional(),
   service_tier: z.string().nullish(),
   context_management: z.unknown().optional(),
-  output_config: z.unknown().optional(),
+  output_config: z.looseObject({ format: outputFormat.nullish() }).nullish(),
 });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
@@ -55,6 +60,8 @@ export function toChatRequest(body: MessagesBody, requestId: string): ChatReques
     },
     ...(tools.length > 0 && { tools }),
     ...toToolChoice(body.tool_choice),
+    ...(body.tool_choice?.disable_parallel_tool_use === true && { parallelToolCalls: false }),
+    ...toResponseFormat(body.output_config),
   };
 }
 
@@ -72,6 +79,11 @@ function toToolChoice(choice: MessagesBody['tool_choice']): Pick<ChatRequest, 't
   return { toolChoice: choice.type };
 }
 
+function toResponseFormat(config: MessagesBody['output_config']): Pick<ChatRequest, 'responseFormat'> {
+  const format = config?.format;
+  return format === undefined || format === null ? {} : { responseFormat: { type: 'json_schema', name: 'answer', schema: format.schema } };
+}
+
 /** One Anthropic message; tool results inside a user message become tool messages before its text. */
 function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
   const blocks: readonly Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -87,7 +99,7 @@ function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
 function toAssistant(blocks: readonly Block[]): ChatMessage {
   const toolCalls = blocks.flatMap((entry): ToolCall[] => {
     const parsed = toolUse.safeParse(entry);
-    return parsed.success ? [{ id: parsed.data.id, name: parsed.data.name, arguments: JSON.stringify(parsed.data.input ?? {}) }] : [];
+    return parsed.success ? [{ id: parsed.data.id, name: parsed.data.name, arguments: toArguments(parsed.data.input) }] : [];
   });
   const reasoning = blocks.flatMap((entry) => {
     const parsed = thinking.safeParse(entry);
@@ -100,6 +112,12 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
     ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
     ...(toolCalls.length > 0 && { toolCalls }),
   };
+}
+
+/** The reverse of `toInput`. */
+function toArguments(input: unknown): string {
+  const raw = rawInput.safeParse(input);
+  return raw.success ? raw.data._raw : JSON.stringify(input ?? {});
 }
 
 function textOf(blocks: readonly Block[]): string {

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Call } from '../call.js';
 import { parseBody } from '../parse-body.js';
-import { toAnthropicErrorBody, toWireError } from '../wire-error.js';
+import type { EventProtocol } from '../event-stream.js';
+import { toAnthropicErrorBody } from '../wire-error.js';
 import { messagesSchema, toChatRequest } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
+
+const protocol: EventProtocol = {
+  toErrorBody: toAnthropicErrorBody,
+  sendError: (stream, error) => stream.send(toAnthropicErrorBody(error), 'error'),
+  heartbeat: `event: ping\ndata: ${JSON.stringify({ type: 'ping' })}\n\n`,
+};
 
 /** POST /v1/messages */
 export async function handleMessages(call: Call): Promise<Response> {
@@ -12,16 +19,11 @@ export async function handleMessages(call: Call): Promise<Response> {
   const request = toChatRequest(body, call.requestId(0));
   if (body.stream !== true) {
     const pending = call.generate(request).then((response) => toAnthropicMessage(id, body.model, response));
-    return call.respondJson(pending, toAnthropicErrorBody);
+    return call.respondJson(pending, protocol);
   }
-  const ping = `event: ping\ndata: ${JSON.stringify({ type: 'ping' })}\n\n`;
   return call.respondEvents(async (stream) => {
     const writer = createMessageWriter(stream, id, body.model);
     writer.start();
-    try {
-      writer.finish(await call.generate(request, writer.delta));
-    } catch (thrown) {
-      stream.send(toAnthropicErrorBody(toWireError(thrown)), 'error');
-    }
-  }, ping);
+    writer.finish(await call.generate(request, writer.delta));
+  }, protocol);
 }

@@ -12,7 +12,7 @@ const messageItem = z.looseObject({
 const callItem = z.looseObject({ type: z.literal('function_call'), call_id: z.string(), name: z.string(), arguments: z.string() });
 const outputItem = z.looseObject({ type: z.literal('function_call_output'), call_id: z.string(), output: z.union([z.string(), parts]) });
 const reasoningItem = z.looseObject({ type: z.literal('reasoning'), summary: parts.optional(), content: parts.nullish() });
-const item = z.union([callItem, outputItem, reasoningItem, messageItem]);
+const item = z.union([callItem, outputItem, reasoningItem, messageItem], { error: ({ input }) => `is no message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}` });
 export type InputItem = z.infer<typeof item>;
 
 const functionTool = z.looseObject({
@@ -21,6 +21,11 @@ const functionTool = z.looseObject({
   description: z.string().nullish(),
   parameters: jsonObject.nullish(),
 });
+
+const textFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.enum(['text', 'json_object']) }),
+  z.looseObject({ type: z.literal('json_schema'), name: z.string(), schema: jsonObject }),
+]);
 
 /** Everything of the Responses API that this server honours; the rest is refused by name. */
 export const responsesSchema = z.strictObject({
@@ -34,10 +39,10 @@ export const responsesSchema = z.strictObject({
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   max_output_tokens: z.number().int().positive().nullish(),
-  text: z.looseObject({ format: z.looseObject({ type: z.string() }).optional() }).nullish(),
+  text: z.looseObject({ format: textFormat.nullish() }).nullish(),
   stream: z.boolean().nullish(),
   background: onlyNeutral(null, false).optional(),
-  truncation: onlyNeutral(null, 'disabled', 'auto').optional(),
+  truncation: onlyNeutral(null, 'disabled').optional(),
   // Labels and hints that change no token.
   store: z.boolean().nullish(),
   include: z.array(z.string()).nullish(),
@@ -71,6 +76,7 @@ export function toChatRequest(body: ResponsesBody, items: readonly InputItem[], 
     },
     ...(tools.length > 0 && { tools }),
     ...(choice !== null && choice !== undefined && { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...toResponseFormat(body),
   };
 }
@@ -133,12 +139,9 @@ function toToolSpec(tool: { readonly type: string }): ToolSpec {
   return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? emptyParameters };
 }
 
-const jsonSchemaFormat = z.looseObject({ type: z.literal('json_schema'), name: z.string(), schema: jsonObject });
-
 function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseFormat'> {
   const format = body.text?.format;
-  if (format === undefined || format.type === 'text') return {};
-  if (format.type === 'json_object') return { responseFormat: { type: 'json_object' } };
-  const { name, schema } = jsonSchemaFormat.parse(format);
-  return { responseFormat: { type: 'json_schema', name, schema } };
+  if (format === undefined || format === null) return {};
+  if (format.type !== 'json_schema') return { responseFormat: { type: format.type } };
+  return { responseFormat: { type: 'json_schema', name: format.name, schema: format.schema } };
 }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
+import type { WireError } from '../wire-error.js';
 import type { ResponsesBody } from './request.js';
 
 export type OutputItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+
+const thoughtPart = (text: string) => ({ type: 'reasoning_text', text });
 
 const messageItem = (id: string, text: string, status: string): OutputItem => ({
   id,
@@ -19,7 +22,7 @@ const reasoningItem = (id: string, text: string): OutputItem => ({
   id,
   type: 'reasoning',
   summary: [],
-  content: text === '' ? [] : [{ type: 'reasoning_text', text }],
+  content: text === '' ? [] : [thoughtPart(text)],
 });
 
 const callItem = (id: string, call: ToolCall, status: string): OutputItem => ({
@@ -75,22 +78,28 @@ export function toResponseBody(head: ResponseHead, body: ResponsesBody, result?:
   };
 }
 
+export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, message }: WireError): unknown {
+  return { ...(toResponseBody(head, body) as object), status: 'failed', error: { code, message } };
+}
+
+const toPart = (type: 'message' | 'reasoning', text: string) => (type === 'message' ? textPart(text) : thoughtPart(text));
+
 /** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
-export function createResponseWriter(stream: EventStream) {
+export function createResponseWriter() {
+  let stream: EventStream | undefined;
   let sequence = 0;
   const output: OutputItem[] = [];
   let open: { readonly type: 'message' | 'reasoning'; readonly id: string; text: string } | undefined;
-  const send = (type: string, fields: object): void => stream.send({ type, sequence_number: sequence++, ...fields }, type);
+  const send = (type: string, fields: object): void => stream?.send({ type, sequence_number: sequence++, ...fields }, type);
   const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
 
   const close = (): void => {
     if (open === undefined) return;
     const { id, text, type } = open;
     const done = type === 'message' ? messageItem(id, text, 'completed') : reasoningItem(id, text);
-    if (type === 'message') {
-      send('response.output_text.done', { ...place(id), text, logprobs: [] });
-      send('response.content_part.done', { ...place(id), part: textPart(text) });
-    } else send('response.reasoning_text.done', { ...place(id), text });
+    if (type === 'message') send('response.output_text.done', { ...place(id), text, logprobs: [] });
+    else send('response.reasoning_text.done', { ...place(id), text });
+    send('response.content_part.done', { ...place(id), part: toPart(type, text) });
     send('response.output_item.done', { output_index: output.length, item: done });
     output.push(done);
     open = undefined;
@@ -102,7 +111,7 @@ export function createResponseWriter(stream: EventStream) {
     open = { type, id: `${type === 'message' ? 'msg' : 'rs'}_${randomUUID()}`, text: '' };
     const item = type === 'message' ? messageItem(open.id, '', 'in_progress') : reasoningItem(open.id, '');
     send('response.output_item.added', { output_index: output.length, item });
-    if (type === 'message') send('response.content_part.added', { ...place(open.id), part: textPart('') });
+    send('response.content_part.added', { ...place(open.id), part: toPart(type, '') });
     return open;
   };
 
@@ -127,11 +136,18 @@ export function createResponseWriter(stream: EventStream) {
 
   return {
     send,
+    start(opened: EventStream, response: unknown): void {
+      stream = opened;
+      send('response.created', { response });
+      send('response.in_progress', { response });
+    },
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);
     },
-    finish(): readonly OutputItem[] {
+    /** Like `toOutputItems`: an answer without calls has a message, be it empty. */
+    finish({ message }: ChatResponse): readonly OutputItem[] {
+      if (message.content === '' && message.toolCalls === undefined) ensureOpen('message');
       close();
       return output;
     },

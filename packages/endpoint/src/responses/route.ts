@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Call } from '../call.js';
+import { openAIProtocol } from '../openai-protocol.js';
 import { parseBody } from '../parse-body.js';
-import { toOpenAIErrorBody, toWireError, WireError } from '../wire-error.js';
+import { toOpenAIErrorBody, WireError } from '../wire-error.js';
 import { type InputItem, responsesSchema, toChatRequest, toInputItems } from './request.js';
-import { createResponseWriter, toOutputItems, toResponseBody } from './response.js';
+import { createResponseWriter, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 
 /** POST /v1/responses */
 export async function handleResponses(call: Call): Promise<Response> {
@@ -22,26 +23,21 @@ export async function handleResponses(call: Call): Promise<Response> {
       remember(output);
       return toResponseBody(head, body, { response, output });
     };
-    return call.respondJson(complete(), toOpenAIErrorBody);
+    return call.respondJson(complete(), openAIProtocol);
   }
 
-  return call.respondEvents(async (stream) => {
-    const writer = createResponseWriter(stream);
-    writer.send('response.created', { response: toResponseBody(head, body) });
-    writer.send('response.in_progress', { response: toResponseBody(head, body) });
-    try {
+  const writer = createResponseWriter();
+  return call.respondEvents(
+    async (stream) => {
+      writer.start(stream, toResponseBody(head, body));
       const response = await call.generate(request, writer.delta);
-      const output = writer.finish();
+      const output = writer.finish(response);
       remember(output);
       const type = response.finishReason === 'length' ? 'response.incomplete' : 'response.completed';
       writer.send(type, { response: toResponseBody(head, body, { response, output }) });
-    } catch (thrown) {
-      const error = toWireError(thrown);
-      writer.send('response.failed', {
-        response: { ...head, object: 'response', status: 'failed', model: body.model, output: [], error: { code: error.code, message: error.message } },
-      });
-    }
-  });
+    },
+    { toErrorBody: toOpenAIErrorBody, sendError: (_stream, error) => writer.send('response.failed', { response: toFailedBody(head, body, error) }) },
+  );
 }
 
 function recall(call: Call, previousId: string | null | undefined): readonly InputItem[] {

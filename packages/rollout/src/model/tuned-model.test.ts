@@ -269,6 +269,21 @@ describe('wishes beyond sampling', () => {
     await expect(model.generate({ ...ask, tools, toolChoice: { name: 'nope' } })).rejects.toThrow(/Tool choice "nope" has no tool to call: the request has add/);
   });
 
+  it('without parallel tool calls the answer ends with its first call, streamed or not, and all that was sampled is trained', async () => {
+    const first = callText('add', '{"a": 1}');
+    for (const onDelta of [undefined, () => {}]) {
+      const { model, engine, finish } = open([`Sum. ${first}\n${callText('add', '{"a": 2}')}`, 'done']);
+      const { message, finishReason } = await model.generate({ ...ask, tools, parallelToolCalls: false }, onDelta && { onDelta });
+      expect([message.content, message.toolCalls, finishReason]).toEqual(['Sum. ', [{ id: expect.any(String), name: 'add', arguments: '{"a": 1}' }], 'tool_calls']);
+      const result = { role: 'tool' as const, content: '1', toolCallId: message.toolCalls?.[0]?.id ?? '' };
+      await model.generate({ messages: [...ask.messages, message, result], tools });
+      const sampled = engine.requests[0]?.completion?.ids.length ?? 0;
+      expect(engine.requests[1]?.text.startsWith(`${engine.requests[0]?.text}Sum. ${first}`)).toBe(true);
+      const { stats } = finish();
+      expect([stats.samples, stats.trainedTokens]).toEqual([1, sampled + (engine.requests[1]?.completion?.ids.length ?? 0)]);
+    }
+  });
+
   it('a response format stands in the system message', async () => {
     const { model, engine } = open(['{}']);
     const schema = { type: 'object', properties: { answer: { type: 'number' } } };

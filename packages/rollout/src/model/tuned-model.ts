@@ -100,23 +100,28 @@ async function call(options: TunedModelOptions, name: string, request: ChatReque
   const turn = tracker.begin(agent, applyResponseFormat(chosen.request), { opening: chosen.opening });
   const limits = { promptTokens: turn.promptIds.length, contextLength: engine.contextLength, stopIds: turn.stopIds, seed };
   const sampling = resolveSampling(request, options.sampling, limits);
-  const sampled = await sample(options, turn, { sampling, stops: request.sampling?.stop ?? [], callOptions });
+  const sampled = await sample(options, turn, { sampling, stops: request.sampling?.stop ?? [], isOneCall: request.parallelToolCalls === false, callOptions });
   const committed = turn.commit(sampled.completion);
   return toResponse(name, turn, sampled, committed);
 }
 
 type Sampled = { readonly completion: Completion; readonly stop: string | undefined };
-type SampleOptions = { readonly sampling: TokenSampling; readonly stops: readonly string[]; readonly callOptions: ChatOptions };
+type SampleOptions = { readonly sampling: TokenSampling; readonly stops: readonly string[]; readonly isOneCall: boolean; readonly callOptions: ChatOptions };
 
-async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops, callOptions }: SampleOptions): Promise<Sampled> {
+async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops, isOneCall, callOptions }: SampleOptions): Promise<Sampled> {
   const { controller, release } = linkSignals([options.signal, callOptions.signal]);
   const outlet = createOutlet(callOptions, controller);
   const search = createStopSearch(options.chatTokenizer.tokenizer, stops);
   const filter = createStopFilter(stops, outlet.emit);
-  const stream = callOptions.onDelta === undefined ? undefined : turn.createStream(filter.push);
+  let hasCall = false;
+  const onDelta = (delta: ChatDelta): void => {
+    hasCall ||= delta.type === 'tool_call';
+    filter.push(delta);
+  };
+  const stream = callOptions.onDelta === undefined && !isOneCall ? undefined : turn.createStream(onDelta);
   const onToken = (id: number): 'stop' | undefined => {
     stream?.push(id);
-    return outlet.isBroken() || search.push(id) ? 'stop' : undefined;
+    return outlet.isBroken() || search.push(id) || (isOneCall && hasCall) ? 'stop' : undefined;
   };
   try {
     const request = { promptIds: turn.promptIds, sampling, signal: controller.signal };

@@ -1,0 +1,239 @@
+import { connect } from 'node:net';
+import { type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, EngineError } from '@agentjet/core';
+import type { OpenAIEndpoint } from '@agentjet/rollout';
+import OpenAI, { APIError } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEndpointServer, type EndpointServer } from './index.js';
+
+/** What badly behaved clients and networks do to the server. */
+
+const answer: ChatResponse = { id: 'r1', model: 'scripted', message: { role: 'assistant', content: 'hello' }, finishReason: 'stop', usage: { promptTokens: 7, completionTokens: 2 } };
+type Generate = (request: ChatRequest, options: ChatOptions, index: number) => Promise<ChatResponse>;
+
+let server: EndpointServer;
+
+beforeAll(async () => {
+  server = await startEndpointServer({ graceMs: 150, heartbeatMs: 30, maxBodyBytes: 200_000 });
+});
+
+afterAll(() => server.close());
+
+function open(generate: Generate = async () => answer) {
+  const requests: ChatRequest[] = [];
+  const model: ChatModel = { name: 'agentjet/solver', generate: async (request, options = {}) => generate(request, options, requests.push(request) - 1) };
+  const episode = new AbortController();
+  const access = server.open({ episodeId: 'e1', agentName: 'solver', model, signal: episode.signal });
+  return { access, episode, requests, openai: new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }) };
+}
+
+const ask = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
+const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const untilAborted = (signal: AbortSignal | undefined) => new Promise<never>((_resolve, reject) => signal?.addEventListener('abort', () => reject(new EngineError('aborted', 'aborted'))));
+const slowly: Generate = async () => wait(400).then(() => answer);
+
+function post({ baseUrl, apiKey }: OpenAIEndpoint, path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${apiKey}`, 'x-api-key': apiKey, ...init.headers };
+  return fetch(`${baseUrl}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init, headers });
+}
+
+describe('a stream', () => {
+  const bodies = [['/chat/completions', ask], ['/completions', { model: 'm', prompt: 'hi' }], ['/responses', { model: 'm', input: 'hi' }], ['/messages', { ...ask, max_tokens: 9 }]] as const;
+
+  it.each(bodies)('%s has its headers at once, signs of life while the model is silent, and the answer at last', async (path, body) => {
+    const startedAt = performance.now();
+    const response = await post(open(slowly).access, path, { ...body, stream: true });
+    expect(performance.now() - startedAt).toBeLessThan(350);
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    const text = await response.text();
+    expect(text.match(/^: keep-alive$|^event: ping$/gm)?.length).toBeGreaterThan(2);
+    expect(text).toMatch(/\[DONE\]|response\.completed|message_stop/);
+  });
+
+  it.each(bodies)('%s that cannot begin has a status of its own', async (path, body) => {
+    const { access } = open(async () => Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')));
+    const response = await post(access, path, { ...body, stream: true });
+    expect([response.status, JSON.stringify(await response.json())]).toEqual([400, expect.stringContaining('9000 tokens')]);
+  });
+
+  it.each(bodies)('%s that fails on its way says so in its own words, and does not look finished', async (path, body) => {
+    const { access } = open(async (_request, { onDelta }) => {
+      onDelta?.({ type: 'content', text: 'hel' });
+      await wait(20);
+      throw new Error('the device is lost');
+    });
+    const text = await (await post(access, path, { ...body, stream: true })).text();
+    expect(text).toContain('the device is lost');
+    expect(text).not.toMatch(/\[DONE\]|response\.completed|message_stop/);
+  });
+
+  it('that fails on its way is an error of the SDK', async () => {
+    const { openai } = open(async () => wait(20).then(() => Promise.reject(new Error('the device is lost'))));
+    const stream = await openai.chat.completions.create({ ...ask, stream: true });
+    const read = async () => {
+      for await (const _chunk of stream);
+    };
+    await expect(read()).rejects.toThrow(/the device is lost/);
+  });
+});
+
+describe('a slow answer', () => {
+  it('that fails after its headers is a broken connection with the error in it, never an answer', async () => {
+    const { access, openai } = open(async () => wait(300).then(() => Promise.reject(new Error('the device is lost'))));
+    const response = await post(access, '/chat/completions', ask);
+    const decoder = new TextDecoder();
+    let seen = '';
+    const read = async () => {
+      for await (const chunk of response.body ?? []) seen += decoder.decode(chunk as Uint8Array);
+    };
+    await expect(read()).rejects.toThrow(/terminated/);
+    expect(JSON.parse(seen)).toMatchObject({ error: { message: 'the device is lost' } });
+    await expect(openai.chat.completions.create(ask)).rejects.toThrow();
+  });
+
+  it('ends with 410 when its episode ends', async () => {
+    const { openai, episode } = open(async (_request, { signal }) => untilAborted(signal).catch(() => Promise.reject(new EngineError('closed', 'This model is closed: the episode has ended.'))));
+    setTimeout(() => episode.abort(), 30);
+    const error = await openai.chat.completions.create(ask).catch((thrown: unknown) => thrown);
+    expect([error instanceof APIError, (error as APIError).status, (error as APIError).code]).toEqual([true, 410, 'episode_ended']);
+  });
+});
+
+describe('several answers to one call', () => {
+  it.each([true, false])('end together where one fails (stream: %s)', async (stream) => {
+    const ended: string[] = [];
+    const { access } = open(async (_request, { signal }, index) => {
+      if (index === 1) throw new EngineError('failed', 'the device is lost');
+      return untilAborted(signal).finally(() => ended.push(`choice ${index}`));
+    });
+    expect((await post(access, '/chat/completions', { ...ask, n: 3, stream })).status).toBe(500);
+    await expect.poll(() => ended.toSorted()).toEqual(['choice 0', 'choice 2']);
+  });
+});
+
+describe('a client that goes away', () => {
+  it.each([
+    ['before the answer', '/chat/completions', false],
+    ['while it is kept waiting', '/messages', false],
+    ['in a stream', '/responses', true],
+  ])('%s cancels its call', async (when, path, stream) => {
+    let isCancelled = false;
+    const { access } = open(async (_request, { signal }) => untilAborted(signal).finally(() => (isCancelled = true)));
+    const client = new AbortController();
+    const body = { ...ask, input: 'hi', max_tokens: 9, stream };
+    const { messages, max_tokens: maxTokens, input, ...shared } = body;
+    const asked = path === '/responses' ? { ...shared, input } : { ...shared, messages, ...(path === '/messages' && { max_tokens: maxTokens }) };
+    setTimeout(() => client.abort(), when === 'before the answer' ? 50 : 250);
+    await post(access, path, asked, { signal: client.signal }).then((response) => response.text()).catch(() => undefined);
+    await expect.poll(() => isCancelled).toBe(true);
+  });
+
+  it('in the middle of its own request leaves the server alone', async () => {
+    const { access, requests, openai } = open();
+    const { hostname, port } = new URL(access.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${access.apiKey}\r\nContent-Length: 500\r\n\r\n{"model":`);
+    await wait(50);
+    socket.destroy();
+    await expect(openai.chat.completions.create(ask)).resolves.toBeDefined();
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('keys', () => {
+  it('open one agent: parts of two keys open nothing, and what one agent stored the other cannot recall', async () => {
+    const [anna, bert] = [open(), open()];
+    const [annasId] = anna.access.apiKey.split('.');
+    const [, bertsSignature] = bert.access.apiKey.split('.');
+    for (const apiKey of [`${annasId}.${bertsSignature}`, `${annasId}.`, `${annasId}`, 'sk-ajet-', '', `${anna.access.apiKey}.x`]) {
+      const response = await post({ ...anna.access, apiKey }, '/chat/completions', ask);
+      expect([apiKey, response.status]).toEqual([apiKey, apiKey === `${anna.access.apiKey}.x` ? 200 : 401]);
+    }
+    const { id } = await anna.openai.responses.create({ model: 'm', input: 'my secret' });
+    await expect(bert.openai.responses.create({ model: 'm', input: 'more', previous_response_id: id })).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
+  });
+
+  it('are read from any spelling of the bearer header, and from x-api-key', async () => {
+    const { access } = open();
+    for (const headers of [{ authorization: `bearer ${access.apiKey}` }, { 'x-api-key': access.apiKey }]) {
+      expect((await fetch(`${access.baseUrl}/models`, { headers })).status).toBe(200);
+    }
+    expect((await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Basic ${access.apiKey}` } })).status).toBe(401);
+  });
+
+  it('answer 410 for ever once the episode has ended, for every address', async () => {
+    const { access, episode } = open();
+    episode.abort();
+    for (const path of ['/chat/completions', '/completions', '/responses', '/messages']) expect((await post(access, path, {})).status).toBe(410);
+    expect((await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Bearer ${access.apiKey}` } })).status).toBe(410);
+  });
+
+  it('whose episode had ended before it was opened answers 410', async () => {
+    const model: ChatModel = { name: 'm', generate: async () => answer };
+    const access = server.open({ episodeId: 'e', agentName: 'a', model, signal: AbortSignal.abort() });
+    expect((await post(access, '/chat/completions', ask)).status).toBe(410);
+  });
+});
+
+describe('names of calls', () => {
+  it('an idempotency key names one call, whatever the connection, and is refused with another body', async () => {
+    const { access, requests } = open();
+    const headers = { 'idempotency-key': 'k1' };
+    await post(access, '/chat/completions', ask, { headers });
+    await post(access, '/chat/completions', ask, { headers });
+    expect(requests.map(({ requestId }) => requestId)).toEqual(['key-k1:0', 'key-k1:0']);
+    const other = await post(access, '/chat/completions', { ...ask, temperature: 0.5 }, { headers });
+    expect([other.status, await other.json()]).toEqual([400, { error: expect.objectContaining({ code: 'idempotency_key_reused' }) }]);
+  });
+});
+
+describe('bodies', () => {
+  it.each([
+    ['too large, and of a length that nobody said', new ReadableStream({ start: (controller) => { controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(300_000)}"`)); controller.close(); } }), 413],
+    ['no JSON', '{"model":', 400],
+    ['no object', '[1, 2]', 400],
+    ['nothing', 'null', 400],
+    ['a nesting deeper than any stack', `${'['.repeat(90_000)}${']'.repeat(90_000)}`, 400],
+    ['a nesting deeper than any stack, where anything may stand', `{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":${'['.repeat(90_000)}${']'.repeat(90_000)}}`, 200],
+    ['half a surrogate', '{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', 200],
+    ['a prototype', '{"model":"m","messages":[{"role":"user","content":"hi","__proto__":{"role":"system"}}],"constructor":1}', 400],
+  ])('%s', async (_name, body, status) => {
+    const { access, openai } = open();
+    const init = { body, duplex: 'half' } as RequestInit;
+    const response = await post(access, '/chat/completions', '', init);
+    expect(response.status).toBe(status);
+    await response.text();
+    await expect(openai.chat.completions.create(ask)).resolves.toBeDefined();
+  });
+
+  it('that a protocol does not know are refused by the name of what is wrong', async () => {
+    const { openai } = open();
+    const refused: readonly (readonly [() => Promise<unknown>, RegExp])[] = [
+      [() => openai.responses.create({ model: 'm', input: 'hi', text: { format: { type: 'grammar' } as never } }), /text\.format/],
+      [() => openai.responses.create({ model: 'm', input: [{ type: 'item_reference', id: 'x' }] }), /item_reference/],
+      [() => openai.responses.create({ model: 'm', input: 'hi', truncation: 'auto' }), /truncation/],
+      [() => openai.chat.completions.create({ ...ask, modalities: ['audio'] }), /modalities/],
+      [() => openai.chat.completions.create({ ...ask, tool_choice: { type: 'allowed_tools' } as never }), /tool_choice/],
+      [() => openai.chat.completions.create({ ...ask, reasoning_effort: 'high' }), /reasoning_effort/],
+      [() => openai.completions.create({ model: 'm', prompt: ['a', 'b'] }), /prompt/],
+    ];
+    for (const [send, name] of refused) await expect(send()).rejects.toMatchObject({ status: 400, message: expect.stringMatching(name) });
+  });
+});
+
+it('keeps idle connections longer than clients do, so that neither cuts the other off', async () => {
+  const { access } = open();
+  const { hostname, port } = new URL(access.baseUrl);
+  const socket = connect(Number(port), hostname);
+  const head = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${access.apiKey}\r\n\r\n`;
+  let seen = '';
+  socket.on('data', (chunk) => (seen += String(chunk)));
+  socket.write(head);
+  await expect.poll(() => seen).toContain('agentjet/solver');
+  expect(Number(/keep-alive: timeout=(\d+)/i.exec(seen)?.[1])).toBeGreaterThan(300);
+  socket.destroy();
+});
+
+it('describes its model under any name', async () => {
+  const { openai } = open();
+  expect(await openai.models.retrieve('agentjet/solver')).toMatchObject({ id: 'agentjet/solver', object: 'model' });
+});

@@ -1,0 +1,8 @@
+import type { EventProtocol } from './event-stream.js';
+import { toOpenAIErrorBody } from './wire-error.js';
+
+/** Errors of all of OpenAI's APIs, but for the streams of Responses. */
+export const openAIProtocol: EventProtocol = {
+  toErrorBody: toOpenAIErrorBody,
+  sendError: (stream, error) => stream.send(toOpenAIErrorBody(error)),
+};

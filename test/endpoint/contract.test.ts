@@ -1,0 +1,27 @@
+import { type AdapterReport, checkAdapter, formatReport } from '@agentjet/adapter-kit';
+import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anthropicDriver, chatCompletionsDriver, responsesDriver } from './http-drivers.js';
+
+let server: EndpointServer;
+
+beforeAll(async () => {
+  server = await startEndpointServer();
+});
+
+afterAll(() => server.close());
+
+/** Anthropic's API always says how long an answer may be. */
+const cannotLeaveOpen = 'What a call leaves open comes from the run, and each call has a seed of its own.';
+
+const checks: readonly (readonly [string, readonly string[], () => Promise<AdapterReport>])[] = [
+  ['Chat Completions', [], () => checkAdapter(chatCompletionsDriver(server))],
+  ['Responses', [], () => checkAdapter(responsesDriver(server))],
+  ['Anthropic Messages', [cannotLeaveOpen], () => checkAdapter(anthropicDriver(server))],
+];
+
+it.each(checks)('a client of %s over HTTP has every promise of an adapter kept', async (_name, exceptions, check) => {
+  const report = await check();
+  const broken = report.results.filter(({ outcome }) => outcome === 'broken').map(({ promise }) => promise);
+  expect(broken, formatReport(report)).toEqual(exceptions);
+});
