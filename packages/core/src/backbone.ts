@@ -83,6 +83,11 @@ export type OptimizerOptions = {
 export type TrainBatch = {
   readonly packs: readonly TreePack[];
   readonly loss: LossOptions;
+  /**
+   * True: the present weights sampled every trained token. Then a behaviour logprob that differs from the training one by
+   * rounding alone may be taken to equal it, so that the step depends on token ids and advantages and not on the rounding.
+   */
+  readonly isOnPolicy?: boolean;
 };
 
 export type TrainStepMetrics = {

@@ -20,16 +20,6 @@ export function readRows(file: string): readonly Row[] {
   return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
 }
 
-/**
- * Numbers that two runs of the same steps share: whole ones exactly, others up to the rounding of float32 sums, whose
- * order depends on which answers happened to be sampled beside each other.
- */
-export function isSameMetrics(left: readonly Row[], right: readonly Row[]): boolean {
-  const isSame = (a: unknown, b: unknown): boolean =>
-    typeof a === 'number' && typeof b === 'number' && !Number.isInteger(a) ? Math.abs(a - b) <= 1e-5 + 1e-4 * Math.abs(a) : Object.is(a, b);
-  return left.length === right.length && left.every((row, index) => Object.entries(row).every(([name, value]) => isSame(value, right[index]?.[name])));
-}
-
 /** metrics.jsonl without what depends on the clock. */
 export function readMetrics(run: string): readonly Row[] {
   return readRows(path.join(run, 'metrics.jsonl')).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('seconds'))));

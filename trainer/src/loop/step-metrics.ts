@@ -64,6 +64,13 @@ function episodeMetrics(groups: readonly TrainingGroup[]) {
   };
 }
 
+/** Sampling and training agree to this, in nats. What is below is rounding and differs from run to run: shown as 0. */
+const gapLimit = 1e-4;
+
+function visibleGap(gap: number): number {
+  return gap < gapLimit ? 0 : gap;
+}
+
 /** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. */
 function updateMetrics(updates: readonly TrainStepMetrics[]) {
   const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
@@ -73,8 +80,8 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
     entropy: meanOf('entropy'),
     kl: meanOf('kl'),
     clip_fraction: meanOf('clipFraction'),
-    logprob_gap_max: updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0),
-    logprob_gap_mean: meanOf('logprobGapMean'),
+    logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
+    logprob_gap_mean: visibleGap(meanOf('logprobGapMean')),
     learning_rate: updates.at(-1)?.learningRate ?? 0,
   };
 }

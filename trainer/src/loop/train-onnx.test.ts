@@ -41,18 +41,12 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
   }
 }
 
-/** Whole numbers and rewards are equal to the letter; sums of single-precision products depend a little on what was batched with what. */
-function expectSameSteps(found: readonly MetricsRecord[], expected: readonly MetricsRecord[]): void {
-  expect(found.map(Object.keys)).toEqual(expected.map(Object.keys));
-  for (const [index, record] of expected.entries()) {
-    for (const [key, value] of Object.entries(record).filter(([name]) => !name.startsWith('seconds_'))) {
-      const isExact = (Number.isInteger(value) && value !== 0) || key === 'reward_mean' || key === 'success_rate';
-      expect(Math.abs((found[index]?.[key] ?? Number.NaN) - value), `${key} of step ${index + 1}`).toBeLessThanOrEqual(isExact ? 0 : 1e-4 * Math.max(1, Math.abs(value)));
-    }
-  }
+/** Everything but the clock. */
+function stepsOf(metrics: readonly MetricsRecord[]): Record<string, number>[] {
+  return metrics.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('seconds_'))));
 }
 
-it('learns with the embedded backbone, and an interrupted run logs what an uninterrupted one does', async () => {
+it('learns with the embedded backbone, and an interrupted run logs exactly what an uninterrupted one does', async () => {
   const [whole, parts] = await Promise.all(['whole', 'parts'].map((experimentName) => createRunFolder({ experimentDir: dir, experimentName, configYaml: '' })));
   if (whole === undefined || parts === undefined) throw new Error('No run folder.');
   await trainFrom(whole, {});
@@ -61,7 +55,7 @@ it('learns with the embedded backbone, and an interrupted run logs what an unint
   expect((await parts.readMetrics()).length).toBe(3);
   const reopened = await openRunFolder(parts.dir);
   await trainFrom(reopened, {});
-  expectSameSteps(await reopened.readMetrics(), await whole.readMetrics());
+  expect(stepsOf(await reopened.readMetrics())).toEqual(stepsOf(await whole.readMetrics()));
   const rewards = (await whole.readMetrics()).map((record) => record['reward_mean'] ?? Number.NaN);
   expect(Math.max(...rewards.slice(-2))).toBeGreaterThan((rewards[0] ?? 1) + 0.2);
   for (const { logprob_gap_max: gap = Infinity } of await whole.readMetrics()) expect(gap).toBeLessThan(1e-4);

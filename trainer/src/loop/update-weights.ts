@@ -1,4 +1,4 @@
-import type { Backbone, LossOptions, TrainStepMetrics } from '@agentjet/core';
+import type { Backbone, LossOptions, Sample, TrainStepMetrics } from '@agentjet/core';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packTrees, type PackOptions, type PackReport } from '../packing/pack-trees.js';
 import type { CreditedGroup } from './credit-groups.js';
@@ -34,9 +34,11 @@ export async function updateWeights(credited: readonly CreditedGroup<TrainingGro
   for (let pass = 0; pass < numEpochs; pass++) {
     for (const part of divide(groups, numMiniBatches)) {
       const packedAt = performance.now();
-      const { packs, report } = packTrees(samplesOf(part, limited), packing);
+      const samples = samplesOf(part, limited);
+      const { packs, report } = packTrees(samples, packing);
+      const isOnPolicy = samples.every((sample) => isSampledBy(backbone.policyVersion, sample));
       const trainedAt = performance.now();
-      if (packs.length > 0) updates.push({ report, metrics: await backbone.trainStep({ packs, loss }) });
+      if (packs.length > 0) updates.push({ report, metrics: await backbone.trainStep({ packs, loss, isOnPolicy }) });
       seconds.packing += (trainedAt - packedAt) / 1000;
       seconds.training += (performance.now() - trainedAt) / 1000;
     }
@@ -45,9 +47,14 @@ export async function updateWeights(credited: readonly CreditedGroup<TrainingGro
 }
 
 /** The samples of these groups that the length policy has left. */
-function samplesOf(groups: readonly CreditedGroup<TrainingGroup>[], limited: LimitedSamples) {
+function samplesOf(groups: readonly CreditedGroup<TrainingGroup>[], limited: LimitedSamples): readonly Sample[] {
   const episodes = new Set(groups.flatMap(({ group }) => group.episodes.map(({ episodeId }) => episodeId)));
   return limited.samples.filter(({ episodeId }) => episodes.has(episodeId));
+}
+
+/** Whether every token that is trained comes from these weights. */
+function isSampledBy(policyVersion: number, { lossMask, policyVersions }: Sample): boolean {
+  return policyVersions.every((version, at) => lossMask[at] !== 1 || version === policyVersion);
 }
 
 /** At most `parts` lists of nearly the same length, in order. */

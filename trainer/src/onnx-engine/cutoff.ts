@@ -4,6 +4,8 @@
  * finds the bucket of the cut and only that bucket is sorted.
  */
 
+import type { TokenSampling } from '@agentjet/core';
+
 export type Cutoff = {
   /** Tokens above this are kept. */
   readonly probability: number;
@@ -13,7 +15,16 @@ export type Cutoff = {
   readonly mass: number;
 };
 
-type Limits = { readonly topK: number; readonly topP: number };
+type Limits = Pick<TokenSampling, 'topK' | 'topP'>;
+
+/** Where the cut may lie when the ratio of two probabilities is off by a share of itself. */
+export type CutoffRange = {
+  readonly cutoff: Cutoff;
+  /** Tokens below this are outside of every such cut. */
+  readonly lowest: number;
+  /** Tokens from this on are inside of every such cut. */
+  readonly highest: number;
+};
 
 /** Sixteen buckets per power of two. */
 const bucketShift = 19;
@@ -21,11 +32,25 @@ const numBuckets = (0x3f800000 >>> bucketShift) + 2;
 const counts = new Int32Array(numBuckets);
 const masses = new Float64Array(numBuckets);
 
-/** Of probabilities [V] that sum to 1; 0 <= topK (0 keeps all), 0 < topP <= 1. */
-export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits): Cutoff {
+/** Of probabilities [V] that sum to 1, their ratios off by `noise` of themselves at most; 0 <= topK (0 keeps all), 0 < topP <= 1. */
+export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, noise = 0): CutoffRange {
   countBuckets(probabilities);
-  const byRank = cut(probabilities, { count: topK > 0 ? topK : Infinity, mass: Infinity });
-  return topP < 1 ? cut(probabilities, { count: byRank.count, mass: topP * byRank.mass }) : byRank;
+  const rank = rememberLast((bucket: number) => rankBucket(probabilities, bucket));
+  const byRank = cut(rank, { count: topK > 0 ? topK : Infinity, mass: Infinity });
+  const cutAt = (share: number): Cut => (topP < 1 ? cut(rank, { count: byRank.count, mass: share * topP * byRank.mass }) : byRank);
+  const cutoff = cutAt(1);
+  if (noise === 0) return { cutoff, lowest: cutoff.probability, highest: cutoff.probability };
+  // What ranks above the first token behind the strictest cut does so in every cut.
+  return { cutoff, lowest: cutAt(1 + noise).probability * (1 - noise), highest: cutAt(1 - noise).behind() * (1 + noise) };
+}
+
+/** Cuts that differ by little meet in one bucket. */
+function rememberLast<Result>(compute: (argument: number) => Result): (argument: number) => Result {
+  let last: { readonly argument: number; readonly result: Result } | undefined;
+  return (argument) => {
+    if (last?.argument !== argument) last = { argument, result: compute(argument) };
+    return last.result;
+  };
 }
 
 function countBuckets(probabilities: Float32Array): void {
@@ -39,8 +64,14 @@ function countBuckets(probabilities: Float32Array): void {
   }
 }
 
+type Cut = Cutoff & {
+  readonly count: number;
+  /** Probability of the first token that is not kept; 0 where all are. */
+  readonly behind: () => number;
+};
+
 /** Keeps from the top until either limit is reached; the token that reaches it is kept. */
-function cut(probabilities: Float32Array, limit: { readonly count: number; readonly mass: number }): Cutoff & { readonly count: number } {
+function cut(rank: (bucket: number) => readonly RankedToken[], limit: { readonly count: number; readonly mass: number }): Cut {
   let [count, mass] = [0, 0];
   let bucket = numBuckets - 1;
   for (; bucket > 0; bucket -= 1) {
@@ -49,18 +80,28 @@ function cut(probabilities: Float32Array, limit: { readonly count: number; reado
     [count, mass] = [nextCount, nextMass];
   }
   let last = { probability: 0, id: -1 };
-  for (const token of rankBucket(probabilities, bucket)) {
+  let inBucket = 0;
+  for (const token of rank(bucket)) {
     if (count >= limit.count || mass >= limit.mass) break;
     last = token;
     count += 1;
     mass += token.probability;
+    inBucket += 1;
   }
-  return { ...last, mass, count };
+  return { ...last, mass, count, behind: () => rank(bucket)[inBucket]?.probability ?? largestBelow(rank, bucket) };
 }
 
-function rankBucket(probabilities: Float32Array, bucket: number): readonly { readonly probability: number; readonly id: number }[] {
+function largestBelow(rank: (bucket: number) => readonly RankedToken[], bucket: number): number {
+  let below = bucket - 1;
+  while (below > 0 && counts[below] === 0) below -= 1;
+  return below < 0 ? 0 : (rank(below)[0]?.probability ?? 0);
+}
+
+type RankedToken = { readonly probability: number; readonly id: number };
+
+function rankBucket(probabilities: Float32Array, bucket: number): readonly RankedToken[] {
   const bits = toBits(probabilities);
-  const members: { readonly probability: number; readonly id: number }[] = [];
+  const members: RankedToken[] = [];
   for (let id = 0; id < bits.length; id += 1) {
     const probability = probabilities[id] ?? 0;
     if (probability > 0 && bucketOf(bits[id] ?? 0) === bucket) members.push({ probability, id });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
 import { drawToken, toInverseTemperature } from './sampler.js';
 
@@ -47,7 +48,7 @@ describe('drawToken', () => {
 
   it('takes the most likely token with its softmax logprob when greedy, the lower id on a tie', () => {
     const probabilities = normalize([1, 4, 4, 1]);
-    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({ id: 1, logprob: Math.fround(Math.log(Math.fround(0.4))) });
+    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({ id: 1, logprob: Math.fround(Math.log(Math.fround(0.4))), isClear: true });
   });
 
   it('hardly ever changes the token when the probabilities carry float noise', () => {
@@ -60,6 +61,28 @@ describe('drawToken', () => {
       if (drawToken(probabilities, sampling, 0)?.id !== drawToken(noisy, sampling, 0)?.id) changed += 1;
     }
     expect(changed).toBeLessThanOrEqual(1);
+  });
+
+  it.each<[string, Partial<TokenSampling>, number]>([
+    ['everything', {}, 0.9],
+    ['top-k', { topK: 7 }, 0.85],
+    ['top-p', { topP: 0.8 }, 0.85],
+    ['both', { topK: 9, topP: 0.6 }, 0.8],
+    ['greedy', { temperature: 0 }, 0.7],
+  ])('is sure of a token only if no noise of that size would change it: %s', (_, sampling, share) => {
+    const [random, noise] = [createRandom(3), 0.01];
+    const disturb = (probabilities: Float32Array): Float32Array => probabilities.map((probability) => probability * (1 + (0.49 * noise) * (random.next() * 2 - 1)));
+    let numClear = 0;
+    for (let seed = 0; seed < 3000; seed += 1) {
+      const probabilities = normalize(Array.from({ length: 30 }, () => Math.exp(4 * random.next())));
+      const draw = drawToken(probabilities, { ...plain, ...sampling, seed }, 0, noise);
+      if (draw?.isClear !== true) continue;
+      numClear += 1;
+      const ids = [probabilities, disturb(probabilities), disturb(probabilities)].map((other) => drawToken(other, { ...plain, ...sampling, seed }, 0)?.id);
+      expect(ids).toEqual([draw.id, draw.id, draw.id]);
+    }
+    expect(numClear / 3000).toBeGreaterThan(share);
+    expect(numClear).toBeLessThan(3000);
   });
 
   it('returns nothing where the probabilities are not numbers', () => {

@@ -8,8 +8,13 @@
 import type { TokenSampling } from '@agentjet/core';
 import { findCutoff } from './cutoff.js';
 
-/** The logprob is a float32. */
-export type Draw = { readonly id: number; readonly logprob: number };
+export type Draw = {
+  readonly id: number;
+  /** A float32. */
+  readonly logprob: number;
+  /** Probabilities that differ from these by the noise at most give the same token. Where not, the id is a guess. */
+  readonly isClear: boolean;
+};
 
 const spread = 2 ** -32;
 /** -ln of the largest uniform: no clock rings earlier than this over its probability. */
@@ -18,64 +23,79 @@ const earliest = -Math.log(1 - spread / 2);
 /** A temperature below this is sampled at this: the distribution is a single token by then. */
 const minTemperature = 1e-5;
 
+/**
+ * By how much of itself the ratio of two probabilities may depend on what runs beside them: kernels add in another
+ * order for other shapes. Measured: 1e-5 (trainer/LOG.md). A temperature below 1 stretches differences of logits.
+ */
+export function noiseOf({ temperature }: TokenSampling): number {
+  return 2e-4 * Math.max(1, toInverseTemperature(temperature));
+}
+
 /** What the logits are multiplied by before the softmax. Greedy rows keep the plain softmax. */
 export function toInverseTemperature(temperature: number): number {
   return temperature === 0 ? 1 : 1 / Math.max(temperature, minTemperature);
 }
 
 /**
- * Draws from `probabilities` [V], the softmax at the sampling's temperature. `index` counts the tokens of the call.
- * Returns undefined where the probabilities are not numbers.
+ * Draws from `probabilities` [V], the softmax at the sampling's temperature. `index` counts the tokens of the call;
+ * `noise` is the share of itself by which the ratio of two probabilities may be off. Returns undefined where the probabilities are not
+ * numbers.
  */
-export function drawToken(probabilities: Float32Array, sampling: TokenSampling, index: number): Draw | undefined {
-  const isGreedy = sampling.temperature === 0;
-  if (isGreedy) return toDraw(probabilities, argmax(probabilities), 1);
+export function drawToken(probabilities: Float32Array, sampling: TokenSampling, index: number, noise = 0): Draw | undefined {
+  if (sampling.temperature === 0) return toDraw(probabilities, largest(probabilities, noise), 1);
   const isWhole = sampling.topP >= 1 && (sampling.topK <= 0 || sampling.topK >= probabilities.length);
   const key = drawKey(sampling.seed, index);
-  if (isWhole) return toDraw(probabilities, race(probabilities, key, 0, 0), 1);
-  const cutoff = findCutoff(probabilities, sampling);
-  return toDraw(probabilities, race(probabilities, key, cutoff.probability, cutoff.id), cutoff.mass);
+  if (isWhole) return toDraw(probabilities, race(probabilities, key, { floor: 0, lastId: 0, noise }), 1);
+  const { cutoff, lowest, highest } = findCutoff(probabilities, sampling, noise);
+  if (noise === 0) return toDraw(probabilities, race(probabilities, key, { floor: cutoff.probability, lastId: cutoff.id, noise }), cutoff.mass);
+  const { id, isClear } = race(probabilities, key, { floor: lowest, lastId: Infinity, noise });
+  return toDraw(probabilities, { id, isClear: isClear && (probabilities[id] ?? 0) >= highest }, cutoff.mass);
 }
 
-function toDraw(probabilities: Float32Array, id: number, mass: number): Draw | undefined {
+type Winner = { readonly id: number; readonly isClear: boolean };
+
+function toDraw(probabilities: Float32Array, { id, isClear }: Winner, mass: number): Draw | undefined {
   const probability = probabilities[id];
   if (probability === undefined) return undefined;
-  return { id, logprob: Math.fround(Math.min(0, Math.log(probability / mass))) };
+  return { id, logprob: Math.fround(Math.min(0, Math.log(probability / mass))), isClear };
 }
 
 /** The lowest id of the largest probability; -1 where nothing is a number. */
-function argmax(probabilities: Float32Array): number {
+function largest(probabilities: Float32Array, noise: number): Winner {
   let best = -1;
-  let highest = -1;
+  let [highest, second] = [-1, -1];
   for (let id = 0; id < probabilities.length; id += 1) {
     const probability = probabilities[id] ?? 0;
     if (probability > highest) {
+      second = highest;
       highest = probability;
       best = id;
-    }
+    } else if (probability > second) second = probability;
   }
-  return best;
+  return { id: best, isClear: noise === 0 || second < highest * (1 - noise) };
 }
 
+type Field = { readonly floor: number; readonly lastId: number; readonly noise: number };
+
 /** The winner among tokens above `floor`, or at it with an id up to `lastId`; -1 where nothing is a number. */
-function race(probabilities: Float32Array, key: number, floor: number, lastId: number): number {
+function race(probabilities: Float32Array, key: number, { floor, lastId, noise }: Field): Winner {
   let winner = -1;
-  let first = Infinity;
+  let [first, second, latest] = [Infinity, Infinity, Infinity];
   for (let id = 0; id < probabilities.length; id += 1) {
     const probability = probabilities[id] ?? 0;
-    // Cannot win even with the earliest clock. Written so that NaN is skipped too.
-    if (!(probability * first > earliest)) continue;
+    // Rings too late even with the earliest clock. Written so that NaN is skipped too.
+    if (!(probability * latest > earliest)) continue;
     if (probability < floor || (probability === floor && id > lastId)) continue;
     const uniform = (hash(key ^ Math.imul(id, 0x9e3779b1)) + 0.5) * spread;
     // -ln(u) >= 1 - u saves the logarithm of most losers.
-    if (1 - uniform >= first * probability) continue;
+    if (1 - uniform >= latest * probability) continue;
     const rings = -Math.log(uniform) / probability;
     if (rings < first) {
-      first = rings;
+      [second, first, latest] = [first, rings, rings * (1 + noise)];
       winner = id;
-    }
+    } else if (rings < second) second = rings;
   }
-  return winner;
+  return { id: winner, isClear: noise === 0 || second > latest };
 }
 
 function drawKey(seed: number, index: number): number {

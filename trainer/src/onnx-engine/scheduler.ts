@@ -2,7 +2,7 @@
  * Continuous batching: calls join and leave the running batch between any two tokens. Each step lets waiting calls in,
  * reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its rows'
  * keys and values in a KvBatch; what it leaves behind goes to the prefix cache. When memory runs out, the youngest call
- * goes back to the queue and is read again later; its draws do not depend on that. Knows no threads and no weights.
+ * goes back to the queue and is read again later. No draw depends on any of this. Knows no threads and no weights.
  */
 
 import { EngineError, toErrorMessage } from '@agentjet/core';
@@ -11,8 +11,9 @@ import { BatchPool } from './batch-pool.js';
 import type { FreshTokens } from './kv-batch.js';
 import { chooseLeader, planPrefill } from './prefill-plan.js';
 import { PrefixCache } from './prefix-cache.js';
+import { readAlone } from './read-alone.js';
 import type { RowBatch } from './row-batch.js';
-import { drawToken } from './sampler.js';
+import { drawToken, noiseOf } from './sampler.js';
 import type { Draw } from './sampler.js';
 import { Sequence } from './sequence.js';
 import type { Job } from './sequence.js';
@@ -39,6 +40,8 @@ export type SchedulerStats = {
   /** Prompt tokens taken from the prefix cache. */
   readonly reusedTokens: number;
   readonly preemptions: number;
+  /** Draws so close that the row was read once more, by itself, to decide. */
+  readonly closeDraws: number;
   readonly kvBytes: number;
   readonly prefixCacheBytes: number;
 };
@@ -54,10 +57,12 @@ export class Scheduler {
   #model: StepModel;
   #policyVersion: number;
   #waiting: Sequence[] = [];
+  /** Rows whose last draw was too close. Empty between two passes. */
+  readonly #undecided: Sequence[] = [];
   #running: Promise<void> | null = null;
   #arrivals = 0;
   #turn = 0;
-  readonly #counts = { decodeSteps: 0, decodedTokens: 0, prefilledTokens: 0, reusedTokens: 0, preemptions: 0 };
+  readonly #counts = { decodeSteps: 0, decodedTokens: 0, prefilledTokens: 0, reusedTokens: 0, preemptions: 0, closeDraws: 0 };
 
   constructor(model: StepModel, policyVersion: number, options: SchedulerOptions) {
     this.#model = model;
@@ -253,7 +258,16 @@ export class Scheduler {
     for (const [row, sequence] of sequences.entries()) {
       this.#receive(sequence, fresh, { row, probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize) });
     }
+    for (const sequence of this.#undecided.splice(0)) await this.#decide(sequence);
     this.#sweep();
+  }
+
+  /** What runs beside a row moves its probabilities by a little; a draw that this could change is drawn from what the row gives alone. */
+  async #decide(sequence: Sequence): Promise<void> {
+    if (sequence.isOver) return;
+    this.#counts.closeDraws += 1;
+    const probabilities = await readAlone(this.#model, this.#input, sequence);
+    if (!sequence.isOver) this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }
 
   #receive(sequence: Sequence, fresh: FreshTokens, { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array }): void {
@@ -270,7 +284,13 @@ export class Scheduler {
   }
 
   #draw(sequence: Sequence, probabilities: Float32Array): void {
-    const draw = drawToken(probabilities, sequence.job.sampling, sequence.numSampled);
+    const { sampling } = sequence.job;
+    const draw = drawToken(probabilities, sampling, sequence.numSampled, noiseOf(sampling));
+    if (draw?.isClear === false) this.#undecided.push(sequence);
+    else this.#accept(sequence, draw);
+  }
+
+  #accept(sequence: Sequence, draw: Draw | undefined): void {
     if (draw === undefined) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     const finishReason = this.#push(sequence, draw);
     if (finishReason === null || sequence.isOver) return;

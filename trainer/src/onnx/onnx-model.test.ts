@@ -139,6 +139,23 @@ describe('the policy loss', () => {
     expect(result.gradNorm).toBeLessThan(1e-9);
   });
 
+  test('is the same to the last bit for sampled logprobs that differ by rounding, if the present weights sampled them', async () => {
+    const ids = [[1, 2, 3, 4], [1, 2, 5, 6], [7, 8, 9]];
+    const stepWith = (noise: (term: number) => number, isOnPolicy: boolean) =>
+      withModel(tinyModel(), async (model) => {
+        const exact = await model.logprobs(ids.map((row) => ({ ids: Int32Array.from(row) })));
+        const noisy = (row: Float32Array): Float32Array => row.map((logprob, at) => (at === 0 ? 0 : logprob + noise(at)));
+        const samples = ids.map((row, index) => sampleOf(row, row.map((_, at) => Math.min(at, 1)), { episodeId: String(index), logprobs: noisy(exact[index] ?? new Float32Array()) }));
+        const { loss } = await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: { ...policyLoss, temperature: 1 }, isOnPolicy });
+        return { loss, weights: model.parameters.slice() };
+      });
+    const exact = await stepWith(() => 0, true);
+    expect(await stepWith((at) => 1e-5 * Math.sin(at), true)).toEqual(exact);
+    expect((await stepWith((at) => 1e-5 * Math.sin(at), false)).weights).not.toEqual(exact.weights);
+    // No rounding, but another distribution: top-p, or a temperature of the request's own.
+    expect(await stepWith(() => 0.05, true)).toEqual(await stepWith(() => 0.05, false));
+  });
+
   test('the KL term is zero at the start and grows as the weights leave their frozen copy', () =>
     withModel(tinyModel({ reference: 'initial', optimizer: { ...plainOptimizer, learningRate: 0.05 } }), async (model) => {
       const first = await model.trainStep(randomBatch(5));

@@ -138,7 +138,7 @@ export class OnnxModel {
     for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
     const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
     if (microbatches.length === 0) throw new BackboneError('bad_batch', `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`);
-    const sums = await this.#accumulateGradients(microbatches, batch.loss, signal);
+    const sums = await this.#accumulateGradients(microbatches, batch, signal);
     const gradNorm = Math.sqrt(this.#memory.sumOfGradientSquares());
     this.#refuseNonFinite(gradNorm, sums.loss);
     const learningRate = this.#update(gradNorm);
@@ -162,25 +162,26 @@ export class OnnxModel {
   }
 
   /** The first micro-batch writes the gradients, each further one adds its own. */
-  async #accumulateGradients(microbatches: readonly Microbatch[], loss: LossOptions, signal: AbortSignal | undefined): Promise<StepSums> {
+  async #accumulateGradients(microbatches: readonly Microbatch[], batch: TrainBatch, signal: AbortSignal | undefined): Promise<StepSums> {
     let sums = emptySums();
     for (const [index, microbatch] of microbatches.entries()) {
       await refuseAborted(signal);
       const { gradients, partialGradients } = this.#memory;
       const arrays = microbatchArrays(microbatch);
-      const outputs = await this.#runMicrobatch(arrays, loss, index === 0 ? gradients : partialGradients);
+      const outputs = await this.#runMicrobatch(arrays, batch, index === 0 ? gradients : partialGradients);
       if (index > 0) this.#memory.addPartialGradients();
-      sums = addMicrobatch(sums, arrays, { outputs, loss });
+      sums = addMicrobatch(sums, arrays, { outputs, loss: batch.loss });
     }
     await refuseAborted(signal);
     return sums;
   }
 
-  async #runMicrobatch(arrays: MicrobatchArrays, loss: LossOptions, gradients: FloatArray): Promise<TrainingOutputs> {
+  async #runMicrobatch(arrays: MicrobatchArrays, batch: TrainBatch, gradients: FloatArray): Promise<TrainingOutputs> {
+    const { loss } = batch;
     const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
     const form = lossForm(loss);
     const reference = needsReference(loss) ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence)) : {};
-    const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, loss) };
+    const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, batch) };
     return this.#runner.train(form, { parameters: this.#memory.parameters, gradients, feeds, ids: arrays.ids });
   }
 

@@ -57,6 +57,11 @@ export function sigmoid(value: Value): Value {
   return unary('Sigmoid', value, (gradient, output) => multiply(gradient, multiply(output, subtract(1, output))));
 }
 
+/** No gradient. */
+export function absolute(value: Value): Value {
+  return value.graph.node('Abs', [value], value);
+}
+
 export function square(value: Value): Value {
   return multiply(value, value);
 }

@@ -3,7 +3,7 @@
  * LossOptions in @agentjet/core; its coefficients are inputs, its form is fixed when the graph is built.
  */
 
-import { add, exponential, maximum, minimum, multiply, negate, square, subtract } from '../graph/elementwise.js';
+import { absolute, add, compare, exponential, maximum, minimum, multiply, negate, square, subtract, toFloat } from '../graph/elementwise.js';
 import { gather } from '../graph/gather.js';
 import { Graph } from '../graph/graph.js';
 import { sumAll } from '../graph/reduce.js';
@@ -30,8 +30,8 @@ export function scoringGraph(grid: GridForm, options: GraphOptions = {}): Graph 
 
 /**
  * More inputs: term_pairs int32 [K], term_weights [K]; for `policy` also term_advantages, term_logprobs, term_caps
- * [K] (the largest loss a term may have), the scalars ratio_low and ratio_high; with a KL term reference_logprobs [M]
- * and kl_coef; with an entropy bonus entropy_coef.
+ * [K] (the largest loss a term may have), the scalars ratio_low, ratio_high and rounding; with a KL term
+ * reference_logprobs [M] and kl_coef; with an entropy bonus entropy_coef.
  * Outputs: loss; logprobs [M]; entropies [U]; kl [M] with a KL term; the gradient of every parameter but the
  * embedding's input side, which is left as the gradient of `embedded` [N, hiddenSize]: adding N rows into a table is
  * quicker outside than any scatter inside.
@@ -80,11 +80,19 @@ function termInputs(graph: Graph): { readonly pairs: Value; readonly weights: Va
 
 /** min(cap, -min(r A, clip(r) A)), r = exp(logprob - behaviour logprob). */
 function clippedLoss(graph: Graph, logprobs: Value): Value {
-  const ratio = exponential(subtract(logprobs, graph.input('term_logprobs', ['K'])));
+  const sampled = graph.input('term_logprobs', ['K']);
+  const behaviour = graph.withoutGradient(() => behaviourLogprobs(logprobs, sampled, graph.input('rounding', [])));
+  const ratio = exponential(subtract(logprobs, behaviour));
   const advantages = graph.input('term_advantages', ['K']);
   const clipped = minimum(maximum(ratio, graph.input('ratio_low', [])), graph.input('ratio_high', []));
   const loss = negate(minimum(multiply(ratio, advantages), multiply(clipped, advantages)));
   return minimum(loss, graph.input('term_caps', ['K']));
+}
+
+/** The training logprob itself where the sampled one is closer than `rounding`: then r is exactly 1. */
+function behaviourLogprobs(logprobs: Value, sampled: Value, rounding: Value): Value {
+  const isRounding = toFloat(compare('Less', absolute(subtract(logprobs, sampled)), rounding));
+  return add(multiply(isRounding, logprobs), multiply(subtract(1, isRounding), sampled));
 }
 
 /** Estimates of KL(policy, reference) from one sample (Schulman 2020), with d = reference - logprob. */

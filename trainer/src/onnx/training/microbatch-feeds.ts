@@ -3,13 +3,16 @@
 import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';
-import type { LossOptions } from '@agentjet/core';
+import type { TrainBatch } from '@agentjet/core';
 import type { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { MicrobatchArrays } from './microbatch-arrays.js';
 
 export type Feeds = { readonly [input: string]: Tensor };
+
+/** Logprobs that ought to be equal differ by 1e-5 (trainer/LOG.md): below this it is rounding, above it a meaning. */
+const rounding = 1e-3;
 
 /** The largest finite float32: a cap that never holds. */
 const noCap = 3.4e38;
@@ -50,7 +53,7 @@ export class FeedWriter {
     return { reference_logprobs: this.#vector(logprobs) };
   }
 
-  loss(arrays: MicrobatchArrays, loss: LossOptions): Feeds {
+  loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<TrainBatch, 'loss' | 'isOnPolicy'>): Feeds {
     const terms = { term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]), term_weights: this.#vector(arrays.termWeights) };
     if (loss.kind === 'sft') return terms;
     return {
@@ -60,6 +63,7 @@ export class FeedWriter {
       term_caps: this.#vector(arrays.termAdvantages.map((advantage) => lossCap(advantage, loss.dualClip))),
       ratio_low: this.#scalar(1 - loss.clipLow),
       ratio_high: this.#scalar(1 + loss.clipHigh),
+      rounding: this.#scalar(isOnPolicy ? rounding : 0),
       kl_coef: this.#scalar(loss.klCoef),
       entropy_coef: this.#scalar(loss.entropyCoef),
     };

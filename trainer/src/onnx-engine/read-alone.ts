@@ -1,0 +1,25 @@
+import { RowBatch } from './row-batch.js';
+import { Sequence } from './sequence.js';
+import type { StepInputBuilder } from './step-input.js';
+import type { StepModel } from './step-model.js';
+
+/** Tokens per pass. Another number would give other bits. */
+const width = 256;
+
+/**
+ * The distribution [V] after all tokens of a call, read by themselves from the first one on: always in the same passes,
+ * so its bits depend on the tokens, the temperature and the weights alone, whatever runs beside the call or was cached.
+ */
+export async function readAlone(model: StepModel, input: StepInputBuilder, { ids, job }: Sequence): Promise<Float32Array> {
+  const reader = new Sequence({ ...job, promptIds: ids }, 0, model.contextLength);
+  const batch = new RowBatch(model.kvShape, model.contextLength);
+  batch.reserve(1, ids.length);
+  const row = batch.add(reader);
+  for (;;) {
+    const count = Math.min(width, reader.numPending);
+    const { probabilities, fresh } = await model.run(input.build(batch, { start: 0, end: 1 }, count));
+    batch.kv.append(row, reader.kvLength, { values: fresh, numRows: 1, width: count }, { row: 0, count });
+    reader.kvLength += count;
+    if (reader.numPending === 0) return probabilities;
+  }
+}
