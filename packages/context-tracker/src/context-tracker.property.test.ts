@@ -3,7 +3,7 @@ import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createContextTracker, type HistoryPolicy, type Turn } from './index.js';
+import { createContextTracker, type HistoryPolicy, type Turn, type TurnDescription } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
 
@@ -19,7 +19,9 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
 ];
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
-const reversed = (count: number): readonly number[] => [...inOrder(count)].reverse();
+/** By a number that fast-check chooses: 0 leaves the order, others turn it in every way. */
+const shuffled = (seed: number) => (count: number): readonly number[] => inOrder(count).toSorted((left, right) => keyOf(left, seed) - keyOf(right, seed));
+const keyOf = (place: number, seed: number): number => (seed === 0 ? place : Math.imul((place + 1) * 2654435761, seed | 1) >>> 0);
 const policies = fc.constantFrom<HistoryPolicy[]>('as_generated', 'as_sent');
 
 /** One line for each token: everything it was sampled from, itself, by whom, and how likely it was. */
@@ -44,6 +46,11 @@ function ofCall({ agent, promptIds, completion }: CommittedCall): readonly strin
   const { ids, logprobs, policyVersion } = completion;
   const start = promptIds.length;
   return fingerprint([...promptIds, ...ids], agent.agentName, (place) => (place >= start ? `${logprobs[place - start]} ${policyVersion}` : undefined));
+}
+
+/** Who could splice, and what had to be rendered, depends on who was first; what was sampled from what does not. */
+function ofTurn({ turnId, index, promptTokens, generatedTokens, policyVersion, isTruncated, sample, fork }: TurnDescription): string {
+  return JSON.stringify({ turnId, index, promptTokens, generatedTokens, policyVersion, isTruncated, sample, fork });
 }
 
 function ofWholeSample({ ids, lossMask, logprobs, policyVersions, ...rest }: Sample): string {
@@ -75,13 +82,13 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
   });
 
   test('any commit order gives the same samples', () => {
-    const property = fc.property(programs, policies, (program, policy) => {
+    const property = fc.property(programs, policies, fc.nat(), (program, policy, seed) => {
       const run = (order: (count: number) => readonly number[]) => {
         const tracker = create(policy);
         runProgram(program, tracker, chatTokenizer, { order });
-        return tracker.finish();
+        return [...tracker.finish().map(ofWholeSample), ...tracker.describe().map(ofTurn)];
       };
-      expectSame(run(reversed).map(ofWholeSample), run(inOrder).map(ofWholeSample));
+      expectSame(run(shuffled(seed)), run(inOrder));
     });
     fc.assert(property, { numRuns });
   });
@@ -101,8 +108,8 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
   test('begin changes nothing: a second one gives the same prompt', () => {
     const property = fc.property(programs, policies, (program, policy) => {
       const tracker = create(policy);
-      const onBegin: Parameters<typeof runProgram>[3]['onBegin'] = ({ turn, conversation: { agent, messages, tools } }) => {
-        const again = tracker.begin(agent, { messages, tools });
+      const onBegin: Parameters<typeof runProgram>[3]['onBegin'] = ({ turn, conversation: { agent, messages, tools }, opening }) => {
+        const again = tracker.begin(agent, { messages, tools }, { opening });
         const show = ({ promptIds, fork, reusedTokens }: Turn): string => `${fork} ${reusedTokens} ${promptIds.join(' ')}`;
         expectSame([show(again)], [show(turn)]);
       };

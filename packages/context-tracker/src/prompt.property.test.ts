@@ -51,7 +51,7 @@ function withoutEmptyThoughts(text: string): string {
 }
 
 function onlyRoundTrips(program: readonly Operation[], chatTokenizer: ChatTokenizer): readonly Operation[] {
-  return program.map((step) => (step.kind === 'call' && !isRoundTrip(step.answer, chatTokenizer) ? { ...step, answer: plain } : step));
+  return program.map((step) => (step.kind === 'call' ? { ...step, opening: '', answer: isRoundTrip(step.answer, chatTokenizer) ? step.answer : plain } : step));
 }
 
 describe.each(families)('%s', (_, chatTokenizer, numRuns) => {

@@ -25,6 +25,7 @@ type Example = {
   readonly rows: readonly string[];
   readonly forks?: object;
   readonly splices?: object;
+  readonly foreignMessages?: object;
 };
 
 const examples: readonly Example[] = [
@@ -57,6 +58,15 @@ const examples: readonly Example[] = [
   },
   {
     name: '4. the long conversation first, its beginning later: one row',
+    play: ({ say }) => {
+      say([system, user, { role: 'assistant', content: 'a1' }, user], 'a2');
+      say([system, user], 'a1');
+    },
+    rows: ['S|U|[a1|]U|[a2|]'],
+    foreignMessages: { agent: { unknown: 1 } },
+  },
+  {
+    name: '4b. the same, each sampled twice: each sampling counts',
     play: ({ begin, commit, say }) => {
       const early = begin([system, user]);
       const first = say([system, user], 'a1');
@@ -126,13 +136,13 @@ function shorten(row: string): string {
 }
 
 describe('worked examples', () => {
-  test.each(examples)('$name', ({ play, thinking, rows, forks = {}, splices = {} }) => {
+  test.each(examples)('$name', ({ play, thinking, rows, forks = {}, splices = {}, foreignMessages = {} }) => {
     const chatTokenizer = createToyChatTokenizer(thinking === undefined ? {} : { thinking });
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
     play(createPlayer(tracker, chatTokenizer));
     expect(tracker.finish().map((sample) => shorten(showRow(sample, chatTokenizer)))).toEqual(rows);
     const stats = tracker.stats();
-    expect([stats.forks, stats.splices, stats.foreignMessages]).toEqual([forks, splices, {}]);
+    expect([stats.forks, stats.splices, stats.foreignMessages]).toEqual([forks, splices, foreignMessages]);
     expect(stats.trainedTokens).toBe(stats.generatedTokens);
   });
 });

@@ -44,7 +44,7 @@ function overlongError(sample: Sample, limit: number): BackboneError {
   return new BackboneError(
     'overlong_sample',
     `A sample of episode "${sample.episodeId}" (agent "${sample.agentName}") has ${sample.ids.length} tokens; the limit is ${limit}. ` +
-      'Raise the limit, shorten the conversation, or choose the policy "drop_episode" or "truncate".',
+      'Raise data.max_prompt_length or data.max_response_length (the limit is their sum), shorten the conversation, or set data.overlong_sample_policy to drop_episode or truncate.',
   );
 }
 

@@ -3,8 +3,8 @@ import type { Branch, InspectedEpisode } from 'agentjet';
 /** What the tokens of a branch are and say; text stands with the token that completes it. */
 export type BranchTokens = { readonly ids: readonly number[]; readonly texts: readonly string[] };
 
-export function readBranchTokens({ record, createDecoder }: InspectedEpisode, { start, end, rows: [row = -1] }: Branch): BranchTokens {
-  const ids = record.samples[row]?.ids.slice(start, end) ?? [];
+export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Branch): BranchTokens {
+  const ids = [...branch.ids];
   if (createDecoder === undefined) return { ids, texts: ids.map((id) => `‹${id}›`) };
   const decoder = createDecoder();
   const texts = ids.map((id) => decoder.push(id));

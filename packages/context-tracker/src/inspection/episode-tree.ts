@@ -23,7 +23,9 @@ export type EpisodeTree = {
 export type Branch = {
   readonly start: number;
   readonly end: number;
-  /** The rows that pass through, ascending; the ids are those of any of them. */
+  /** Shape [end - start]. */
+  readonly ids: Int32Array;
+  /** The rows that pass through, or end in here where another goes on, ascending. */
   readonly rows: readonly number[];
   /** Turns whose context leaves what was known in here. */
   readonly begun: readonly number[];

@@ -1,5 +1,5 @@
 import type { TurnDescription } from '../contract.js';
-import { type Segment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
+import { idsOf, type Segment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
 import type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './episode-tree.js';
 import { toTurns } from './recorded-turns.js';
 
@@ -88,9 +88,10 @@ function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): reado
   return [];
 }
 
-function toBranch({ start, end }: Segment, { rows, begun, marks }: Sheet, { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor }): Branch {
+function toBranch(segment: Segment, { rows, begun, marks }: Sheet, { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor }): Branch {
+  const { start, end } = segment;
   const size = end - start + children.reduce((sum, child) => sum + child.size, 0);
-  return { start, end, rows, begun: begun.sort((left, right) => left - right), spans: toSpans(start, marks, { author: unpainted, turns: [] }), children, size };
+  return { start, end, ids: idsOf(segment), rows, begun: begun.sort((left, right) => left - right), spans: toSpans(start, marks, { author: unpainted, turns: [] }), children, size };
 }
 
 function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly Span[] {

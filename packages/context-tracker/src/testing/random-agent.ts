@@ -7,26 +7,26 @@ import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
 
 /** Programs of agents that do everything to a history that real ones do: data that fast-check makes and shrinks. */
 export type Operation =
-  | { readonly kind: 'call'; readonly at: number; readonly answer: Answer; readonly isAborted: boolean }
+  | { readonly kind: 'call'; readonly at: number; readonly answer: Answer; readonly isAborted: boolean; readonly opening: string }
   | { readonly kind: 'settle' }
   | { readonly kind: 'rewrite'; readonly at: number; readonly how: Rewrite; readonly where: number; readonly text: string }
   | { readonly kind: 'respell'; readonly at: number; readonly how: Spelling };
 
 export type Answer = {
-  readonly kind: 'text' | 'call' | 'calls' | 'thought' | 'thought call' | 'malformed' | 'empty' | 'bytes';
+  readonly kind: 'text' | 'call' | 'calls' | 'silent calls' | 'thought' | 'thought call' | 'malformed' | 'empty' | 'bytes';
   readonly text: string;
   readonly isTruncated: boolean;
   /** Letter by letter, as no tokenizer would spell it. */
   readonly isOdd: boolean;
 };
 
-const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'system', 'tools', 'rename', 'copy', 'foreign', 'merge', 'start'] as const;
+const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'forget errors', 'system', 'tools', 'rename', 'copy', 'foreign', 'merge', 'start'] as const;
 type Rewrite = (typeof rewrites)[number];
 
 const shortText = fc.string({ unit: fc.constantFrom('a', 'th', 'e', ' ', '\n', 'é', 'ou', '😀', '"'), maxLength: 5 });
 
 export const answers: fc.Arbitrary<Answer> = fc.record({
-  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'thought', 'thought call', 'malformed', 'empty', 'bytes'),
+  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'silent calls', 'thought', 'thought call', 'malformed', 'empty', 'bytes'),
   text: shortText,
   isTruncated: fc.nat(4).map((n) => n === 0),
   isOdd: fc.boolean(),
@@ -34,7 +34,7 @@ export const answers: fc.Arbitrary<Answer> = fc.record({
 
 const at = fc.nat(30);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const), at, answer: answers, isAborted: fc.nat(6).map((n) => n === 0) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const), at, answer: answers, isAborted: fc.nat(6).map((n) => n === 0), opening: fc.constantFrom('', '', '', '', '', 'the ', '<tool_call>\n{"name": "calc", "arguments":') }) },
   { weight: 4, arbitrary: fc.constant({ kind: 'settle' as const }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('rewrite' as const), at, how: fc.constantFrom(...rewrites), where: at, text: shortText }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('respell' as const), at, how: fc.constantFrom(...spellings) }) },
@@ -47,7 +47,7 @@ type Pending = { readonly turn: Turn; readonly conversation: Conversation; reado
 
 /** One committed call: what the engine was given (copied as it began), and what it sampled. */
 export type CommittedCall = { readonly agent: AgentIdentity; readonly promptIds: Int32Array; readonly completion: Completion; readonly turn: Turn };
-export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation };
+export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation; readonly opening: string };
 
 export type RunOptions = {
   /** In which order the calls that are open at once commit. */
@@ -90,8 +90,8 @@ function beginCall(step: Extract<Operation, { kind: 'call' }>, conversations: re
   if (skipAborted && step.isAborted) return [];
   try {
     const { agent, messages, tools } = conversation;
-    const turn = tracker.begin(agent, { messages, ...(tools.length === 0 ? {} : { tools }) });
-    onBegin?.({ turn, conversation });
+    const turn = tracker.begin(agent, { messages, ...(tools.length === 0 ? {} : { tools }) }, { opening: step.opening });
+    onBegin?.({ turn, conversation, opening: step.opening });
     return [{ turn, conversation, place, promptIds: turn.promptIds.slice(), completion: sample(step.answer, chatTokenizer), isAborted: step.isAborted }];
   } catch (error) {
     if (error instanceof EngineError && error.code === 'bad_request') return []; // the template refuses this conversation
@@ -137,6 +137,7 @@ function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'sta
     summarise: [...messages.slice(0, 1), { role: 'user', content: `summary ${text}` }, ...messages.slice(-2)],
     remove: messages.length < 2 ? messages : messages.toSpliced(at, 1),
     error: messages.toSpliced(at + 1, 0, { role: 'user', content: 'error' }),
+    'forget errors': messages.filter(({ content }) => content !== 'error'),
     system: [{ role: 'system', content: text }, ...messages.filter(({ role }) => role !== 'system')],
     foreign: [...messages, { role: 'assistant', content: text }, question],
     merge: mergeTurns(messages),
@@ -151,6 +152,7 @@ function write({ kind, text }: Answer): string {
     text: `the ${text}`,
     call: writeCall(text),
     calls: `${text}\n${writeCall('')}\n${writeCall(text)}`,
+    'silent calls': `${writeCall(text)}\n${writeCall('')}`,
     thought: `<think>\n${text}th\n</think>\n\n${text}`,
     'thought call': `<think>\nwe ${text}\n</think>\n\n${writeCall(text)}`,
     malformed: `<tool_call>\n{"name": "calc", "argu${text}\n</tool_call>`,

@@ -42,7 +42,7 @@ export class TokenTree {
 }
 
 /** Shape [end - start]. */
-function idsOf({ buffer, base, start, end }: Segment): Int32Array {
+export function idsOf({ buffer, base, start, end }: Segment): Int32Array {
   return buffer.view(start - base, end - base);
 }
 
