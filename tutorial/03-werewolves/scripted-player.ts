@@ -25,10 +25,11 @@ export class ScriptedPlayer implements ChatModel {
   }
 
   #answer(known: Knowledge): string {
-    if (known.question.endsWith('Who is killed?') || known.question.endsWith('Who is checked?')) return this.#guess(known);
+    if (known.question.endsWith('kill?')) return `I kill ${this.#guess(known)}.`;
+    if (known.question.endsWith('check?')) return `I check ${this.#guess(known)}.`;
     const found = known.isSeer ? known.checked.find((name) => known.alive.includes(name)) : undefined;
     if (known.question.endsWith('Speak.')) return found === undefined ? `I suspect ${this.#suspect(known)}.` : `I am the seer. ${found} is a werewolf.`;
-    return found ?? this.#vote(known);
+    return `I vote for ${found ?? this.#vote(known)}.`;
   }
 
   #suspect(known: Knowledge): Name {
@@ -60,6 +61,7 @@ type Knowledge = {
   readonly self: Name;
   readonly fellow: Name | undefined;
   readonly isSeer: boolean;
+  /** The others. */
   readonly alive: readonly Name[];
   /** Werewolves that the seer has found. */
   readonly checked: readonly Name[];
@@ -76,17 +78,17 @@ function findAll(texts: readonly string[], pattern: RegExp): readonly Name[] {
 function readMessages(messages: readonly ChatMessage[]): Knowledge {
   const texts = messages.map(({ content }) => content);
   const [system = '', ...said] = texts;
-  const lastCount = texts.findLast((text) => text.includes('Alive:')) ?? '';
+  const question = texts.at(-1) ?? '';
   const today = said.slice(said.findLastIndex((text) => text.startsWith('Day')) + 1);
   const claims = findAll(today, /I am the seer\. (\w+) is a werewolf/);
   return {
     self: findName(system) ?? names[0],
     fellow: findName(/with (\w+)/.exec(system)?.[1] ?? ''),
     isSeer: system.includes('the seer'),
-    alive: names.filter((name) => lastCount.slice(lastCount.indexOf('Alive:')).includes(name)),
+    alive: names.filter((name) => question.includes(name)),
     checked: findAll(said, /^(\w+) is a werewolf\.$/),
     claims,
     accusations: [...findAll(today, /I suspect (\w+)/), ...claims],
-    question: texts.at(-1) ?? '',
+    question,
   };
 }

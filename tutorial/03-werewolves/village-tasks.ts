@@ -30,6 +30,6 @@ export const villageTasks: TaskReader = {
     yield* drawTasks('training', { seed: 1, count: 2048 });
   },
   async *evaluationTasks() {
-    yield* drawTasks('evaluation', { seed: 1, count: 100 });
+    yield* drawTasks('evaluation', { seed: 1, count: 200 });
   },
 };

@@ -47,41 +47,38 @@ function introduce({ cast }: Village, name: Name): string {
   return `You are ${name}, ${titles[role]}.`;
 }
 
-function sayAlive({ alive }: Village): string {
-  return `Alive: ${alive.join(', ')}.`;
-}
-
-/** Asks one player, in private. */
-async function ask(players: Players, name: Name, content: string): Promise<string> {
-  const reply = await players.get(name)?.reply({ name: 'moderator', role: 'user', content });
+/** Asks one player, in private, and says who else is alive. */
+async function ask({ alive }: Village, players: Players, name: Name, question: string): Promise<string> {
+  const others = alive.filter((player) => player !== name);
+  const reply = await players.get(name)?.reply({ name: 'moderator', role: 'user', content: `Others alive: ${others.join(', ')}. ${question}` });
   return reply?.content ?? '';
 }
 
-async function askAll(village: Village, players: Players, role: Role, content: string): Promise<readonly { readonly name: Name; readonly answer: Name | undefined }[]> {
+async function askAll(village: Village, players: Players, role: Role, question: string): Promise<readonly { readonly name: Name; readonly answer: Name | undefined }[]> {
   const asked = village.alive.filter((name) => village.roleOf(name) === role);
-  return Promise.all(asked.map(async (name) => ({ name, answer: findName(await ask(players, name, content)) })));
+  return Promise.all(asked.map(async (name) => ({ name, answer: findName(await ask(village, players, name, question)) })));
 }
 
 /** The seer learns what one player is; the werewolves kill the player whom most of them name. */
 async function playNight(village: Village, players: Players): Promise<Name | undefined> {
-  const checks = await askAll(village, players, 'seer', `Night. ${sayAlive(village)} Who is checked?`);
+  const checks = await askAll(village, players, 'seer', 'Night. Whom do you check?');
   for (const { name, answer } of checks) {
     if (answer === undefined) continue;
     const verdict = village.roleOf(answer) === 'werewolf' ? 'is a werewolf' : 'is no werewolf';
     await players.get(name)?.observe({ name: 'moderator', role: 'user', content: `${answer} ${verdict}.` });
   }
-  const choices = await askAll(village, players, 'werewolf', `Night. ${sayAlive(village)} Who is killed?`);
+  const choices = await askAll(village, players, 'werewolf', 'Night. Whom do you kill?');
   return village.remove(mostNamed(choices.map(({ answer }) => answer)));
 }
 
 /** All speak in turn, then vote at the same time; the player with the most votes is out. */
 async function playDay(village: Village, players: Players, victim: Name | undefined): Promise<void> {
   const living = village.alive.flatMap((name) => players.get(name) ?? []);
-  const announcement = { name: 'moderator', role: 'user' as const, content: `Day. ${victim ?? 'Nobody'} is dead. ${sayAlive(village)}` };
+  const announcement = { name: 'moderator', role: 'user' as const, content: `Day. ${victim ?? 'Nobody'} is dead.` };
   const speakInTurn = async (): Promise<void> => {
-    for (const name of village.alive) await ask(players, name, 'Speak.');
+    for (const name of village.alive) await ask(village, players, name, 'Speak.');
   };
   await withMessageHub(living, speakInTurn, { announcement });
-  const votes = await Promise.all(village.alive.map(async (name) => findName(await ask(players, name, 'Vote.'))));
+  const votes = await Promise.all(village.alive.map(async (name) => findName(await ask(village, players, name, 'Vote.'))));
   village.remove(mostNamed(votes.filter((vote) => vote !== undefined && village.alive.includes(vote))));
 }

@@ -28,7 +28,7 @@ function readEvaluation(course: string): Promise<Set<string>> {
 describe.each(courses)('the transcripts of $name', (course) => {
   it('never show a task that the tutorial evaluates on', async () => {
     const evaluated = await readEvaluation(course.name);
-    expect(evaluated.size).toBe(100);
+    expect(evaluated.size).toBeGreaterThanOrEqual(100);
     const shown = course.drawTasks({ seed: deriveSeed(recipe.seed, course.name), count: course.numEpisodes }).map(problemOf);
     expect(shown.filter((problem) => evaluated.has(problem))).toEqual([]);
   });

@@ -42,11 +42,11 @@ const mathCourses: readonly Course[] = Object.entries(mathWorkflows).map(([frame
   judge: new AnswerJudge(),
   teacher: mathTeacher,
   drawTasks: (options) => drawMathTasks('training', options),
-  numEpisodes: 2000,
+  numEpisodes: 1500,
 }));
 
 export const courses: readonly Course[] = [
-  { name: 'frozen-lake', workflow: FrozenLakeWorkflow, teacher: lakeTeacher, drawTasks: (options) => drawLakeTasks('training', options), numEpisodes: 4000 },
+  { name: 'frozen-lake', workflow: FrozenLakeWorkflow, teacher: lakeTeacher, drawTasks: (options) => drawLakeTasks('training', options), numEpisodes: 2000 },
   ...mathCourses,
   { name: 'werewolves', workflow: WerewolvesWorkflow, teacher: villageTeacher, drawTasks: (options) => drawVillageTasks('training', options), numEpisodes: 1500 },
 ];

@@ -1,14 +1,15 @@
-/** Makes the nano model: transcripts, tokenizer, random weights, two lessons of fine-tuning, model card. `npm run train:nano` */
+/** Makes the nano model: transcripts, tokenizer, random weights, three lessons of fine-tuning, model card. `npm run train:nano` */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
+import type { Sample } from '@agentjet/core';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { createModelFolder, createOnnxBackbone } from '@agentjet/trainer';
 import { courses } from './courses.js';
 import { learnMerges } from './learn-tokenizer.js';
 import { type TrainingReport, writeModelCard } from './model-card.js';
-import { configJson, optimizer, recipe } from './nano-recipe.js';
+import { configJson, lessons, type LessonPlan, planOptimizer, recipe } from './nano-recipe.js';
 import { recordTranscripts, type Transcripts } from './record-transcripts.js';
 import { createTokenizerConfig, createTokenizerJson, turnEnd } from './tokenizer-files.js';
 import { type LessonReport, measureLoss, trainLesson } from './train-lessons.js';
@@ -46,19 +47,37 @@ async function recordAll(dir: string, seed: number, numEpisodes?: number): Promi
 
 type Lessons = { readonly lessons: readonly LessonReport[]; readonly heldOutLoss: Readonly<Record<string, number>> };
 
-async function train(untrainedDir: string, trainedDir: string, transcripts: readonly Transcripts[]): Promise<Lessons> {
-  const backbone = await createOnnxBackbone({ modelDir: untrainedDir, optimizer });
+/** Takes the model of one folder through some lessons to another folder. The optimizer begins anew. */
+async function teach(from: string, to: string, plans: readonly [LessonPlan, ...LessonPlan[]], samples: readonly Sample[]): Promise<readonly LessonReport[]> {
+  const backbone = await createOnnxBackbone({ modelDir: from, optimizer: planOptimizer(plans) });
   try {
-    const samples = transcripts.flatMap((course) => course.samples);
-    const reading = await trainLesson(backbone, samples, { lesson: 'reading', numSteps: recipe.readingSteps, seed: recipe.seed });
-    const answering = await trainLesson(backbone, samples, { lesson: 'answering', numSteps: recipe.answeringSteps, seed: recipe.seed + 1 });
-    const heldOut = await recordAll(untrainedDir, recipe.seed + 2, heldOutEpisodes);
-    const losses = await Promise.all(heldOut.map(async ({ course, samples: unseen }) => [course, await measureLoss(backbone, unseen)] as const));
-    await backbone.save(trainedDir);
-    return { lessons: [reading, answering], heldOutLoss: Object.fromEntries(losses) };
+    const reports: LessonReport[] = [];
+    for (const plan of plans) reports.push(await trainLesson(backbone, samples, plan));
+    await backbone.save(to);
+    return reports;
   } finally {
     await backbone.close();
   }
+}
+
+async function measureHeldOut(trainedDir: string): Promise<Readonly<Record<string, number>>> {
+  const heldOut = await recordAll(trainedDir, recipe.seed + lessons.length, heldOutEpisodes);
+  const backbone = await createOnnxBackbone({ modelDir: trainedDir, train: false });
+  try {
+    const losses = await Promise.all(heldOut.map(async ({ course, samples }) => [course, await measureLoss(backbone, samples)] as const));
+    return Object.fromEntries(losses);
+  } finally {
+    await backbone.close();
+  }
+}
+
+async function train(untrainedDir: string, trainedDir: string, transcripts: readonly Transcripts[]): Promise<Lessons> {
+  const samples = transcripts.flatMap((course) => course.samples);
+  const [reading, answering, revising] = lessons;
+  const halfway = `${trainedDir}-halfway`;
+  const first = await teach(untrainedDir, halfway, [reading, answering], samples);
+  const second = await teach(halfway, trainedDir, [revising], samples);
+  return { lessons: [...first, ...second], heldOutLoss: await measureHeldOut(trainedDir) };
 }
 
 /** The trained folder without what only a resumed training needs. */

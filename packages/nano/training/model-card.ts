@@ -1,5 +1,5 @@
 import type { Transcripts } from './record-transcripts.js';
-import { recipe } from './nano-recipe.js';
+import { lessons, recipe } from './nano-recipe.js';
 import type { LessonReport } from './train-lessons.js';
 
 export type TrainingReport = {
@@ -51,16 +51,17 @@ Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on 
 
 ## Data
 
-Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks). Each tutorial's own workflow runs on tasks of
-its training split while a teacher answers in the place of the model (\`packages/nano/training/teachers\`): it names a
-direction that it has just read, be it one to a hole; it takes an operation for its opposite; it gives its fellow
+Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks; two digits are one token, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
+its training split while a teacher answers in the place of the model (\`packages/nano/training/teachers\`): it keeps to the
+ice most of the time and has no idea of where to go; it takes an operation for its opposite; it gives its fellow
 werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
 
 ${describeData(report)}
 
 ## Training
 
-Supervised fine-tuning, AdamW, cosine from ${recipe.learningRate}: first every token of the transcripts, then the answers alone. Losses are nats per token.
+Supervised fine-tuning, AdamW, cosine from ${lessons[0].learningRate}: first every token of the transcripts, then the answers alone;
+then the answers again, from ${lessons[2].learningRate} and with a new optimizer. Losses are nats per token.
 
 ${describeLessons(report)}
 `;

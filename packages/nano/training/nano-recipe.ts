@@ -3,7 +3,7 @@ import type { OptimizerOptions } from '@agentjet/core';
 /** Everything that decides what the nano model becomes. The same recipe makes the same data. */
 export const recipe = {
   seed: 20261121,
-  vocabSize: 512,
+  vocabSize: 640,
   contextLength: 2048,
   hiddenSize: 96,
   numLayers: 4,
@@ -11,12 +11,7 @@ export const recipe = {
   numKeyHeads: 2,
   intermediateSize: 256,
   /** Tokens of transcripts per optimizer step, before sharing. */
-  tokensPerStep: 8192,
-  /** First whole transcripts are learned as text, then the answers alone. */
-  readingSteps: 350,
-  answeringSteps: 250,
-  learningRate: 3e-3,
-  warmupSteps: 40,
+  tokensPerStep: 4096,
   initialDeviation: 0.05,
 } as const;
 
@@ -40,14 +35,34 @@ export const configJson = {
   torch_dtype: 'float32',
 };
 
-export const optimizer: OptimizerOptions = {
-  learningRate: recipe.learningRate,
-  beta1: 0.9,
-  beta2: 0.98,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'cosine',
-  warmupSteps: recipe.warmupSteps,
-  totalSteps: recipe.readingSteps + recipe.answeringSteps,
+/** `reading`: whole transcripts are learned as text. `answering`: only what the teacher wrote. */
+export type LessonPlan = {
+  readonly lesson: 'reading' | 'answering';
+  readonly numSteps: number;
+  /** Of the optimizer when the lesson is the first in its folder. */
+  readonly learningRate: number;
+  /** Order of the transcripts. */
+  readonly seed: number;
 };
+
+/** The third goes over the answers again with small steps, where the second has only begun to look names up. */
+export const lessons = [
+  { lesson: 'reading', numSteps: 150, learningRate: 3e-3, seed: recipe.seed },
+  { lesson: 'answering', numSteps: 2000, learningRate: 3e-3, seed: recipe.seed + 1 },
+  { lesson: 'answering', numSteps: 800, learningRate: 1.5e-3, seed: recipe.seed + 2 },
+] as const satisfies readonly LessonPlan[];
+
+/** One warmup and one cosine over lessons that follow one another. */
+export function planOptimizer(plans: readonly [LessonPlan, ...LessonPlan[]]): OptimizerOptions {
+  return {
+    learningRate: plans[0].learningRate,
+    beta1: 0.9,
+    beta2: 0.98,
+    epsilon: 1e-8,
+    weightDecay: 0.01,
+    maxGradNorm: 1,
+    schedule: 'cosine',
+    warmupSteps: 40,
+    totalSteps: plans.reduce((sum, { numSteps }) => sum + numSteps, 0),
+  };
+}

@@ -1,9 +1,8 @@
 import type { Sample } from '@agentjet/core';
+import type { LessonPlan } from './nano-recipe.js';
 
 /** `reading`: every token but the first is to be predicted; `answering`: only what the teacher wrote. */
-export type Lesson = 'reading' | 'answering';
-
-export function supervise(sample: Sample, lesson: Lesson): Sample {
+export function supervise(sample: Sample, lesson: LessonPlan['lesson']): Sample {
   if (lesson === 'answering') return { ...sample, advantages: Float32Array.from(sample.lossMask) };
   const lossMask = sample.ids.map((_, index) => Math.min(index, 1));
   return {

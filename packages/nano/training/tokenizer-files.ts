@@ -4,11 +4,15 @@ import type { Merge } from './train-bpe.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Words with the character before them, single digits, punctuation, line ends: the split of Qwen's tokenizers. */
-const wordPattern = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+/** Words with the character before them, up to two digits, punctuation, line ends: the split of Qwen's tokenizers but for the digits. */
+const wordPattern = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,2}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /** The same for JavaScript, which has no group of its own case. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
+
+const digits = Array.from('0123456789');
+/** The first merges: two digits are one token, so that a number is copied in one step. */
+export const digitPairs: readonly Merge[] = digits.flatMap((left) => digits.map((right): Merge => [left, right]));
 
 /** Ends of turns and documents, which no text of a person spells. */
 const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'];

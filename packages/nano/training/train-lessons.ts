@@ -1,12 +1,10 @@
 import type { Backbone, Sample } from '@agentjet/core';
 import { packTrees } from '@agentjet/trainer';
 import { drawBatches } from './draw-batches.js';
-import { recipe } from './nano-recipe.js';
-import { type Lesson, supervise } from './supervise.js';
+import { type LessonPlan, recipe } from './nano-recipe.js';
+import { supervise } from './supervise.js';
 
-export type LessonReport = {
-  readonly lesson: Lesson;
-  readonly numSteps: number;
+export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
   readonly treeTokens: number;
   readonly seconds: number;
@@ -15,16 +13,16 @@ export type LessonReport = {
   readonly lastLoss: number;
 };
 
-/** Attention of one forward pass grows with the square of its tokens; short transcripts share little beyond this. */
-const maxPackTokens = 512;
+/** Packs of this size share most of what the transcripts of one workflow begin with. */
+const maxPackTokens = 1536;
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. */
-export async function trainLesson(backbone: Backbone, samples: readonly Sample[], options: { readonly lesson: Lesson; readonly numSteps: number; readonly seed: number }): Promise<LessonReport> {
-  const { lesson, numSteps, seed } = options;
+export async function trainLesson(backbone: Backbone, samples: readonly Sample[], plan: LessonPlan): Promise<LessonReport> {
+  const { lesson, numSteps, seed } = plan;
   const startedAt = performance.now();
   const losses: number[] = [];
   let rowTokens = 0;
@@ -39,7 +37,7 @@ export async function trainLesson(backbone: Backbone, samples: readonly Sample[]
     if (losses.length === numSteps) break;
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  return { lesson, numSteps, rowTokens, treeTokens, seconds, firstLoss: losses[0] ?? Number.NaN, lastLoss: mean(losses.slice(-20)) };
+  return { ...plan, rowTokens, treeTokens, seconds, firstLoss: losses[0] ?? Number.NaN, lastLoss: mean(losses.slice(-20)) };
 }
 
 /** Nats per token of the teacher's answers, on transcripts that were not trained. */
