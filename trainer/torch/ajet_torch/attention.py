@@ -19,7 +19,7 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from transformers import AttentionInterface
 
 from .flash4 import FlashPlan, is_available as flash4_is_available
-from .pack import merge_padding, row_starts
+from .pack import merge_padding, move_together, row_starts
 
 try:
     from torch.nn.attention.varlen import varlen_attn
@@ -175,14 +175,13 @@ def block_map(ends: np.ndarray, block: int = BLOCK) -> tuple[np.ndarray, np.ndar
 
 def build_flash_plan(ends: np.ndarray, device: torch.device) -> FlashPlan:
     full, partial = block_map(ends)
-    tables = [table for chosen in (partial, full, partial.T, full.T) for table in _block_table(chosen)]
-    on_device = [torch.from_numpy(np.ascontiguousarray(table))[None, None].to(device) for table in tables]
-    return FlashPlan([torch.from_numpy(ends.astype(np.int32)).to(device), *on_device])
+    tables = [table[None, None] for chosen in (partial, full, partial.T, full.T) for table in _block_table(chosen)]
+    return FlashPlan(move_together([ends.astype(np.int32), *tables], device))
 
 
 def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:
     tables = [*_block_table(partial), *_block_table(full)]
-    return BlockMask.from_kv_blocks(*(torch.from_numpy(table)[None, None].to(device) for table in tables), BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))
+    return BlockMask.from_kv_blocks(*move_together([table[None, None] for table in tables], device), BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))
 
 
 def _block_table(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

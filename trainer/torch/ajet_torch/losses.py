@@ -6,17 +6,15 @@ stand in the docstring of the function that computes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Mapping
 
-import numpy as np
 import torch
 
 from .errors import WorkerError
 from .pack import DeviceTerms, TreePack
 
 OBJECTIVES = ("ppo", "gspo", "cispo", "reinforce")
-NORMALIZATIONS = ("given", "token", "sequence", "constant")
 ESTIMATORS = ("k1", "k2", "k3")
 
 
@@ -26,9 +24,6 @@ class LossConfig:
 
     objective: `ppo` (GRPO's and REINFORCE++'s token ratio), `gspo`, `cispo` or `reinforce`; vetted default ppo.
     tis_cap: upper limit of the truncated importance weight between trainer and sampler; 0 turns it off.
-    normalization: `given` keeps the packer's weights; see `renormalize`.
-    constant_length: divisor length of normalization `constant`, tokens.
-    whiten_advantages: REINFORCE++'s normalisation over the whole batch; see `whiten`.
     """
 
     kind: str = "policy"
@@ -41,9 +36,6 @@ class LossConfig:
     temperature: float = 1.0
     objective: str = "ppo"
     tis_cap: float = 0.0
-    normalization: str = "given"
-    constant_length: int = 0
-    whiten_advantages: bool = False
 
     @property
     def needs_reference(self) -> bool:
@@ -58,10 +50,7 @@ def parse_loss(message: Mapping[str, Any]) -> LossConfig:
     config = LossConfig(**message)
     _one_of("kind", config.kind, ("sft", "policy"))
     _one_of("objective", config.objective, OBJECTIVES)
-    _one_of("normalization", config.normalization, NORMALIZATIONS)
     _one_of("kl_estimator", config.kl_estimator, ESTIMATORS)
-    if config.normalization == "constant" and config.constant_length <= 0:
-        raise WorkerError("bad_request", f"normalization 'constant' needs constant_length > 0, got {config.constant_length}.")
     return config
 
 
@@ -70,12 +59,10 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise WorkerError("bad_request", f"Unknown {name} {value!r}. Choose one of {', '.join(choices)}.")
 
 
-def prepare_batch(packs: list[TreePack], config: LossConfig) -> list[TreePack]:
-    """What must see the whole optimizer step at once: weights and advantages, before packs go to their ranks."""
+def check_batch(packs: list[TreePack], config: LossConfig) -> None:
+    """What must see the whole optimizer step at once, before packs go to their ranks. Weights and advantages come ready."""
     if config.objective == "gspo":
         _require_whole_sequences(packs)
-    packs = renormalize(packs, config)
-    return whiten(packs) if config.whiten_advantages else packs
 
 
 def _require_whole_sequences(packs: list[TreePack]) -> None:
@@ -85,43 +72,6 @@ def _require_whole_sequences(packs: list[TreePack]) -> None:
         if seen & here:
             raise WorkerError("bad_request", f"gspo needs each sequence whole in one pack; sequence {min(seen & here)} is in two. Raise max_pack_tokens.")
         seen |= here
-
-
-def renormalize(packs: list[TreePack], config: LossConfig) -> list[TreePack]:
-    """Weights over the whole step, K terms, S sequences of length l_s:
-    `token` 1/K (DAPO, Yu et al. 2025); `sequence` 1/(S l_s) (GRPO, Shao et al. 2024);
-    `constant` 1/(S constant_length) (Dr. GRPO, Liu et al. 2025). Terms of weight 0 count nowhere.
-    """
-    if config.normalization == "given" or not packs:
-        return packs
-    trained = [pack.terms.weights != 0 for pack in packs]
-    sequences = np.concatenate([pack.terms.sequence[mask] for pack, mask in zip(packs, trained)])
-    lengths = np.bincount(sequences, minlength=1) if len(sequences) else np.ones(1)
-    num_sequences = max(1, int(np.count_nonzero(lengths)))
-
-    def weights(pack: TreePack, mask: np.ndarray) -> np.ndarray:
-        if config.normalization == "token":
-            divisor = np.full(len(mask), max(1, len(sequences)))
-        elif config.normalization == "sequence":
-            divisor = num_sequences * np.maximum(1, lengths[np.where(mask, pack.terms.sequence, sequences[0] if len(sequences) else 0)])
-        else:
-            divisor = np.full(len(mask), num_sequences * config.constant_length)
-        return (mask / divisor).astype(np.float32)
-
-    return [replace(pack, terms=replace(pack.terms, weights=weights(pack, mask))) for pack, mask in zip(packs, trained)]
-
-
-def whiten(packs: list[TreePack]) -> list[TreePack]:
-    """Advantages to mean 0 and deviation 1 over all trained tokens of the step (REINFORCE++, Hu et al. 2025, eq. 8)."""
-    values = np.concatenate([pack.terms.advantages[pack.terms.weights != 0] for pack in packs]).astype(np.float64)
-    if len(values) == 0:
-        return packs
-    mean, deviation = values.mean(), values.std() + 1e-8
-
-    def whitened(pack: TreePack) -> np.ndarray:
-        return np.where(pack.terms.weights != 0, (pack.terms.advantages - mean) / deviation, 0).astype(np.float32)
-
-    return [replace(pack, terms=replace(pack.terms, advantages=whitened(pack))) for pack in packs]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from .attention import ATTENTION_NAME, AttentionPlan
 from .config import LoraConfig, WorkerConfig
 from .errors import WorkerError, first_line
 from .head import HeadOptions, head_logprobs
+from .joint import join_projections
 from .pack import DevicePack
 
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
@@ -183,5 +184,6 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
     if config.compile == "on" or (config.compile == "auto" and device.type == "cuda"):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         torch._functorch.config.activation_memory_budget = config.activation_budget
+        join_projections(lm)
         for layer in decoder_layers(lm):
             layer.compile(dynamic=False)

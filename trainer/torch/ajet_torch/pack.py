@@ -14,6 +14,8 @@ import torch
 from .errors import WorkerError
 from .head import Pairs
 
+ALIGNMENT = 128
+"""Bytes; of each array in a transfer of several."""
 INT_FIELDS = ("ids", "positions", "ends", "predictors", "targets")
 TERM_FIELDS = (("pair", np.int32), ("sequence", np.int32), ("weights", np.float32), ("advantages", np.float32), ("logprobs", np.float32))
 
@@ -148,18 +150,25 @@ def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> Device
     order = np.argsort(row, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-
-    def ints(values: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(values.astype(np.int64)).to(device, non_blocking=True)
-
-    def reals(values: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(values.astype(np.float64 if real == torch.float64 else np.float32)).to(device, non_blocking=True)
-
-    terms = pack.terms
+    terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
+    ints = [pack.ids, pack.positions, predictors, row[order], pack.targets[order], rank[terms.pair], terms.sequence]
+    arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in (terms.weights, terms.advantages, terms.logprobs))]
+    ids, positions, unique, rows, targets, pair, sequence, weights, advantages, logprobs = move_together(arrays, device)
     return DevicePack(
-        ids_N=ints(pack.ids),
-        positions_N=ints(pack.positions),
-        predictors_U=ints(predictors),
-        pairs=Pairs(ints(row[order]), ints(pack.targets[order]), row[order]),
-        terms=DeviceTerms(ints(rank[terms.pair]), ints(terms.sequence), reals(terms.weights), reals(terms.advantages), reals(terms.logprobs)),
+        ids_N=ids, positions_N=positions, predictors_U=unique, pairs=Pairs(rows, targets, row[order]),
+        terms=DeviceTerms(pair, sequence, weights, advantages, logprobs),
     )
+
+
+def move_together(arrays: list[np.ndarray], device: torch.device) -> list[torch.Tensor]:
+    """Arrays as tensors on the device. For a GPU through one page-locked buffer: one transfer, and the host need not wait."""
+    if device.type != "cuda":
+        return [torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays]
+    sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]
+    starts = np.cumsum([0, *sizes])
+    staged = torch.empty(int(starts[-1]), dtype=torch.uint8, pin_memory=True)
+    for start, array in zip(starts, arrays):
+        staged.numpy()[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    moved = staged.to(device, non_blocking=True)
+    dtypes = [torch.from_numpy(array[:0].reshape(-1)).dtype for array in arrays]
+    return [moved[start : start + array.nbytes].view(dtype).view(array.shape) for start, array, dtype in zip(starts, arrays, dtypes)]

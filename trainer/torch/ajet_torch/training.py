@@ -19,7 +19,7 @@ from .attention import AttentionPlan, PlanOptions, build_plan
 from .config import WorkerConfig
 from .errors import WorkerError
 from .head import HeadOptions
-from .losses import LossConfig, TermLoss, prepare_batch, term_loss
+from .losses import LossConfig, TermLoss, check_batch, term_loss
 from .model import ModelOutput, PolicyModel, add_lora, decoder_layers, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
@@ -85,27 +85,31 @@ class Trainer:
         """
         if not packs:
             raise WorkerError("bad_request", "A step needs at least one pack, got none.")
-        mine = share_out(prepare_batch(packs, loss), self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
+        check_batch(packs, loss)
+        mine = share_out(packs, self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
         try:
-            parts = self._accumulate([self.place(pack) for pack in mine], loss, is_aborted)
+            parts = self._accumulate(mine, loss, is_aborted)
             rate = learning_rate(self.config.optimizer, self.optimizer.num_steps)
-            norm = float(self.optimizer.update(rate))
+            metrics = self._total(parts, self.optimizer.update(rate))
         except BaseException:
             self.optimizer.clear()
             raise
+        norm = metrics["grad_norm"]
         if not math.isfinite(norm):
             raise WorkerError("non_finite", f"The gradient norm is {norm}; the weights are unchanged. Lower the learning rate or look for extreme advantages.")
         self.optimizer.num_steps += 1
         self.policy_version += 1
-        return {**self._total(parts), "grad_norm": norm, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
+        return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
 
-    def _accumulate(self, packs: list[PlacedPack], loss: LossConfig, is_aborted: Callable[[], bool]) -> list[TermLoss]:
+    def _accumulate(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool]) -> list[TermLoss]:
+        """A pack is prepared while the device works on the one before it."""
         parts = []
         for index, pack in enumerate(packs):
             if self.placement.ranks.share(is_aborted()):
                 raise WorkerError("aborted", "The step was aborted; the weights are unchanged.")
+            placed = self.place(pack)
             self._sync_gradients(index == len(packs) - 1)
-            parts.append(self.backward(pack, loss))
+            parts.append(self.backward(placed, loss))
             if isinstance(self.optimizer, SplitAdamW) and len(packs) > 1:
                 self.optimizer.gather()
         return parts
@@ -151,15 +155,17 @@ class Trainer:
             self.reference = self._wrap(self._load(), False).requires_grad_(False)
         return self.forward(pack, loss.temperature, self.reference).logprob_M
 
-    def _total(self, parts: list[TermLoss]) -> dict[str, float]:
-        """Sums over packs and ranks, as the metrics of the step."""
+    def _total(self, parts: list[TermLoss], norm: torch.Tensor) -> dict[str, float]:
+        """Sums over packs and ranks, as the metrics of the step; one transfer for all of them."""
         names = list(parts[0].sums)
-        sums = torch.stack([torch.stack([part.sums[name] for name in names]) for part in parts]).sum(0).double().cpu()
-        peak = torch.stack([part.peak for part in parts]).max().double().cpu()
+        sums = torch.stack([torch.stack([part.sums[name] for name in names]) for part in parts]).double().sum(0)
+        peak = torch.stack([part.peak for part in parts]).double().max()
+        found = torch.cat([sums, peak[None], norm.double().to(sums.device)[None]]).cpu()
         if self.placement.ranks.size > 1:
-            dist.all_reduce(sums, group=self.placement.ranks.control)
-            dist.all_reduce(peak, op=dist.ReduceOp.MAX, group=self.placement.ranks.control)
-        return to_metrics(dict(zip(names, sums.tolist())), float(peak))
+            dist.all_reduce(found[:-2], group=self.placement.ranks.control)
+            dist.all_reduce(found[-2:], op=dist.ReduceOp.MAX, group=self.placement.ranks.control)
+        *totals, peak_value, norm_value = found.tolist()
+        return {**to_metrics(dict(zip(names, totals)), peak_value), "grad_norm": norm_value}
 
     @torch.no_grad()
     def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:

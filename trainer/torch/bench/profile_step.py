@@ -1,17 +1,30 @@
-"""Where does the time of a step go? Prints the costliest kernels of one step (not a published benchmark)."""
+"""Where does the time of a step go? The costliest kernels of one step, and when the GPU waited (not a published benchmark)."""
 
 from __future__ import annotations
 
+import re
 import sys
 
 import torch
+from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from ajet_torch.losses import LossConfig
 from ajet_torch.ranks import Ranks
 from ajet_torch.training import Placement
-from shapes import SHAPES, full_row
+from shapes import SHAPES, full_row, step_flops, timed
 from step import create_trainer, parse_case
+
+KINDS = {
+    "matrix products": r"nvjet|gemm|cutlass_80|sm90_xmma|splitK",
+    "attention": r"fmha|flash|cudnn.*sdpa|mha_|Flash|attention|kernel_cutlass",
+    "AdamW": r"^triton_.*(split_update|sqrt_.*where|where.*sqrt)",
+    "copies": r"[Mm]emcpy|[Mm]emset|copy_kernel|FillFunctor",
+}
+
+
+def kind_of(name: str) -> str:
+    return next((kind for kind, pattern in KINDS.items() if re.search(pattern, name)), "the rest")
 
 
 def main() -> None:
@@ -19,18 +32,40 @@ def main() -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     trainer = create_trainer(name, tokens, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), **options)
     packs = [full_row(tokens, SHAPES[name].vocab)] * num_packs
-    for _ in range(3):
-        trainer.step(packs, LossConfig())
+    seconds = timed(lambda: trainer.step(packs, LossConfig()), 4, warmup=3)
+    print(f"{sys.argv[1]}: {seconds * 1e3:.1f} ms a step, {step_flops(name, packs) / seconds / 989e12:.4f} of peak")
     with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as recorded:
         trainer.step(packs, LossConfig())
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-    key = "self_cuda_time_total" if device.type == "cuda" else "self_cpu_time_total"
-    events = [e for e in recorded.key_averages() if e.self_device_time_total > 0 and not e.key.startswith(("aten::", "autograd::", "Optimizer", "## "))]
-    total = sum(e.self_device_time_total for e in events)
-    print("total kernel ms", total / 1e3, key)
-    for event in sorted(events, key=lambda e: -e.self_device_time_total)[:28]:
-        print(f"{event.self_device_time_total/1e3:8.2f} ms {event.count:5d} x {event.key[:110]}")
+        torch.cuda.synchronize()
+    kernels = sorted((e for e in recorded.events() if e.device_type == DeviceType.CUDA and not e.name.startswith(("ajet", "##", "Optimizer"))), key=lambda e: e.time_range.start)
+    report_kernels(kernels)
+    report_gaps(kernels)
+
+
+def report_kernels(kernels: list) -> None:
+    sums: dict[str, list[float]] = {}
+    kinds: dict[str, float] = {}
+    for kernel in kernels:
+        entry = sums.setdefault(kernel.name, [0.0, 0])
+        entry[0] += kernel.time_range.elapsed_us() / 1e3
+        entry[1] += 1
+        kinds[kind_of(kernel.name)] = kinds.get(kind_of(kernel.name), 0.0) + kernel.time_range.elapsed_us() / 1e3
+    print("by kind, ms:", {kind: round(value, 1) for kind, value in sorted(kinds.items(), key=lambda item: -item[1])}, "sum", round(sum(kinds.values()), 1))
+    for key, (milliseconds, count) in sorted(sums.items(), key=lambda item: -item[1][0])[:32]:
+        print(f"{milliseconds:8.2f} ms {count:5d} x {milliseconds / count * 1e3:8.1f} us {key[:105]}")
+
+
+def report_gaps(kernels: list, fewest_us: float = 30) -> None:
+    """Times without a kernel, and between which."""
+    gaps, end, before = [], None, ""
+    for kernel in kernels:
+        if end is not None and kernel.time_range.start > end:
+            gaps.append((kernel.time_range.start - end, before, kernel.name))
+        if end is None or kernel.time_range.end > end:
+            end, before = kernel.time_range.end, kernel.name
+    print(f"first to last kernel {(end - kernels[0].time_range.start) / 1e3:.1f} ms, idle in it {sum(g for g, _, _ in gaps) / 1e3:.1f} ms, of that in gaps over {fewest_us} us {sum(g for g, _, _ in gaps if g > fewest_us) / 1e3:.1f} ms")
+    for gap, before, after in sorted(gaps, key=lambda item: -item[0])[:8]:
+        print(f"  {gap:7.0f} us after {before[:50]} before {after[:50]}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """What part of the GPU's arithmetic does one training step use: forward, backward, gradient clipping and AdamW?
 
-Rows for results/step.json. `mfu_forward_backward` leaves out clipping and AdamW, as the sketch did. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
-transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given.
+Rows for results/step.json. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
+transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given, and with a sketch where
+--sketch is given: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks, forward and
+backward alone, no optimizer. `mfu_forward_backward` is what compares with the sketch: it leaves out clipping and AdamW.
 Run with torchrun for more than one GPU: every GPU gets its own packs.
 """
 
@@ -13,6 +15,8 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 from ajet_torch.config import OptimizerConfig, WorkerConfig
 from ajet_torch.losses import LossConfig
@@ -76,6 +80,37 @@ def measure_plain(name: str, tokens: int, device: torch.device, repeats: int) ->
     return step_flops(name, [pack]) / timed(step, repeats) / PEAK_FLOPS
 
 
+def measure_sketch(name: str, tokens: int, device: torch.device, repeats: int) -> float:
+    """Utilisation of forward and backward of the sketch on the same row."""
+    lm = random_lm(name, device, torch.bfloat16, "sdpa")
+    for layer in lm.model.layers:
+        layer.compile(dynamic=False)
+    pack = full_row(tokens, SHAPES[name].vocab)
+    ids = torch.from_numpy(pack.ids).long()[None].to(device)
+
+    @torch.compile
+    def chunk_loss(hidden_UD: torch.Tensor, targets_U: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy((hidden_UD @ lm.lm_head.weight.T).float(), targets_U, reduction="sum")
+
+    def run() -> None:
+        hidden = lm.model(ids, use_cache=False).last_hidden_state[0, :-1]
+        chunks = zip(hidden.split(2048), ids[0, 1:].split(2048))
+        sum(checkpoint(chunk_loss, *chunk, use_reentrant=False) for chunk in chunks).div(tokens).backward()
+        lm.zero_grad(set_to_none=True)
+
+    return step_flops(name, [pack]) / timed(run, repeats) / PEAK_FLOPS
+
+
+def measured_or_none(measure_reference) -> float | None:
+    """None where the reference does not fit the memory."""
+    try:
+        return measure_reference()
+    except torch.OutOfMemoryError:
+        return None
+    finally:
+        torch.cuda.empty_cache()
+
+
 def parse_case(text: str) -> tuple[str, int, int, dict]:
     """model:tokens:packs[:key=value,...]"""
     name, tokens, packs, *rest = text.split(":")
@@ -87,6 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="+", help="model:tokens:packs[:option=value,...], sharded=true for FSDP2 on one GPU")
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--sketch", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--date", default="")
     parser.add_argument("--out")
@@ -104,12 +140,10 @@ def main() -> None:
         except torch.OutOfMemoryError as error:
             result = {"model": name, "tokens_per_pack": tokens, "packs_per_step": packs, "gpus": ranks.size, "error": str(error)[:200]}
         torch.cuda.empty_cache()
-        if args.plain and ranks.size == 1:
-            try:
-                result["mfu_transformers_sdpa"] = measure_plain(name, tokens, device, args.repeats)
-            except torch.OutOfMemoryError as error:
-                result["plain_error"] = str(error)[:200]
-            torch.cuda.empty_cache()
+        compared = {"mfu_transformers_sdpa": measure_plain if args.plain else None, "mfu_sketch_forward_backward": measure_sketch if args.sketch else None}
+        for key, reference in compared.items():
+            if reference is not None and ranks.size == 1:
+                result[key] = measured_or_none(lambda: reference(name, tokens, device, args.repeats))
         if ranks.is_first:
             rows.append(result)
             print(json.dumps(result), flush=True)

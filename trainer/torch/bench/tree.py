@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from ajet_torch.losses import LossConfig
 from ajet_torch.pack import TreePack
 from ajet_torch.ranks import Ranks
 from ajet_torch.training import Placement, Trainer
+from recorded import load as recorded
 from rows import fill_packs, pad_to_longest, side_by_side, to_rows
 from shapes import PEAK_FLOPS, SHAPES, Node, header, lay_out, random_lm, step_flops, timed
 
@@ -72,6 +74,7 @@ WORKLOADS = {
     "multi-turn-20-leaves": lambda: multi_turn(20, 1536, 384, 128, 256),
     "werewolves-9-players": lambda: werewolves(9, 1200, 5, np.random.default_rng(0)),
     "no-sharing": lambda: unshared([1024] * 16, 512),
+    **{f"recorded-{name}": partial(recorded, name) for name in ("math-agent", "frozen-lake", "werewolves")},
     "no-sharing-mixed": lambda: unshared([3000, 2500, 2000, 1800, 1500, 1300, 1100, 900, 700, 600, 500, 400], 300),
 }
 

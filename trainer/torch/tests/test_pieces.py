@@ -8,20 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch._dynamo.backends.debugging import aot_eager
 
 from ajet_torch.attention import block_map
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
 from ajet_torch.config import OptimizerConfig, WorkerConfig, parse_config
 from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions, Pairs, head_logprobs
-from ajet_torch.losses import LossConfig, kl_estimate, parse_loss, prepare_batch, term_loss
+from ajet_torch.joint import join_projections
+from ajet_torch.losses import LossConfig, check_batch, kl_estimate, parse_loss, term_loss
 from ajet_torch.optimizer import PlainAdamW, SplitAdamW, join_halves, split_halves
-from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, pad_pack, padded_length, row_starts
+from ajet_torch.model import decoder_layers
+from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, move_together, pad_pack, padded_length, row_starts
 from ajet_torch.sampling.choose import choose_tokens, uniform
 from ajet_torch.schedule import learning_rate
 from ajet_torch.share_out import share_out
 from ajet_torch.training import rows_pack
-from tiny import gradients, random_rows, rows_packs, supervise, tiny_trainer, tree_pack
+from tiny import FAMILIES, gradients, random_rows, rows_packs, supervise, tiny_trainer, tree_pack
 
 
 def test_block_map_is_the_dense_mask_in_blocks() -> None:
@@ -96,25 +99,12 @@ def test_gspo_ratio_is_the_sequences_geometric_mean() -> None:
     assert slope.tolist() == pytest.approx([-math.exp(0.2), -math.exp(0.2), -math.exp(0.5)], rel=1e-6)
 
 
-def test_normalizations_and_whitening_see_the_whole_step() -> None:
-    rng = np.random.default_rng(3)
-    rows = random_rows(rng)
-    packs = rows_packs(rows, supervise(rng, rows))
-    lengths = [len(pack.terms.pair) for pack in packs if len(pack.terms.pair)]
-    weights = lambda **keys: [pack.terms.weights for pack in prepare_batch(packs, LossConfig(**keys)) if len(pack.terms.pair)]  # noqa: E731
-    assert np.concatenate(weights(normalization="token")) == pytest.approx(np.full(sum(lengths), 1 / sum(lengths)))
-    assert [w.sum() for w in weights(normalization="sequence")] == pytest.approx([1 / len(lengths)] * len(lengths))
-    assert [w.sum() for w in weights(normalization="constant", constant_length=10)] == pytest.approx([n / 10 / len(lengths) for n in lengths])
-    white = np.concatenate([pack.terms.advantages for pack in prepare_batch(packs, LossConfig(whiten_advantages=True))])
-    assert (white.mean(), white.std()) == pytest.approx((0, 1), abs=1e-5)
-
-
 def test_gspo_refuses_a_sequence_in_two_packs() -> None:
     rng = np.random.default_rng(3)
     rows = random_rows(rng)
     pack = tree_pack(rows, supervise(rng, rows))
     with pytest.raises(WorkerError, match="in two"):
-        prepare_batch([pack, pack], LossConfig(objective="gspo"))
+        check_batch([pack, pack], LossConfig(objective="gspo"))
 
 
 def test_halves_join_to_the_same_float() -> None:
@@ -243,7 +233,7 @@ def test_configuration_names_the_wrong_key() -> None:
     for wrong, text in (({"max_tokens": 3}, "max_tokens"), ({"dtype": "int8"}, "int8"), ({"optimizer": {"beta1": "x"}}, "optimizer.beta1"), ({"cpu_offload": 1}, "cpu_offload")):
         with pytest.raises(WorkerError, match=text):
             parse_config(wrong)
-    for wrong, text in (({"objective": "dpo"}, "dpo"), ({"clip": 1}, "clip"), ({"normalization": "constant"}, "constant_length")):
+    for wrong, text in (({"objective": "dpo"}, "dpo"), ({"clip": 1}, "clip")):
         with pytest.raises(WorkerError, match=text):
             parse_loss(wrong)
 
@@ -283,3 +273,32 @@ def test_a_checkpoint_made_before_the_first_step_resumes(tmp_path: Path, dtype: 
     load_checkpoint(trainer, str(tmp_path / "first"))
     assert trainer.policy_version == 0
     assert trainer.step(packs, LossConfig()) == expected
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_joined_projections_are_the_same_layer(family: str) -> None:
+    """Joined only inside a compiled graph; the graph's own products are counted, so that it cannot pass by not joining."""
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng)
+    pack = tree_pack(rows, supervise(rng, rows))
+    trainer = tiny_trainer(family)
+    trainer.backward(trainer.place(pack), LossConfig())
+    apart = gradients(trainer).clone()
+    trainer.optimizer.clear()
+    join_projections(trainer.policy.lm)
+    products: list[int] = []
+
+    def count_products(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]):
+        products.append(sum("linear" in str(node.target) for node in graph.graph.nodes))
+        return aot_eager(graph, inputs)
+
+    for layer in decoder_layers(trainer.policy.lm):
+        layer.compile(dynamic=False, fullgraph=True, backend=count_products)
+    trainer.backward(trainer.place(pack), LossConfig())
+    assert products == [5, 5]
+    assert torch.allclose(apart, gradients(trainer), atol=1e-12)
+
+
+def test_arrays_moved_together_arrive_as_they_were() -> None:
+    arrays = [np.arange(5, dtype=np.int32), np.zeros(0, np.float32), np.arange(6, dtype=np.int64).reshape(1, 2, 3)]
+    assert all(np.array_equal(a, b.numpy()) and a.shape == tuple(b.shape) for a, b in zip(arrays, move_together(arrays, torch.device("cpu"))))
