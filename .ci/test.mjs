@@ -1,7 +1,7 @@
-// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--with-newest` there is a second
-// job, test/newest, whose downloads run beside the first; the closing line counts both.
+// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` there are two more jobs,
+// whose downloads run beside the first: clients in Python, and test/newest. The closing line counts all.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checks, runCheck } from './check.mjs';
@@ -9,13 +9,14 @@ import { runNewest } from '../test/newest/run.mjs';
 
 const root = path.dirname(import.meta.dirname);
 const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-test-'));
-const report = path.join(scratch, 'vitest.json');
-const withNewest = process.argv.includes('--with-newest');
-const vitestArgs = process.argv.slice(2).filter((argument) => argument !== '--with-newest');
+const isEverything = process.argv.includes('--all-jobs');
+const vitestArgs = process.argv.slice(2).filter((argument) => argument !== '--all-jobs');
 
-function runVitest() {
+function runVitest(paths) {
+  const report = path.join(scratch, 'vitest.json');
+  rmSync(report, { force: true });
   const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`, ...vitestArgs];
+  const args = [vitest, 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`, ...paths];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   try {
     const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
@@ -27,28 +28,37 @@ function runVitest() {
   }
 }
 
-/** Resolves with undefined, or with the reason why there is nothing to run. */
-function startDownloads() {
-  const child = spawn(process.execPath, [path.join(root, 'test/newest/run.mjs'), '--install-only'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+/** Runs a program that prints one line where it cannot do its work; resolves with that line, or undefined. */
+function start(file, ...flags) {
+  const child = spawn(process.execPath, [path.join(root, file), ...flags], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk) => (said += chunk));
-  return new Promise((resolve) => child.once('close', (code) => resolve(code === 0 ? undefined : said.trim() || `ended with ${code}`)));
+  return new Promise((resolve) => child.once('close', (code) => resolve(code === 0 ? undefined : said.trim().split('\n').at(-1) || `ended with ${code}`)));
 }
 
-async function runSecondJob(downloads) {
-  const problem = await downloads;
-  console.log(`newest majors of the frameworks, Node 24${problem === undefined ? '' : `, ${problem}`}`);
-  return problem === undefined ? runNewest() : { passed: 0, failed: 0 };
+function startDownloads() {
+  const hadClients = existsSync(path.join(root, 'test/endpoint/python/.venv/installed.txt'));
+  return { clients: hadClients ? Promise.resolve('ran already') : start('test/endpoint/python/setup.mjs'), newest: start('test/newest/run.mjs', '--install-only') };
 }
 
-const downloads = withNewest ? startDownloads() : undefined;
+const nothing = { passed: 0, failed: 0, skipped: 0 };
+
+async function runLater(label, ready, run) {
+  const problem = await ready;
+  console.log(`${label}${problem === undefined ? '' : `: ${problem}`}`);
+  return problem === undefined ? run() : nothing;
+}
+
+const downloads = isEverything ? startDownloads() : undefined;
 // The arrows are a vitest file too: counted there.
 const results = checks.filter(([label]) => label !== 'arrows').map(runCheck);
-const tests = runVitest();
+const counts = [{ passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 }, runVitest(vitestArgs)];
+if (downloads !== undefined) {
+  counts.push(await runLater('clients in Python', downloads.clients, () => runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language'])));
+  counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
+}
 rmSync(scratch, { recursive: true, force: true });
-const newest = downloads === undefined ? { passed: 0, failed: 0 } : await runSecondJob(downloads);
-const passed = results.filter(Boolean).length + tests.passed + newest.passed;
-const failed = results.filter((ok) => !ok).length + tests.failed + newest.failed;
-if (tests.skipped > 0) console.log(`${tests.skipped} skipped`);
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
+if (sum('skipped') > 0) console.log(`${sum('skipped')} skipped`);
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
+process.exit(sum('failed') === 0 && sum('passed') > 0 ? 0 : 1);

@@ -1,11 +1,10 @@
-import { connect, createServer, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import type { ChatModel, ChatRequest } from '@agentjet/core';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { openScriptedEpisode, type ScriptedEpisodeOptions, type ScriptedReply } from '@agentjet/rollout/testing';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openCuttingProxy } from './cutting-proxy.js';
 
 let server: EndpointServer;
 
@@ -45,34 +44,15 @@ describe('a connection that closes', () => {
 
   it('behind the answer is a retry of the SDK, which gets the first answer and makes no second sample', async () => {
     const { access, episode } = open(['one', 'two']);
-    const proxy = await openCuttingProxy(Number(new URL(access.baseUrl).port));
-    const openai = new OpenAI({ baseURL: `http://127.0.0.1:${proxy.port}/v1`, apiKey: access.apiKey, maxRetries: 2 });
+    const proxy = await openCuttingProxy(access.baseUrl);
+    const openai = new OpenAI({ baseURL: proxy.baseUrl, apiKey: access.apiKey, maxRetries: 2 });
     const { choices } = await openai.chat.completions.create(ask);
-    proxy.server.close();
-    expect(proxy.cut()).toBe(1);
+    proxy.close();
+    expect(proxy.numCut()).toBe(1);
     expect(choices[0]?.message.content).toBe('one');
     expect(episode.finish()).toMatchObject({ samples: { length: 1 }, calls: { answered: 1, repeated: 1 } });
   });
 });
-
-/** Swallows the first answer: the server has sent it, the client sees a connection that broke. */
-async function openCuttingProxy(target: number): Promise<{ readonly server: Server; readonly port: number; readonly cut: () => number }> {
-  let numCut = 0;
-  const proxy = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    client.pipe(upstream);
-    client.on('error', () => upstream.destroy());
-    upstream.on('error', () => client.destroy());
-    if (numCut > 0) {
-      upstream.pipe(client);
-      return;
-    }
-    numCut++;
-    upstream.once('data', () => client.destroy());
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  return { server: proxy, port: (proxy.address() as AddressInfo).port, cut: () => numCut };
-}
 
 it('gives an untrained target its debug model, and records nothing', async () => {
   const asked: ChatRequest[] = [];
