@@ -1,5 +1,5 @@
 import type { AgentJetConfig, Backbone, OptimizerOptions } from '@agentjet/core';
-import { createOnnxBackbone, createTorchBackbone } from '@agentjet/trainer';
+import { createOnnxBackbone, createTorchBackbone, type TorchBackboneOptions } from '@agentjet/trainer';
 import { findModelDir } from './inputs/model-dir.js';
 
 function openOnnx(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
@@ -15,9 +15,10 @@ function openOnnx(config: AgentJetConfig, optimizer: OptimizerOptions | undefine
 /** Optimizer of a backbone that never makes a step. */
 const idle: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 1 };
 
-function openTorch(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
+/** The worker's options, from the names of the YAML. */
+export function toTorchOptions(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): TorchBackboneOptions {
   const { torch, lora, rollout, trainerCommon } = config;
-  return createTorchBackbone({
+  return {
     modelDir: findModelDir(config.model.path),
     optimizer: optimizer ?? idle,
     seed: trainerCommon.seed,
@@ -27,18 +28,23 @@ function openTorch(config: AgentJetConfig, optimizer: OptimizerOptions | undefin
     attention: torch.attention,
     compile: torch.compile,
     activationCheckpointing: torch.activationCheckpointing,
+    activationBudget: torch.activationBudget,
     cpuOffload: torch.cpuOffload,
+    reshard: torch.reshard,
+    listenHost: torch.listenHost,
     loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
     inference: {
       server: rollout.name,
       kvTokens: rollout.maxModelLen,
       gpuMemoryUtilization: rollout.gpuMemoryUtilization,
       tensorParallelSize: rollout.tensorModelParallelSize,
+      cudaGraphs: torch.cudaGraphs,
       ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
     },
     ...(lora.rank === 0 ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }) } }),
     ...(torch.python === null ? {} : { python: torch.python }),
-  });
+    ...(torch.token === null ? {} : { token: torch.token }),
+  };
 }
 
 const open = new Set<Promise<Backbone>>();
@@ -57,7 +63,7 @@ function track(opening: Promise<Backbone>): Promise<Backbone> {
 
 /** The backbone that the configuration names, with the weights of `model.path`. Without an optimizer it only samples. */
 export function openBackbone(config: AgentJetConfig, optimizer?: OptimizerOptions): Promise<Backbone> {
-  return track(config.backbone === 'torch' ? openTorch(config, optimizer) : openOnnx(config, optimizer));
+  return track(config.backbone === 'torch' ? createTorchBackbone(toTorchOptions(config, optimizer)) : openOnnx(config, optimizer));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@agentjet/core';
+import { whitenAdvantages } from '../algorithms/whiten-advantages.js';
 
 export type CreditedGroup<G extends EpisodeGroup> = {
   readonly group: G;
@@ -9,16 +10,23 @@ export type CreditedGroup<G extends EpisodeGroup> = {
 
 /**
  * Groups and their episodes in order of their ids, with advantages: the same set gives the same step, whoever
- * finished first. Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
+ * finished first. With `isWhitened` the advantages of the groups that have a gradient are whitened together.
+ * Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
  */
-export function creditGroups<G extends EpisodeGroup>(algorithm: Algorithm, groups: readonly G[]): CreditedGroup<G>[] {
+export function creditGroups<G extends EpisodeGroup>(algorithm: Algorithm, groups: readonly G[], isWhitened = false): CreditedGroup<G>[] {
   const ordered = groups.toSorted((a, b) => compareText(a.groupId, b.groupId)).map(sortEpisodes);
   checkEpisodeIds(ordered);
   const samplesOf = createCredit(algorithm, ordered);
-  return ordered.map((group) => {
+  const credited = ordered.map((group) => {
     const samples = samplesOf(group);
     return { group, samples, hasGradient: samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)) };
   });
+  return isWhitened ? whitenGroups(credited) : credited;
+}
+
+function whitenGroups<G extends EpisodeGroup>(credited: readonly CreditedGroup<G>[]): CreditedGroup<G>[] {
+  const whiten = whitenAdvantages(credited.flatMap(({ samples, hasGradient }) => (hasGradient ? samples : [])));
+  return credited.map((each) => (each.hasGradient ? { ...each, samples: each.samples.map(whiten) } : each));
 }
 
 function createCredit(algorithm: Algorithm, groups: readonly EpisodeGroup[]): (group: EpisodeGroup) => readonly Sample[] {

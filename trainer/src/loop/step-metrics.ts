@@ -3,6 +3,7 @@ import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
 import type { MetricsRecord } from '../run-folder/metrics-record.js';
+import type { FreshSamples } from './stale-episodes.js';
 import type { TrainingGroup } from './training-group.js';
 
 /** What one step of the loop did. */
@@ -13,6 +14,7 @@ export type StepResult = {
   /** Groups without a gradient: no episode, or all rewards equal. */
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
+  readonly fresh: FreshSamples;
   /** One per optimizer step; none where every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly seconds: { readonly sampling: number; readonly packing: number; readonly training: number };
@@ -23,7 +25,7 @@ export type StepResult = {
  * and the policy version of the step before. `success_rate` is missing where no group has a report.
  */
 export function toStepMetrics(result: StepResult): MetricsRecord {
-  const { step, policyVersion, groups, groupsSkipped, limited, updates, seconds } = result;
+  const { step, policyVersion, groups, groupsSkipped, limited, fresh, updates, seconds } = result;
   const reports = updates.map(({ report }) => report);
   return {
     step,
@@ -43,6 +45,9 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     dropped_episodes: limited.droppedEpisodes,
     truncated_samples: limited.truncatedSamples,
     lost_tokens: limited.lostTokens,
+    stale_episodes: fresh.staleEpisodes,
+    staleness_mean: fresh.stalenessMean,
+    staleness_max: fresh.stalenessMax,
     ...updateMetrics(updates.map(({ metrics }) => metrics)),
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
@@ -71,7 +76,7 @@ function visibleGap(gap: number): number {
   return gap < gapLimit ? 0 : gap;
 }
 
-/** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. */
+/** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. What only this backbone reports comes last. */
 function updateMetrics(updates: readonly TrainStepMetrics[]) {
   const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
   return {
@@ -83,7 +88,21 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
     logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
     logprob_gap_mean: visibleGap(meanOf('logprobGapMean')),
     learning_rate: updates.at(-1)?.learningRate ?? 0,
+    ...furtherMetrics(updates),
   };
+}
+
+/** Of every backbone; a number under any other name is one backbone's own. */
+const commonMetrics = new Set<string>([
+  'loss', 'gradNorm', 'entropy', 'kl', 'clipFraction', 'logprobGapMax', 'logprobGapMean', 'learningRate', 'policyVersion', 'trainedTokens', 'rowTokens', 'treeTokens',
+] satisfies (keyof TrainStepMetrics)[]);
+
+/** Means of the numbers that a backbone reports beyond the common ones, such as the mismatch between its trainer and its sampler. */
+function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, number> {
+  const reported = updates.map((update) => Object.entries(update).filter(([name, value]) => !commonMetrics.has(name) && Number.isFinite(value)));
+  const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
+  const valuesOf = (name: string): number[] => reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
+  return Object.fromEntries(names.map((name) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), mean(valuesOf(name))]));
 }
 
 function workflowMetrics(groups: readonly TrainingGroup[]): Record<string, number> {

@@ -7,6 +7,7 @@ import type { RunFolder } from '../run-folder/run-folder.js';
 import { batched } from './batched.js';
 import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
+import { pullAhead } from './pull-ahead.js';
 import { toStepMetrics } from './step-metrics.js';
 import type { TrainingGroup } from './training-group.js';
 import { updateWeights } from './update-weights.js';
@@ -15,11 +16,14 @@ export type TrainOptions = {
   readonly backbone: Backbone;
   /**
    * Complete groups. The loop pulls `groupsPerStep` of them, makes its step, and only then pulls the next: a source
-   * that samples on demand is on-policy. A group that lost its episodes comes with none, and with its report.
+   * that samples on demand is on-policy, unless `maxStaleness` lets it work ahead. A group that lost its episodes comes
+   * with none, and with its report.
    */
   readonly source: AsyncIterable<TrainingGroup>;
   readonly run: RunFolder;
   readonly algorithm: Algorithm;
+  /** Advantages to mean 0 and deviation 1 over all trained tokens of a batch (REINFORCE++); default false. */
+  readonly whitenAdvantages?: boolean;
   readonly loss: LossOptions;
   readonly packing: PackOptions;
   /** Default: no limit. */
@@ -29,6 +33,15 @@ export type TrainOptions = {
   readonly numMiniBatches?: number;
   /** Passes over a batch; default 1. */
   readonly numEpochs?: number;
+  /**
+   * Most versions of the weights between the sampling of a token and its training. Default 0: on-policy. With k the
+   * source is pulled while a step is made, as many batches ahead as k versions allow (k / optimizer steps of a batch);
+   * episodes that are older all the same are left out and counted. What was drawn ahead of a stop is drawn again by
+   * the resumed run, from the weights of then.
+   */
+  readonly maxStaleness?: number;
+  /** Called when the loop ends while the source may be working ahead: what it is making is not wanted any more. */
+  readonly onSourceLeft?: () => void;
   /** Last step of the run; without it the source decides. */
   readonly maxSteps?: number;
   /** Steps between checkpoints; 0 (default): only at the end. */
@@ -99,12 +112,12 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
   if (isOver()) return;
 
   let drawnAt = performance.now();
-  for await (const groups of batched(watched(options, () => progress.state.step + 1), groupsPerStep)) {
+  for await (const groups of pullAhead(batched(watched(options, progress.state.step), groupsPerStep), batchesAhead(options), options.onSourceLeft)) {
     if (signal?.aborted && groups.length < groupsPerStep) return;
     const step = progress.state.step + 1;
     const sampling = secondsSince(drawnAt);
     observer?.onUpdate?.(step);
-    const credited = creditGroups(options.algorithm, groups);
+    const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
     const update = await updateWeights(credited, options);
     const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: progress.state.groupsDrawn + groups.length };
 
@@ -119,9 +132,15 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
   }
 }
 
-async function* watched({ source, observer }: TrainOptions, currentStep: () => number): AsyncGenerator<TrainingGroup> {
+/** Batches that may be sampled while the one before them waits for its training. */
+function batchesAhead({ maxStaleness = 0, numMiniBatches = 1, numEpochs = 1 }: TrainOptions): number {
+  return Math.floor(maxStaleness / (numMiniBatches * numEpochs));
+}
+
+async function* watched({ source, observer, groupsPerStep }: TrainOptions, stepsDone: number): AsyncGenerator<TrainingGroup> {
+  let drawn = 0;
   for await (const group of source) {
-    observer?.onGroup?.(group, currentStep());
+    observer?.onGroup?.(group, stepsDone + 1 + Math.floor(drawn++ / groupsPerStep));
     yield group;
   }
 }

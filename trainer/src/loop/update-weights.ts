@@ -2,6 +2,7 @@ import type { Backbone, LossOptions, Sample, TrainStepMetrics } from '@agentjet/
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packTrees, type PackOptions, type PackReport } from '../packing/pack-trees.js';
 import type { CreditedGroup } from './credit-groups.js';
+import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
 import type { TrainingGroup } from './training-group.js';
 
 export type UpdateOptions = {
@@ -11,24 +12,28 @@ export type UpdateOptions = {
   readonly lengthLimit?: LengthLimit;
   readonly numMiniBatches?: number;
   readonly numEpochs?: number;
+  /** Most versions that a trained token's weights may be behind; default 0. */
+  readonly maxStaleness?: number;
 };
 
 export type Update = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
+  readonly fresh: FreshSamples;
   /** One per optimizer step. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly seconds: { readonly packing: number; readonly training: number };
 };
 
 /**
- * The optimizer steps of one batch. Groups without a gradient are left out of the loss and of its denominators;
- * over-long samples follow the policy after credit. Makes no optimizer step where nothing is left to train.
+ * The optimizer steps of one batch. Groups without a gradient are left out of the loss and of its denominators, and so
+ * are stale episodes; over-long samples follow the policy after credit. Makes no optimizer step where nothing is left to train.
  */
 export async function updateWeights(credited: readonly CreditedGroup<TrainingGroup>[], options: UpdateOptions): Promise<Update> {
-  const { backbone, loss, packing, lengthLimit = { maxSampleTokens: Infinity, policy: 'error' }, numMiniBatches = 1, numEpochs = 1 } = options;
+  const { backbone, loss, packing, lengthLimit = { maxSampleTokens: Infinity, policy: 'error' }, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
   const groups = credited.filter(({ hasGradient }) => hasGradient);
-  const limited = limitLengths(groups.flatMap(({ samples }) => samples), lengthLimit);
+  const fresh = dropStaleEpisodes(groups.flatMap(({ samples }) => samples), { policyVersion: backbone.policyVersion, maxStaleness });
+  const limited = limitLengths(fresh.samples, lengthLimit);
   const updates: { report: PackReport; metrics: TrainStepMetrics }[] = [];
   const seconds = { packing: 0, training: 0 };
   for (let pass = 0; pass < numEpochs; pass++) {
@@ -43,7 +48,7 @@ export async function updateWeights(credited: readonly CreditedGroup<TrainingGro
       seconds.training += (performance.now() - trainedAt) / 1000;
     }
   }
-  return { groupsSkipped: credited.length - groups.length, limited, updates, seconds };
+  return { groupsSkipped: credited.length - groups.length, limited, fresh, updates, seconds };
 }
 
 /** The samples of these groups that the length policy has left. */

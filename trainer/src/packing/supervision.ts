@@ -3,7 +3,7 @@ import { groupBy } from './group-by.js';
 import { layOut, TokenTrie } from './token-trie.js';
 
 export type Weighting = 'episode' | 'row';
-export type Normalization = 'token' | 'sequence';
+export type Normalization = 'token' | 'sequence' | { readonly constantLength: number };
 
 /** What is trained in each row, and how much each of its tokens weighs. */
 export type Supervision = {
@@ -20,8 +20,9 @@ export type Supervision = {
  * The terms of the step's loss: sum over terms of weight * loss(term).
  * - `row`: every position with lossMask 1 of every row is a term.
  * - `episode`: a generated token that stands in several rows of one episode is a term once, in the first of them.
- * - `token`: every term weighs 1 / number of terms.
- * - `sequence`: mean over sequences (episodes; under `row` the rows) of the mean over their terms.
+ * - `token`: every term weighs 1 / number of terms (DAPO, Yu et al. 2025).
+ * - `sequence`: mean over sequences (episodes; under `row` the rows) of the mean over their terms (GRPO, Shao et al. 2024).
+ * - `constantLength` L: mean over sequences of the sum over their terms, divided by L (Dr. GRPO, Liu et al. 2025).
  */
 export function superviseRows(
   samples: readonly Sample[],
@@ -30,7 +31,7 @@ export function superviseRows(
   const positions = options.weighting === 'row' ? samples.map(maskedPositions) : firstOccurrences(samples);
   const sequenceOf = options.weighting === 'row' ? (row: number) => row : (row: number) => samples[row]?.episodeId;
   const trainedTokens = countTerms(positions);
-  const weights = options.normalization === 'token' ? positions.map(() => 1 / trainedTokens) : sequenceWeights(positions, sequenceOf);
+  const weights = weighRows(positions, sequenceOf, options.normalization);
   return { positions, weights, trainedTokens, repeatedTokens: countTerms(samples.map(maskedPositions)) - trainedTokens };
 }
 
@@ -77,10 +78,12 @@ function isNew(seen: Set<number>, key: number): boolean {
   return seen.add(key).size > size;
 }
 
-function sequenceWeights(positions: readonly Int32Array[], sequenceOf: (row: number) => unknown): number[] {
+function weighRows(positions: readonly Int32Array[], sequenceOf: (row: number) => unknown, normalization: Normalization): number[] {
+  if (normalization === 'token') return positions.map(() => 1 / countTerms(positions));
   const terms = new Map<unknown, number>();
   positions.forEach(({ length }, row) => {
     if (length > 0) terms.set(sequenceOf(row), (terms.get(sequenceOf(row)) ?? 0) + length);
   });
-  return positions.map((_, row) => 1 / (terms.size * (terms.get(sequenceOf(row)) ?? 1)));
+  const lengthOf = (row: number) => (normalization === 'sequence' ? (terms.get(sequenceOf(row)) ?? 1) : normalization.constantLength);
+  return positions.map((_, row) => 1 / (terms.size * lengthOf(row)));
 }

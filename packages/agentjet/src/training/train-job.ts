@@ -59,11 +59,13 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
   const { open, plan, context, evaluations, progress, signal } = parts;
   const { schedule } = plan;
   const state = open.checkpoint?.state;
+  const ahead = new AbortController(); // ends the sampling of batches that the run will not train
   return train({
     ...toTrainSettings(config),
     backbone: open.backbone,
     run: open.run,
-    source: createTrainingGroups(context, schedule, state ?? { step: 0, groupsDrawn: 0 }),
+    source: createTrainingGroups(context, schedule, { step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: ahead.signal }),
+    onSourceLeft: () => ahead.abort(),
     groupsPerStep: schedule.batchSize,
     maxSteps: schedule.totalSteps,
     evaluate: async (step) => void (await evaluations.successAt(step)),

@@ -1,4 +1,4 @@
-import { createConfig } from '@agentjet/core';
+import { createConfig, type ConfigInput } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { toOptimizerOptions, toTrainSettings } from './train-settings.js';
 
@@ -26,7 +26,21 @@ describe('what the trainer gets from the names of the YAML', () => {
       maxCheckpoints: 2,
       numMiniBatches: 4,
       numEpochs: 2,
+      maxStaleness: 0,
+      whitenAdvantages: false,
     });
+  });
+
+  it('sums of episodes over a constant length: the one given, or the longest response', () => {
+    const normalizationOf = (trainerCommon: ConfigInput['trainerCommon']) =>
+      toTrainSettings(createConfig({ data: { maxResponseLength: 300 }, trainerCommon: { lossAggMode: 'seq-mean-token-sum-norm', ...trainerCommon } })).packing.normalization;
+    expect(normalizationOf({})).toEqual({ constantLength: 300 });
+    expect(normalizationOf({ lossScaleFactor: 128 })).toEqual({ constantLength: 128 });
+  });
+
+  it('whitening, and how far sampling may run ahead', () => {
+    const config = createConfig({ trainerCommon: { maxStaleness: 2, algorithm: { advEstimator: 'reinforce', whitenAdvantages: true } } });
+    expect(toTrainSettings(config)).toMatchObject({ maxStaleness: 2, whitenAdvantages: true, algorithm: { name: 'reinforce' } });
   });
 
   it('the optimizer, whose schedule counts its own steps', () => {

@@ -1,5 +1,5 @@
 import type { AgentJetConfig, LossOptions, OptimizerOptions } from '@agentjet/core';
-import { createAlgorithm, type TrainOptions } from '@agentjet/trainer';
+import { createAlgorithm, type Normalization, type TrainOptions } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
@@ -38,8 +38,14 @@ export function toOptimizerOptions({ trainerCommon }: AgentJetConfig, totalSteps
 
 type Settings = Pick<
   TrainOptions,
-  'algorithm' | 'loss' | 'packing' | 'lengthLimit' | 'numMiniBatches' | 'numEpochs' | 'saveEvery' | 'maxCheckpoints' | 'evaluateEvery'
+  'algorithm' | 'whitenAdvantages' | 'loss' | 'packing' | 'lengthLimit' | 'maxStaleness' | 'numMiniBatches' | 'numEpochs' | 'saveEvery' | 'maxCheckpoints' | 'evaluateEvery'
 >;
+
+function toNormalization({ trainerCommon, data }: AgentJetConfig): Normalization {
+  const { lossAggMode, lossScaleFactor } = trainerCommon;
+  if (lossAggMode === 'seq-mean-token-sum-norm') return { constantLength: lossScaleFactor ?? data.maxResponseLength };
+  return lossAggMode === 'token-mean' ? 'token' : 'sequence';
+}
 
 /** What of `train` the configuration decides alone. */
 export function toTrainSettings(config: AgentJetConfig): Settings {
@@ -47,13 +53,15 @@ export function toTrainSettings(config: AgentJetConfig): Settings {
   const { algorithm } = trainerCommon;
   return {
     algorithm: createAlgorithm(algorithm.advEstimator, { normalizeByStd: algorithm.normAdvByStdInGrpo, baseline: algorithm.reinforceBaseline }),
+    whitenAdvantages: algorithm.whitenAdvantages,
     loss: toLossOptions(config),
     packing: {
       maxPackTokens: trainerCommon.maxPackTokens,
       weighting: trainerCommon.lossWeighting,
-      normalization: trainerCommon.lossAggMode === 'token-mean' ? 'token' : 'sequence',
+      normalization: toNormalization(config),
     },
     lengthLimit: { maxSampleTokens: data.maxPromptLength + data.maxResponseLength, policy: data.overlongSamplePolicy },
+    maxStaleness: trainerCommon.maxStaleness,
     numMiniBatches: trainerCommon.miniBatchNum,
     numEpochs: trainerCommon.ppoEpochs,
     saveEvery: trainerCommon.saveFreq,

@@ -29,12 +29,12 @@ function groupByEpoch(draws: readonly Draw[]): readonly (readonly Draw[])[] {
   return epochs.map((epoch) => draws.filter((draw) => draw.epoch === epoch));
 }
 
-async function runDraws(context: RolloutContext, draws: readonly Draw[], step: number): Promise<readonly TaskGroup[]> {
+async function runDraws(context: RolloutContext, draws: readonly Draw[], at: { readonly step: number; readonly signal: AbortSignal }): Promise<readonly TaskGroup[]> {
   const { rollout, trainerCommon } = context.config;
   const epoch = draws[0]?.epoch ?? 0;
   const { groups } = await runPhase(context, {
+    ...at,
     phase: 'sample',
-    step,
     tasks: draws.map(({ task }) => task),
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
@@ -46,18 +46,23 @@ async function runDraws(context: RolloutContext, draws: readonly Draw[], step: n
   return groups;
 }
 
+/** Where a run begins, and what ends its sampling early: then no group of the batch that is being sampled comes out. */
+export type SamplingStart = { readonly step: number; readonly groupsDrawn: number; readonly signal: AbortSignal };
+
 /**
- * The groups of a run, from where `begin` says. Samples a whole batch when its first group is asked for, and the
- * next batch only when that is asked for: with a consumer that trains in between, every batch is on-policy.
+ * The groups of a run. Samples a whole batch when its first group is asked for, and the next batch only when that is
+ * asked for: with a consumer that trains in between, every batch is on-policy.
  */
-export async function* createTrainingGroups(context: RolloutContext, schedule: TaskSchedule, begin: { readonly step: number; readonly groupsDrawn: number }): AsyncGenerator<TrainingGroup> {
+export async function* createTrainingGroups(context: RolloutContext, schedule: TaskSchedule, begin: SamplingStart): AsyncGenerator<TrainingGroup> {
   const { batchSize } = schedule;
+  const { signal } = begin;
   for (let { step, groupsDrawn: start } = begin; ; start += batchSize) {
     const draws = schedule.slice(start, batchSize);
     if (draws.length === 0) return;
     step++;
     const groups: TaskGroup[] = [];
-    for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, step)));
+    for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, { step, signal })));
+    if (signal.aborted) return;
     for (const group of groups) yield toTrainingGroup(group, context.config.rollout.failedEpisodePolicy);
   }
 }

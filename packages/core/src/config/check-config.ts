@@ -48,12 +48,18 @@ function expectationOf(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
+      if (issue.origin === 'array' && issue.minimum > 1) return `${issue.minimum} values`;
       return issue.origin === 'string' || issue.origin === 'array' ? 'not empty' : `${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}`;
     case 'too_big':
       return issue.origin === 'array' ? `at most ${issue.maximum} values` : `at most ${issue.maximum}`;
     default:
       return issue.message;
   }
+}
+
+/** JSON has no word for .nan and .inf. */
+function show(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
 }
 
 function describeUnknownKey(key: string, sources: readonly ConfigSource[]): Problem {
@@ -71,7 +77,7 @@ function describeIssue(issue: z.core.$ZodIssue, values: PlainObject, sources: re
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
   const seen = valueAt(values, issue.path);
   const advice = findValueAdvice(key, seen);
-  const message = `"${key}" in ${locate(sources, key)} is ${JSON.stringify(seen) ?? 'missing'}, but must be ${expectationOf(issue)}.`;
+  const message = `"${key}" in ${locate(sources, key)} is ${show(seen)}, but must be ${expectationOf(issue)}.`;
   return [{ code: 'wrong_type', message: advice === undefined ? message : `${message} ${advice}` }];
 }
 
@@ -88,6 +94,12 @@ function findConflicts(config: ConfigYaml, sources: readonly ConfigSource[]): re
   if (turn >= limit) {
     report(
       `"rollout.max_response_length_in_one_turn" ${turn} (${locate(sources, 'rollout.max_response_length_in_one_turn')}) leaves no room for a prompt within "rollout.max_model_len" ${limit}. Lower it.`,
+    );
+  }
+  const { max_staleness: staleness, mini_batch_num: parts, ppo_epochs: passes } = config.trainer_common;
+  if (staleness > 0 && staleness < parts * passes) {
+    report(
+      `"trainer_common.max_staleness" ${staleness} (${locate(sources, 'trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
     );
   }
   return problems;

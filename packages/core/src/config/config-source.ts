@@ -1,5 +1,5 @@
 import { isMap, isScalar, LineCounter, parseDocument, type Document, type Pair, type YAMLMap } from 'yaml';
-import { ConfigError } from '../errors.js';
+import { ConfigError, toErrorMessage } from '../errors.js';
 import { isPlainObject, type PlainObject } from './key-names.js';
 
 /**
@@ -51,6 +51,15 @@ function checkRoot(root: unknown, name: string, locate: (key: string) => string)
   return root;
 }
 
+/** Anchors are looked up only now: one that is missing, or that unfolds without end, is no YAML either. */
+function toValues(document: Document.Parsed, name: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new ConfigError('bad_yaml', `${name} is not valid YAML: ${toErrorMessage(error)}. Correct the anchors (&name) and aliases (*name).`, { cause: error });
+  }
+}
+
 /** Settings in a YAML text; `name` is the file name that messages show. */
 export function readYamlSource(text: string, name: string): ConfigSource {
   const lines = new LineCounter();
@@ -61,7 +70,7 @@ export function readYamlSource(text: string, name: string): ConfigSource {
     const offset = findOffset(document, path);
     return offset === undefined ? name : `${name}:${lines.linePos(offset).line}`;
   };
-  const root = checkRoot(document.toJS(), name, (key) => locatePath([key]));
+  const root = checkRoot(toValues(document, name), name, (key) => locatePath([key]));
   const values = root['ajet'] ?? {};
   if (!isPlainObject(values)) {
     throw new ConfigError('wrong_type', `"ajet" in ${locatePath(['ajet'])} is ${JSON.stringify(values)}, but must be a mapping of sections.`);
@@ -71,10 +80,12 @@ export function readYamlSource(text: string, name: string): ConfigSource {
 
 function parseOverrideValue(override: string, text: string): unknown {
   const document = parseDocument(text);
-  if (document.errors.length > 0) {
-    throw new ConfigError('bad_override', `The value of the override "${override}" is not valid YAML. Quote it, for example 'key.path="the text"'.`);
+  try {
+    if (document.errors.length === 0) return document.toJS();
+  } catch {
+    // An alias without its anchor: no value either.
   }
-  return document.toJS();
+  throw new ConfigError('bad_override', `The value of the override "${override}" is not valid YAML. Quote it, for example 'key.path="the text"'.`);
 }
 
 /** One `key.path=value` from a command line; the value is YAML. */

@@ -73,9 +73,14 @@ describe('what is wrong with a configuration', () => {
     ['no trainable target', 'ajet:\n  trainable_targets: []\n', 'wrong_type', '"trainable_targets" in math-agent.yaml:2 is [], but must be not empty.'],
     ['broken YAML', 'ajet:\n  rollout: [1, 2\n', 'bad_yaml', 'math-agent.yaml:3:1 is not valid YAML:'],
     ['a key written twice', 'ajet:\n  backbone: onnx\n  backbone: debug\n', 'bad_yaml', 'math-agent.yaml:3:3 is not valid YAML: Map keys must be unique'],
+    ['an alias without its anchor', 'ajet:\n  rollout: *other\n', 'bad_yaml', 'math-agent.yaml is not valid YAML: Unresolved alias'],
+    ['too few values', 'ajet:\n  trainer_common:\n    optim:\n      betas: [0.9]\n', 'wrong_type', '"trainer_common.optim.betas" in math-agent.yaml:4 is [0.9], but must be 2 values.'],
+    ['a number that is none', 'ajet:\n  rollout:\n    temperature: .nan\n', 'wrong_type', '"rollout.temperature" in math-agent.yaml:3 is NaN, but must be a number.'],
     ['an empty file', '\n', 'missing_section', 'math-agent.yaml is empty.'],
     ['a list', '- 1\n', 'wrong_type', 'math-agent.yaml holds [1], not a mapping.'],
     ['what a backbone does not have', 'ajet:\n  lora:\n    rank: 8\n', 'conflict', '"lora.rank" in math-agent.yaml:3 is 8, which the backbone onnx does not have. Remove it, or use backbone: torch.'],
+    ['sampling ahead that allows nothing', 'ajet:\n  trainer_common:\n    max_staleness: 1\n    ppo_epochs: 2\n', 'conflict', '"trainer_common.max_staleness" 1 (math-agent.yaml:3) lets nothing be sampled ahead'],
+    ['a key in another place', 'ajet:\n  max_staleness: 1\n', 'unknown_key', '"max_staleness" in math-agent.yaml:2 has no meaning here. Use "trainer_common.max_staleness".'],
     ['lengths that do not fit', 'ajet:\n  rollout:\n    max_model_len: 1000\n', 'conflict', '= 2048 is more than "rollout.max_model_len" 1000 (math-agent.yaml:3)'],
   ])('%s is named with its line, its value and the repair', (_, text, code, message) => {
     const error = errorOf(() => load(text));
@@ -94,6 +99,7 @@ describe('what is wrong with a configuration', () => {
     );
     expect(errorOf(() => load('ajet: {}', 'temperature')).code).toBe('bad_override');
     expect(errorOf(() => load('ajet: {}', 'rollout={a: ')).code).toBe('bad_override');
+    expect(errorOf(() => load('ajet: {}', 'rollout=*other')).code).toBe('bad_override');
   });
 
   it('names a file that is missing', () => {
@@ -104,12 +110,12 @@ describe('what is wrong with a configuration', () => {
 });
 
 describe('formatConfig', () => {
-  it('writes what loadConfig reads back, without the API key', () => {
-    const config = createConfig({ debug: { apiKey: 'sk-secret' }, rollout: { numRepeat: 3 }, trainerCommon: { optim: { betas: [0.8, 0.9] } } }, { cwd });
+  it('writes what loadConfig reads back, without the API key and the token', () => {
+    const config = createConfig({ debug: { apiKey: 'sk-secret' }, torch: { token: 'tk-secret' }, rollout: { numRepeat: 3 }, trainerCommon: { optim: { betas: [0.8, 0.9] } } }, { cwd });
     const text = formatConfig(config, 'two\nlines');
     expect(text).toMatch(/^# two\n# lines\najet:\n/);
-    expect(text).not.toContain('sk-secret');
-    expect(compareConfigs(config, load(text))).toEqual([{ key: 'debug.api_key', before: 'sk-secret', after: null }]);
+    expect(text).not.toMatch(/sk-secret|tk-secret/);
+    expect(compareConfigs(config, load(text))).toEqual([{ key: 'torch.token', before: 'tk-secret', after: null }, { key: 'debug.api_key', before: 'sk-secret', after: null }]);
   });
 
   it('finds what differs, in the spelling of the file', () => {

@@ -50,10 +50,10 @@ export function createConfig(input: ConfigInput = {}, options: LoadOptions = {})
   return camelKeys(resolvePaths(config, [cwd], cwd));
 }
 
-/** The configuration as a YAML text that `loadConfig` reads back. `comment` lines go on top; a written API key does not. */
+/** The configuration as a YAML text that `loadConfig` reads back. `comment` lines go on top; a written API key or token does not. */
 export function formatConfig(config: AgentJetConfig, comment = ''): string {
   const values = snakeKeys(config) as ConfigYaml;
-  const safe = { ...values, debug: { ...values.debug, api_key: null } };
+  const safe = { ...values, debug: { ...values.debug, api_key: null }, torch: { ...values.torch, token: null } };
   const head = comment === '' ? '' : `${comment.trim().replace(/^/gm, '# ')}\n`;
   return head + stringify({ ajet: safe });
 }

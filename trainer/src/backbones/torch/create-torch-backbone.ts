@@ -18,9 +18,9 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
   readonly importanceMean: number;
   /** Share of terms whose importance weight was cut by `tisCap`. */
   readonly truncatedFraction: number;
-  readonly stepSeconds: number;
+  readonly secondsStep: number;
   /** Time to put the new weights into the sampler and check them. */
-  readonly syncSeconds: number;
+  readonly secondsSync: number;
 };
 
 export type TorchBackbone = Backbone & {
@@ -165,6 +165,6 @@ function toMetrics(value: unknown): TorchTrainStepMetrics {
     logprobGapMax: at('logprob_gap_max'), logprobGapMean: at('logprob_gap_mean'), learningRate: at('learning_rate'),
     policyVersion: at('policy_version'), trainedTokens: at('trained_tokens'), rowTokens: at('row_tokens'), treeTokens: at('tree_tokens'),
     mismatchKl: at('mismatch_kl'), importanceMean: at('importance_mean'), truncatedFraction: at('truncated_fraction'),
-    stepSeconds: at('step_seconds'), syncSeconds: at('sync_seconds'),
+    secondsStep: at('step_seconds'), secondsSync: at('sync_seconds'),
   };
 }

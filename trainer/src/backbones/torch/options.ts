@@ -9,12 +9,6 @@ export type TorchLossOptions = {
   readonly objective?: 'ppo' | 'gspo' | 'cispo' | 'reinforce';
   /** Limit of the truncated importance weight between trainer and sampler; 0 (default) turns it off. */
   readonly tisCap?: number;
-  /** `given` (default) keeps the packer's weights; `token`, `sequence` and `constant` recompute them over the step. */
-  readonly normalization?: 'given' | 'token' | 'sequence' | 'constant';
-  /** Tokens; only with normalization `constant`. */
-  readonly constantLength?: number;
-  /** REINFORCE++: advantages to mean 0, deviation 1 over the whole step. */
-  readonly whitenAdvantages?: boolean;
 };
 
 export type TorchInferenceOptions = {
@@ -45,6 +39,10 @@ export type TorchBackboneOptions = {
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
   readonly compile?: 'auto' | 'on' | 'off';
   readonly activationCheckpointing?: boolean;
+  /** Share of the activations that a compiled layer keeps for backward, 0 to 1; default 1. */
+  readonly activationBudget?: number;
+  /** Several GPUs: whether gathered weights are freed after each layer. */
+  readonly reshard?: 'auto' | 'always' | 'never';
   /** Weights and optimizer states in host memory (FSDP2). */
   readonly cpuOffload?: boolean;
   readonly lora?: LoraOptions;
@@ -66,7 +64,7 @@ export type TorchBackboneOptions = {
 
 const workerKeys = [
   'modelDir', 'optimizer', 'seed', 'device', 'dtype', 'maxPackTokens', 'attention', 'compile',
-  'activationCheckpointing', 'cpuOffload', 'lora', 'loss', 'inference',
+  'activationCheckpointing', 'activationBudget', 'cpuOffload', 'reshard', 'lora', 'loss', 'inference',
 ] as const;
 
 /** The part that the worker itself reads. */

@@ -1,0 +1,34 @@
+import { createConfig, type OptimizerOptions } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { toTorchOptions } from './open-backbone.js';
+
+const optimizer: OptimizerOptions = { learningRate: 1, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
+const model = { path: import.meta.dirname };
+
+describe('what the GPU worker gets from the names of the YAML', () => {
+  it('every option that it has', () => {
+    const config = createConfig({
+      backbone: 'torch',
+      model,
+      rollout: { maxModelLen: 4096, name: 'vllm', maxNumSeqs: 7, gpuMemoryUtilization: 0.3, tensorModelParallelSize: 2 },
+      trainerCommon: { seed: 5, nGpusPerNode: 4, maxPackTokens: 9000, lossMode: 'cispo', tisCap: 2 },
+      lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
+      torch: {
+        python: '/opt/python', dtype: 'bfloat16', attention: 'flash4', compile: 'off', activationCheckpointing: true, activationBudget: 0.5, cpuOffload: true,
+        reshard: 'always', cudaGraphs: false, listenHost: '10.0.0.1', token: 'secret',
+      },
+    });
+    expect(toTorchOptions(config, optimizer)).toEqual({
+      modelDir: model.path, optimizer, seed: 5, numGpus: 4, dtype: 'bfloat16', maxPackTokens: 9000, attention: 'flash4', compile: 'off', activationCheckpointing: true,
+      activationBudget: 0.5, cpuOffload: true, reshard: 'always', listenHost: '10.0.0.1', token: 'secret', python: '/opt/python', loss: { objective: 'cispo', tisCap: 2 },
+      lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
+      inference: { server: 'vllm', kvTokens: 4096, gpuMemoryUtilization: 0.3, tensorParallelSize: 2, cudaGraphs: false, slots: 7 },
+    });
+  });
+
+  it('nothing for what was left open, and no learning rate where nothing is trained', () => {
+    const options = toTorchOptions(createConfig({ backbone: 'torch', model }), undefined);
+    expect(options.optimizer.learningRate).toBe(0);
+    for (const key of ['lora', 'python', 'token']) expect(options).not.toHaveProperty(key);
+  });
+});
