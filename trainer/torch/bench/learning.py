@@ -30,10 +30,9 @@ from ajet_torch.ranks import Ranks  # noqa: E402
 from ajet_torch.sampling.builtin import BuiltinServer  # noqa: E402
 from ajet_torch.sampling.server import SampleRequest  # noqa: E402
 from ajet_torch.training import Placement, Trainer  # noqa: E402
-from ajet_torch.pack import TreePack  # noqa: E402
-from rows import side_by_side  # noqa: E402
+from ajet_torch.pack import LossTerms, TreePack  # noqa: E402
 from shapes import header  # noqa: E402
-from tiny import rows_packs, tree_pack  # noqa: E402
+from tiny import tree_pack  # noqa: E402
 
 PLUS, EQUALS, END, MOVE, CELL = 10, 11, 12, 20, 30
 MOVES = {MOVE: (-1, 0), MOVE + 1: (1, 0), MOVE + 2: (0, -1), MOVE + 3: (0, 1)}
@@ -163,21 +162,29 @@ class Lake:
         return walks
 
 
-def to_labels(walks: list[Walk], advantages: list[float]) -> list[dict[str, np.ndarray]]:
+def to_tree(walks: list[Walk], advantages: list[float]) -> TreePack:
     total = sum(len(walk.sampled) for walk in walks)
-    return [
+    labels = [
         {"at": np.asarray(w.sampled), "weights": np.full(len(w.sampled), 1 / total), "advantages": np.full(len(w.sampled), a), "logprobs": np.asarray(w.logprobs)}
         for w, a in zip(walks, advantages)
     ]
-
-
-def to_tree(walks: list[Walk], advantages: list[float]) -> TreePack:
-    return tree_pack([np.asarray(walk.ids, np.int32) for walk in walks], to_labels(walks, advantages))
+    return tree_pack([np.asarray(walk.ids, np.int32) for walk in walks], labels)
 
 
 def to_rows(walks: list[Walk]) -> TreePack:
-    """Demonstrations share next to nothing."""
-    return side_by_side(rows_packs([np.asarray(walk.ids, np.int32) for walk in walks], to_labels(walks, [1.0] * len(walks))))
+    """Demonstrations side by side; they share next to nothing."""
+    ids, positions, ends, predictors, targets = [], [], [], [], []
+    for walk in walks:
+        start = len(ids)
+        ids += walk.ids
+        positions += range(len(walk.ids))
+        ends += [len(ids)] * len(walk.ids)
+        predictors += [start + at - 1 for at in walk.sampled]
+        targets += [walk.ids[at] for at in walk.sampled]
+    num = len(targets)
+    ints = lambda values: np.asarray(values, np.int32)  # noqa: E731
+    terms = LossTerms(np.arange(num, dtype=np.int32), np.zeros(num, np.int32), np.full(num, 1 / num, np.float32), np.ones(num, np.float32), np.zeros(num, np.float32))
+    return TreePack(ints(ids), ints(positions), ints(ends), ints(predictors), ints(targets), terms, len(ids))
 
 
 def small_trainer(device: torch.device, rate: float) -> Trainer:
@@ -189,6 +196,7 @@ def small_trainer(device: torch.device, rate: float) -> Trainer:
 
 
 def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
+    begin = time.perf_counter()
     rng = np.random.default_rng(0)
     trainer = small_trainer(device, 1e-3)
     sampler = Sampler(trainer, args.tasks * args.repeat)
@@ -203,7 +211,8 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
 
     def reward(temperature: float) -> float:
         sampler.server.update_weights([])
-        return float(np.mean([walk.reward for walk in agent.play(held_out, sampler, temperature)]))
+        chunks = [held_out[start : start + len(sampler.server.slots)] for start in range(0, len(held_out), len(sampler.server.slots))]
+        return float(np.mean([walk.reward for chunk in chunks for walk in agent.play(chunk, sampler, temperature)]))
 
     for _ in range(args.sft_steps):
         shown = [agent.demonstration(agent.task(rng), rng) for _ in range(args.demonstrations)]
@@ -211,7 +220,7 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
     before = reward(1.0)
     trainer.config = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=args.rate, weight_decay=0.0))
     curve, ratio = [], []
-    for _ in range(args.grpo_steps):
+    while len(curve) < args.grpo_steps and time.perf_counter() - begin < args.seconds:
         tasks = [task for task in (agent.task(rng) for _ in range(args.tasks)) for _ in range(args.repeat)]
         walks = timed("sample", lambda: agent.play(tasks, sampler, 1.0))
         rewards = np.asarray([walk.reward for walk in walks]).reshape(args.tasks, args.repeat)
@@ -221,7 +230,7 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
         curve.append(float(rewards.mean()))
         ratio.append(metrics["row_tokens"] / metrics["tree_tokens"])
     return {
-        "agent": agent.name, "reward_before": before, "reward_after": reward(1.0), "reward_curve": curve, "sft_steps": args.sft_steps, "grpo_steps": args.grpo_steps,
+        "agent": agent.name, "reward_before": before, "reward_after": reward(1.0), "reward_curve": curve, "sft_steps": args.sft_steps, "grpo_steps": len(curve),
         "episodes_per_step": args.tasks * args.repeat, "held_out_tasks": args.held_out, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
     }
 
@@ -235,6 +244,7 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=1024, help="tasks of the evaluations before and after")
     parser.add_argument("--grpo-steps", type=int, default=100)
     parser.add_argument("--agents", nargs="+", default=["math", "frozen_lake"])
+    parser.add_argument("--seconds", type=float, default=600, help="no further GRPO step after so many")
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--date", default="")
     parser.add_argument("--out")
