@@ -1,7 +1,8 @@
 /**
  * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Same shapes, same
  * threads, float32, one process each, taking turns; the figure is the median of the ratios of neighbouring turns.
- * Ours goes through the public backbone: worker thread, scheduler, sampler and messages included.
+ * Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. It wants an idle
+ * machine; the ratios of processor time, kept beside, say more on a busy one.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,7 +17,7 @@ import type { BenchOptions, BenchResult } from '../bench.js';
 import { configOf, sizes } from './shapes.js';
 import type { Size } from './shapes.js';
 import { startTorch } from './torch-process.js';
-import type { TorchProcess } from './torch-process.js';
+import type { Cost, TorchProcess } from './torch-process.js';
 
 const trainRows = 16;
 const trainLength = 128;
@@ -26,10 +27,10 @@ const concurrencies = [1, 8, 32, 64] as const;
 const decodeSize: Size = '4.8M';
 const optimizer: OptimizerOptions = { learningRate: 1e-5, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
 
-/** One workload: seconds it takes ours, and the command that takes PyTorch through the same. */
-type Contest = { readonly label: string; readonly tokens: number; readonly ours: (turn: number) => Promise<number>; readonly torch: { readonly op: string; readonly [key: string]: unknown } };
+/** One workload: ours, and the command that takes PyTorch through the same. */
+type Contest = { readonly label: string; readonly tokens: number; readonly ours: (turn: number) => Promise<Cost>; readonly torch: { readonly op: string; readonly [key: string]: unknown } };
 
-type Outcome = { readonly ours_tokens_per_second: number; readonly torch_tokens_per_second: number | null; readonly ratio: number | null };
+type Outcome = { readonly ours_tokens_per_second: number; readonly torch_tokens_per_second: number | null; readonly ratio: number | null; readonly cpu_ratio: number | null };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 7);
@@ -64,20 +65,18 @@ async function playAll({ size, dir, threads, rounds, torch, report }: Setting, c
   return Object.assign({}, ...outcomes) as Outcomes;
 }
 
+const noTorch: Cost = { wall: NaN, cpu: NaN };
+
 /** The first turn of each warms up and does not count. */
 async function play({ tokens, ours, torch: command }: Contest, torch: TorchProcess | null, rounds: number): Promise<Outcome> {
-  const turns: { readonly ours: number; readonly torch: number }[] = [];
+  const turns: { readonly ours: Cost; readonly torch: Cost }[] = [];
   for (let turn = 0; turn <= rounds; turn += 1) {
-    const seconds = await ours(turn);
-    const torchSeconds = torch === null ? NaN : await torch.measure(command);
-    if (turn > 0) turns.push({ ours: seconds, torch: torchSeconds });
+    const played = { ours: await ours(turn), torch: (await torch?.measure(command)) ?? noTorch };
+    if (turn > 0) turns.push(played);
   }
-  const [oursSeconds, torchSeconds] = [median(turns.map((turn) => turn.ours)), median(turns.map((turn) => turn.torch))];
-  return {
-    ours_tokens_per_second: Math.round(tokens / oursSeconds),
-    torch_tokens_per_second: torch === null ? null : Math.round(tokens / torchSeconds),
-    ratio: torch === null ? null : Number(median(turns.map((turn) => turn.torch / turn.ours)).toFixed(3)),
-  };
+  const speedOf = (side: 'ours' | 'torch'): number => Math.round(tokens / median(turns.map((turn) => turn[side].wall)));
+  const ratioOf = (cost: keyof Cost): number | null => (torch === null ? null : Number(median(turns.map((turn) => turn.torch[cost] / turn.ours[cost])).toFixed(3)));
+  return { ours_tokens_per_second: speedOf('ours'), torch_tokens_per_second: torch === null ? null : speedOf('torch'), ratio: ratioOf('wall'), cpu_ratio: ratioOf('cpu') };
 }
 
 /** One optimizer step over 16 rows of 128 tokens that share nothing. */
@@ -85,7 +84,7 @@ function trainContest(size: Size, backbone: Backbone): Contest {
   const steps = size === '19M' ? 1 : 3;
   const batch = randomBatch(Number(configOf(size)['vocab_size']));
   const command = { op: 'train', config: configOf(size), rows: trainRows, length: trainLength, steps };
-  const ours = () => seconds(async () => {
+  const ours = () => costOf(async () => {
     for (let step = 0; step < steps; step += 1) await backbone.trainStep(batch);
   });
   return { label: size, tokens: steps * trainRows * trainLength, ours, torch: command };
@@ -94,7 +93,7 @@ function trainContest(size: Size, backbone: Backbone): Contest {
 /** That many calls at once, with prompts that share nothing, each of 32 tokens, for 128 sampled tokens. */
 function decodeContest(concurrency: number, backbone: Backbone): Contest {
   const command = { op: 'decode', config: configOf(decodeSize), rows: concurrency, prompt: promptLength, tokens: newTokens };
-  const ours = (turn: number) => seconds(async () => {
+  const ours = (turn: number) => costOf(async () => {
     const calls = Array.from({ length: concurrency }, (_, index) => generate(backbone, turn * 1000 + index));
     const completions = await Promise.all(calls);
     if (completions.some(({ ids }) => ids.length !== newTokens)) throw new Error('A completion ended early.');
@@ -128,10 +127,11 @@ function randomIds(length: number, seed: number, vocabSize: number): Int32Array 
   return Int32Array.from({ length }, () => random.int(vocabSize));
 }
 
-async function seconds(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
+async function costOf(work: () => Promise<void>): Promise<Cost> {
+  const [start, cpuStart] = [performance.now(), process.cpuUsage()];
   await work();
-  return (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpuStart);
+  return { wall: (performance.now() - start) / 1000, cpu: (user + system) / 1e6 };
 }
 
 async function inTurn<Item, Result>(items: readonly Item[], use: (item: Item) => Promise<Result>): Promise<Result[]> {
@@ -140,9 +140,9 @@ async function inTurn<Item, Result>(items: readonly Item[], use: (item: Item) =>
   return results;
 }
 
-function describe({ label, torch: { op } }: Contest, { ours_tokens_per_second: ours, torch_tokens_per_second: torch, ratio }: Outcome): string {
+function describe({ label, torch: { op } }: Contest, { ours_tokens_per_second: ours, torch_tokens_per_second: torch, ratio, cpu_ratio: cpuRatio }: Outcome): string {
   const what = op === 'train' ? `train ${label}` : `decode ${decodeSize}, ${label} at once`;
-  return `${what}: ${ours} tokens/s${torch === null ? '' : `, PyTorch ${torch}, ratio ${ratio}`}`;
+  return `${what}: ${ours} tokens/s${torch === null ? '' : `, PyTorch ${torch}, ratio ${ratio} (processor time ${cpuRatio})`}`;
 }
 
 function toResult(train: Outcomes, decode: Outcomes, workload: { readonly rounds: number; readonly threads: number; readonly torch: string | null }): BenchResult {

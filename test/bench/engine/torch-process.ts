@@ -11,10 +11,13 @@ const torchVenv = path.join(here, '../../../trainer/torch/.venv');
 
 export type TorchCommand = { readonly op: string; readonly [key: string]: unknown };
 
+/** Seconds on the clock, and of processor time over all threads. */
+export type Cost = { readonly wall: number; readonly cpu: number };
+
 export type TorchProcess = {
   readonly version: string;
-  /** Seconds that the command took in there. */
-  measure(command: TorchCommand): Promise<number>;
+  /** What the command took in there. */
+  measure(command: TorchCommand): Promise<Cost>;
   close(): Promise<void>;
 };
 
@@ -33,7 +36,10 @@ export async function startTorch(threads: number): Promise<TorchProcess | null> 
   const { torch } = await ask({ op: 'hello', threads });
   return {
     version: String(torch),
-    measure: async (command) => Number((await ask(command))['seconds']),
+    measure: async (command) => {
+      const { seconds, cpu_seconds: cpu } = await ask(command);
+      return { wall: Number(seconds), cpu: Number(cpu) };
+    },
     close: async () => {
       const exit = once(child, 'exit');
       child.stdin.end();

@@ -146,15 +146,17 @@ def answer(command):
     if command["op"] == "train":
         trainer = once("train", config, Trainer)
         ids = torch.randint(0, config["vocab_size"], (command["rows"], command["length"]))
-        start = time.perf_counter()
-        for _ in range(command["steps"]):
-            trainer.step(ids)
-        return {"seconds": time.perf_counter() - start}
+        return timed(lambda: [trainer.step(ids) for _ in range(command["steps"])])
     model = once("decode", config, Decoder)
     prompts = torch.randint(0, config["vocab_size"], (command["rows"], command["prompt"]))
-    start = time.perf_counter()
-    decode(model, prompts, command["tokens"])
-    return {"seconds": time.perf_counter() - start}
+    return timed(lambda: decode(model, prompts, command["tokens"]))
+
+
+def timed(work):
+    """Wall time, and processor time of all threads."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    work()
+    return {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}
 
 
 for line in sys.stdin:

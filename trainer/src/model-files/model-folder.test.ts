@@ -104,6 +104,13 @@ describe('bad model files are named', () => {
     expect(await problemOf(readModelFolder(dir))).toContain('names "../one.safetensors" as a file');
   });
 
+  test('a folder in the place of a file', async () => {
+    const dir = await modelDir();
+    await rm(path.join(dir, 'model.safetensors'));
+    await mkdir(path.join(dir, 'model.safetensors'));
+    expect(await problemOf(readModelFolder(dir))).toContain(`bad_model_files: Cannot read ${path.join(dir, 'model.safetensors')}: EISDIR`);
+  });
+
   test('a truncated safetensors, wherever it is cut', async () => {
     const dir = await modelDir();
     const file = path.join(dir, 'model.safetensors');
@@ -140,7 +147,7 @@ describe('a write that fails', () => {
   test.each([['ENOSPC', 'the disk is full'], ['EACCES', 'not writable'], ['EIO', 'EIO: it failed']])('%s is explained and leaves the folder as it was', async (code, reason) => {
     const dir = await modelDir();
     const problem = await problemOf(writeModelFolder(dir, { config, tensors: [{ ...vector, name: 'other' }], writeMore: failing(code) }));
-    expect(problem).toContain('checkpoint: Cannot write the model to');
+    expect(problem).toContain('checkpoint: Cannot write ');
     expect(problem).toContain(reason);
     expect(await readBack(dir, matrix)).toEqual(matrix.data);
     expect(await readdir(root)).toEqual(['model']);
@@ -148,6 +155,6 @@ describe('a write that fails', () => {
 
   test('a place that cannot be a folder is explained', async () => {
     await writeFile(path.join(root, 'file'), '');
-    expect(await problemOf(writeModelFolder(path.join(root, 'file', 'model'), { config, tensors: [] }))).toContain('Cannot write the model to');
+    expect(await problemOf(writeModelFolder(path.join(root, 'file', 'model'), { config, tensors: [] }))).toContain('Cannot write ');
   });
 });

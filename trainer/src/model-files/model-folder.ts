@@ -6,6 +6,7 @@
 import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
+import { describeFileError } from './file-error.js';
 import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
 import { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 import type { NamedTensor, TensorEntry } from './safetensors.js';
@@ -67,19 +68,9 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
       await content.writeMore?.(temporaryDir);
     });
   } catch (error) {
-    throw writingFailed(dir, error);
+    if (error instanceof BackboneError) throw error;
+    throw new BackboneError('checkpoint', `${describeFileError(path.resolve(dir), error, 'another folder')} What was there before is untouched.`, { cause: error });
   }
-}
-
-function writingFailed(dir: string, error: unknown): BackboneError {
-  if (error instanceof BackboneError) return error;
-  const reasons: { readonly [code: string]: string } = {
-    ENOSPC: 'the disk is full. Free some space and resume',
-    EACCES: 'the folder is not writable. Change its permissions or choose another one',
-    EROFS: 'the file system is read-only. Choose another folder',
-  };
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  return new BackboneError('checkpoint', `Cannot write the model to ${path.resolve(dir)}: ${reasons[code] ?? message}. What was there before is untouched.`, { cause: error });
 }
 
 async function copyCompanions(from: string, to: string): Promise<void> {
@@ -91,7 +82,7 @@ async function copyCompanions(from: string, to: string): Promise<void> {
 async function readWeightFiles(dir: string): Promise<readonly string[]> {
   if (await isPresent(path.join(dir, weightsFile))) return [weightsFile];
   if (!(await isPresent(path.join(dir, indexFile)))) {
-    throw new BackboneError('bad_model_files', `The model folder ${path.resolve(dir)} has neither ${weightsFile} nor ${indexFile}.`);
+    throw new BackboneError('bad_model_files', `The model folder ${path.resolve(dir)} has neither ${weightsFile} nor ${indexFile}; weights in other formats are not read.`);
   }
   const file = path.join(dir, indexFile);
   const { weight_map: map } = await readJsonObject(file);

@@ -145,6 +145,8 @@ async function withFile<Result>(file: string, use: (handle: FileHandle) => Promi
   const handle = await openForReading(file);
   try {
     return await use(handle);
+  } catch (error) {
+    throw error instanceof BackboneError ? error : badFile(file, toErrorMessage(error), error);
   } finally {
     await handle.close();
   }

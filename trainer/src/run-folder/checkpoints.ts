@@ -2,7 +2,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import { writeDirAtomically } from '../model-files/write-dir-atomically.js';
-import { describeFileError } from './file-error.js';
+import { describeFileError } from '../model-files/file-error.js';
 import { replaceFile } from './replace-file.js';
 
 /** Where a run stands after a step: all that a resumed run needs beside the weights. */
@@ -40,7 +40,9 @@ export class Checkpoints {
     const dir = path.join(this.dir, `step-${String(state.step).padStart(6, '0')}`);
     try {
       await writeDirAtomically(dir, async (temporary) => {
-        await backbone.save(temporary);
+        await backbone.save(temporary).catch((thrown: unknown) => {
+          throw named(thrown, temporary, dir);
+        });
         await writeFile(path.join(temporary, STATE_FILE), `${JSON.stringify(state)}\n`);
       });
       await replaceFile(path.join(this.dir, POINTER_FILE), `${path.basename(dir)}\n`);
@@ -78,6 +80,12 @@ export class Checkpoints {
     const names = await readFolder(this.dir);
     return names.filter((name) => /^step-\d{6,}$/.test(name)).sort((a, b) => stepOf(a) - stepOf(b));
   }
+}
+
+/** People look for the folder by its own name, not by the one it is written under. */
+function named(thrown: unknown, temporary: string, dir: string): unknown {
+  if (!(thrown instanceof BackboneError)) return thrown;
+  return new BackboneError(thrown.code, thrown.message.replaceAll(temporary, dir), { cause: thrown });
 }
 
 async function readFolder(dir: string): Promise<string[]> {

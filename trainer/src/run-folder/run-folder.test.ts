@@ -37,6 +37,11 @@ describe('createRunFolder', () => {
     expect(await run.readConfig()).toBe('ajet:\n  seed: 1 # <b>\n');
   });
 
+  it.runIf(existsSync('/proc/self'))('comes back from a file system that has no room for folders', async () => {
+    const inProc = createRunFolder({ experimentDir: '/proc/runs', experimentName: 'x', configYaml: '' });
+    await expect(inProc).rejects.toMatchObject({ code: 'unwritable_run_folder', message: expect.stringMatching(/Cannot write \/proc\/runs\/x: .*Choose another experiment_dir/) });
+  });
+
   it('says what is wrong and what to do where it cannot write', async () => {
     await writeFile(path.join(dir, 'file'), '');
     const inFile = createRunFolder({ experimentDir: path.join(dir, 'file'), experimentName: 'x', configYaml: '' });

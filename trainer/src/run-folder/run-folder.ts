@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, ConfigError, type Backbone } from '@agentjet/core';
+import { makeFolders } from '../model-files/make-folders.js';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
-import { describeFileError, writing } from './file-error.js';
+import { describeFileError, writing } from '../model-files/file-error.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
 import { replaceFile } from './replace-file.js';
@@ -138,7 +139,7 @@ export type NewRun = {
 export async function createRunFolder({ experimentDir, experimentName, configYaml, clock = () => new Date() }: NewRun): Promise<RunFolder> {
   const parent = path.resolve(experimentDir, experimentName);
   try {
-    await mkdir(parent, { recursive: true });
+    await makeFolders(parent);
     const dir = await makeUniqueFolder(path.join(parent, formatTime(clock())));
     await writeFile(path.join(dir, files.config), configYaml);
     await claimWriting(path.join(dir, files.writer));

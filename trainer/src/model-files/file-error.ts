@@ -1,0 +1,30 @@
+import { BackboneError, toErrorMessage } from '@agentjet/core';
+
+/** `elsewhere`: what a person can choose instead. */
+const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
+  ENOSPC: () => 'the disk is full. Free some space, then go on with --resume',
+  EDQUOT: () => 'the disk quota is used up. Free some space, then go on with --resume',
+  EFBIG: () => 'the file would be larger than this process may write (ulimit -f). Raise the limit, then go on with --resume',
+  EACCES: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
+  EPERM: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
+  EROFS: (elsewhere) => `the file system is read-only. Choose ${elsewhere}`,
+  ENOTDIR: (elsewhere) => `a part of the path is a file, not a folder. Choose ${elsewhere}`,
+  ENOENT: (elsewhere) => `no folder can be made there. Choose ${elsewhere}`,
+  EEXIST: (elsewhere) => `a file stands where the folder should be. Choose ${elsewhere}`,
+};
+
+/** `Cannot write <path>: <why and what to do>` from whatever a file call threw. */
+export function describeFileError(file: string, thrown: unknown, elsewhere = 'another experiment_dir'): string {
+  const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
+  return `Cannot write ${file}: ${reasons[code]?.(elsewhere) ?? toErrorMessage(thrown)}.`;
+}
+
+/** Runs a write; a failure becomes a BackboneError with code `run_folder` that names the file. */
+export async function writing<T>(file: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (thrown) {
+    if (thrown instanceof BackboneError) throw thrown;
+    throw new BackboneError('run_folder', describeFileError(file, thrown), { cause: thrown });
+  }
+}
