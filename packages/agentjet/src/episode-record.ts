@@ -21,6 +21,8 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     foreign_messages: stats.foreignMessages,
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
+    /** 1: each generated token is trained exactly once; null where nothing was generated. */
+    trained_over_generated: stats.generatedTokens === 0 ? null : stats.trainedTokens / stats.generatedTokens,
     metadata: episode.metadata,
     log_metrics: episode.logMetrics,
     turns: episode.turns.map(toTurnRecord),

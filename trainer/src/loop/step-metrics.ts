@@ -52,6 +52,7 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),
+    ...furtherCounts(groups),
     ...workflowMetrics(groups),
   };
 }
@@ -103,6 +104,12 @@ function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, nu
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
   const valuesOf = (name: string): number[] => reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
   return Object.fromEntries(names.map((name) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), mean(valuesOf(name))]));
+}
+
+function furtherCounts(groups: readonly TrainingGroup[]): Record<string, number> {
+  const total = new Map<string, number>();
+  for (const [name, count] of groups.flatMap(({ report }) => Object.entries(report?.counts ?? {}))) total.set(name, (total.get(name) ?? 0) + count);
+  return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function workflowMetrics(groups: readonly TrainingGroup[]): Record<string, number> {

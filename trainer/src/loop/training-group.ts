@@ -13,6 +13,8 @@ export type GroupReport = {
   readonly successes: number;
   /** Of all these episodes. */
   readonly generatedTokens: number;
+  /** What else was counted in these episodes; added up in the step's metrics, each under its own name. */
+  readonly counts?: Readonly<Record<string, number>>;
   /** What the workflow logged, one object per episode; averaged into the step's metrics as `workflow/<name>`. */
   readonly logMetrics?: readonly Readonly<Record<string, number>>[];
   /** What episodes/ shall say of an episode beside its samples: task, status, error, messages. Failed ones too. */

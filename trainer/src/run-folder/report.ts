@@ -25,6 +25,7 @@ const charts: readonly (readonly [string, readonly string[]])[] = [
   ['Tokens of a step', ['row_tokens', 'tree_tokens', 'trained_tokens']],
   ['Seconds of a step', ['seconds_sampling', 'seconds_training']],
   ['Failed episodes, skipped groups', ['failed_episodes', 'groups_skipped']],
+  ['Histories that agents rewrote', ['forks', 'splices', 'foreign_messages']],
 ];
 
 const columns = ['step', 'policy_version', 'reward_mean', 'success_rate', 'episodes', 'failed_episodes', 'generated_tokens', 'trained_tokens', 'row_tokens', 'tree_tokens', 'loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max', 'seconds_sampling', 'seconds_training'];

@@ -5,6 +5,7 @@ import { toEpisodeRecord } from '../episode-record.js';
 import { samplingDefaults } from '../inputs/sampling-defaults.js';
 import type { Draw, TaskSchedule } from '../inputs/task-schedule.js';
 import { runPhase, type RolloutContext } from '../run-phase.js';
+import { countHistories } from './history-counts.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
 function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy']): TrainingGroup {
@@ -17,6 +18,7 @@ function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config'
       failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
       successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
       generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
+      counts: countHistories(episodes),
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
       records: episodes.map(toEpisodeRecord),
     },

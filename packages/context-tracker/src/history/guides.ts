@@ -49,7 +49,8 @@ function countRepeated({ nodes, contents, roles }: Guide, messages: readonly (Ch
   for (let at = 0; at < limit; at++) {
     const message = messages[at];
     if (message === undefined || message === null) return at;
-    const isSame = message.content === contents[at] && message.role === roles[at] && isPlain(message);
+    // Mostly it is the very same string: Object.is finds that out without reading it, unlike ===.
+    const isSame = Object.is(message.content, contents[at]) && message.role === roles[at] && isPlain(message);
     if (!isSame && !isRepeated(nodes[at], message)) return at;
   }
   return limit;

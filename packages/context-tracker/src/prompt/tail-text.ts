@@ -137,5 +137,6 @@ function keyOf({ node, state, since }: LastSeen): string {
 
 /** A slice keeps the whole text alive, and a tail is kept for as long as the episode. */
 function copy(slice: string): string {
-  return Buffer.from(slice, 'utf16le').toString('utf16le');
+  const copied = Buffer.from(slice).toString();
+  return copied === slice ? copied : Buffer.from(slice, 'utf16le').toString('utf16le'); // half a character has no UTF-8
 }
