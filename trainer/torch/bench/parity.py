@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import torch
+import transformers
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
@@ -48,6 +49,7 @@ def main() -> None:
     start = {name: p.detach().clone() for name, p in lm.named_parameters()}
     loss_of(lm, question["rows"]).backward()
     gradients = {name: gradient_distance(lm, start, folder / name) for name in question["backbones"]}
+    norms = {name: float(p.grad.double().norm()) for name, p in lm.named_parameters()}
     lm.zero_grad()
     adam = torch.optim.AdamW(lm.parameters(), lr=question["learning_rate"], weight_decay=0.0)
     losses = []
@@ -57,7 +59,8 @@ def main() -> None:
         loss.backward()
         adam.step()
         adam.zero_grad()
-    print(json.dumps({"probes": probes, "gradients": gradients, "losses": losses}))
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    print(json.dumps({"probes": probes, "gradients": gradients, "gradient_norms": norms, "losses": losses, "versions": versions}))
 
 
 if __name__ == "__main__":
