@@ -6,7 +6,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 
 type History = { readonly system: string; readonly messages: readonly ModelMessage[] };
 
-function toSettings(model: LanguageModelV3, { system, messages }: History, { tools, sampling, toolChoice, parallelToolCalls, signal }: DriverCall) {
+function toSettings(model: LanguageModelV3, { system, messages }: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall) {
   const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
   const toolSet: ToolSet = Object.fromEntries(tools.map(({ name, description, parameters }) => [name, tool({ description: description ?? '', inputSchema: jsonSchema({ ...parameters }) })]));
   return {
@@ -21,7 +21,7 @@ function toSettings(model: LanguageModelV3, { system, messages }: History, { too
     ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(seed !== undefined && { seed }),
     ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.name } }),
-    ...(parallelToolCalls !== undefined && { providerOptions: { agentjet: { parallelToolCalls } } }),
+    providerOptions: { agentjet: { ...(parallelToolCalls !== undefined && { parallelToolCalls }), ...(requestId !== undefined && { requestId }) } },
     ...(signal !== undefined && { abortSignal: signal }),
   };
 }
@@ -50,7 +50,7 @@ export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
   name: 'ai-sdk',
   asModel,
   debugModel: new MockLanguageModelV3(),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
   begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, messages: [...history.messages, { role: 'user', content }] }),
   addToolResults: (history, results) =>

@@ -4,7 +4,7 @@ import type { AgentInputItem, Model, ModelRequest, ModelResponse } from '@openai
 
 type History = { readonly system: string; readonly items: readonly AgentInputItem[] };
 
-function toRequest({ system, items }: History, { tools, sampling, toolChoice, parallelToolCalls, signal }: DriverCall): ModelRequest {
+function toRequest({ system, items }: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall): ModelRequest {
   const { temperature, topP, maxTokens, ...others } = sampling;
   return {
     systemInstructions: system,
@@ -15,7 +15,7 @@ function toRequest({ system, items }: History, { tools, sampling, toolChoice, pa
       ...(maxTokens !== undefined && { maxTokens }),
       ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : toolChoice.name }),
       ...(parallelToolCalls !== undefined && { parallelToolCalls }),
-      providerData: others,
+      providerData: { ...others, ...(requestId !== undefined && { requestId }) },
     },
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description: description ?? '', parameters: { type: 'object', properties: {}, required: [], additionalProperties: false, ...parameters }, strict: false })),
     outputType: 'text',
@@ -44,7 +44,7 @@ export const openaiAgentsDriver: AdapterDriver<Model, History> = {
   name: 'openai-agents',
   asModel,
   debugModel: { getResponse: () => Promise.reject(new Error('never called')), getStreamedResponse: () => { throw new Error('never called'); } },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
   begin: (question, system) => ({ system, items: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, items: [...history.items, { role: 'user', content }] }),
   addToolResults: (history, results) => ({

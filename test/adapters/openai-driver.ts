@@ -27,8 +27,12 @@ function toAnswer(history: History, message: OpenAI.ChatCompletionMessage, finis
   return { history: [...history, message], text: message.content ?? '', toolCalls, reasoning: (message as Thinking).reasoning_content, finishReason };
 }
 
+function toRequestOptions({ signal, requestId }: DriverCall) {
+  return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
+}
+
 async function call(client: OpenAI, history: History, options: DriverCall): Promise<DriverAnswer<History>> {
-  const { choices, usage } = await client.chat.completions.create(toBody(history, options), { ...(options.signal && { signal: options.signal }) });
+  const { choices, usage } = await client.chat.completions.create(toBody(history, options), toRequestOptions(options));
   const [choice] = choices;
   if (choice === undefined) throw new Error('no choice');
   return { ...toAnswer(history, choice.message, choice.finish_reason), usage: { promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens } };
@@ -36,7 +40,7 @@ async function call(client: OpenAI, history: History, options: DriverCall): Prom
 
 /** The SDK's own stream helper, which puts the message together. */
 async function stream(client: OpenAI, history: History, options: DriverCall, onText: (text: string) => void): Promise<DriverAnswer<History>> {
-  const helper = client.chat.completions.stream({ ...toBody(history, options), stream: true }, { ...(options.signal && { signal: options.signal }) });
+  const helper = client.chat.completions.stream({ ...toBody(history, options), stream: true }, toRequestOptions(options));
   for await (const chunk of helper) {
     const text = chunk.choices[0]?.delta.content;
     if (text) onText(text);
@@ -51,7 +55,7 @@ export const openaiDriver: AdapterDriver<OpenAI, History> = {
   name: 'openai',
   asModel,
   debugModel: new OpenAI({ apiKey: 'unused' }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
   begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
   addToolResults: (history, results) => [...history, ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content }))],

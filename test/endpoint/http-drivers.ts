@@ -12,6 +12,10 @@ function overHttp<C>(host: EndpointHost, connect: (access: OpenAIEndpoint) => C)
     tuner.selectModel(options, (model) => connect(host.open({ episodeId: tuner.episodeId, agentName: options.agentName, model, signal: tuner.signal })));
 }
 
+function toRequestOptions({ signal, requestId }: DriverCall) {
+  return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
+}
+
 const toOpenAI = ({ baseUrl, apiKey }: OpenAIEndpoint): OpenAI => new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
 
 export function chatCompletionsDriver(host: EndpointHost): typeof openaiDriver {
@@ -25,13 +29,13 @@ export function responsesDriver(host: EndpointHost): AdapterDriver<OpenAI, Items
     name: 'responses',
     asModel: overHttp(host, toOpenAI),
     debugModel: new OpenAI({ apiKey: 'unused' }),
-    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'maxTokens', 'toolChoice', 'parallelToolCalls'],
+    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'maxTokens', 'toolChoice', 'parallelToolCalls', 'requestId'],
     begin: (question, instructions) => ({ instructions, input: [{ role: 'user', content: question }] }),
     addQuestion: (history, content) => ({ ...history, input: [...history.input, { role: 'user', content }] }),
     addToolResults: (history, results) => ({ ...history, input: [...history.input, ...results.map(({ id, content }) => ({ type: 'function_call_output' as const, call_id: id, output: content }))] }),
-    call: async (client, history, options) => toResponsesAnswer(history, await client.responses.create(toResponsesBody(history, options), { ...(options.signal && { signal: options.signal }) })),
+    call: async (client, history, options) => toResponsesAnswer(history, await client.responses.create(toResponsesBody(history, options), toRequestOptions(options))),
     stream: async (client, history, options, onText) => {
-      const stream = client.responses.stream(toResponsesBody(history, options), { ...(options.signal && { signal: options.signal }) });
+      const stream = client.responses.stream(toResponsesBody(history, options), toRequestOptions(options));
       stream.on('response.output_text.delta', ({ delta }) => onText(delta));
       return toResponsesAnswer(history, await stream.finalResponse());
     },
@@ -77,13 +81,13 @@ export function anthropicDriver(host: EndpointHost): AdapterDriver<Anthropic, Me
     name: 'messages',
     asModel: overHttp(host, ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 })),
     debugModel: new Anthropic({ apiKey: 'unused' }),
-    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'toolChoice', 'parallelToolCalls'],
+    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'toolChoice', 'parallelToolCalls', 'requestId'],
     begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
     addQuestion: add,
     addToolResults: (history, results) => (results.length === 0 ? history : add(history, results.map(({ id, content }) => ({ type: 'tool_result', tool_use_id: id, content })))),
-    call: async (client, history, options) => toMessagesAnswer(history, await client.messages.create(toMessagesBody(history, options), { ...(options.signal && { signal: options.signal }) })),
+    call: async (client, history, options) => toMessagesAnswer(history, await client.messages.create(toMessagesBody(history, options), toRequestOptions(options))),
     stream: async (client, history, options, onText) => {
-      const stream = client.messages.stream(toMessagesBody(history, options), { ...(options.signal && { signal: options.signal }) });
+      const stream = client.messages.stream(toMessagesBody(history, options), toRequestOptions(options));
       stream.on('text', onText);
       return toMessagesAnswer(history, await stream.finalMessage());
     },

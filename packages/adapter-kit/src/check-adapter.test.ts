@@ -9,7 +9,7 @@ const driver: AdapterDriver<ChatModel, History> = {
   name: 'plain',
   asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
   debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls'],
+  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
   begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
   addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content }))],
@@ -19,9 +19,9 @@ const driver: AdapterDriver<ChatModel, History> = {
 
 type Call = AdapterDriver<ChatModel, History>['call'];
 
-async function generate(model: ChatModel, history: History, { tools, sampling, toolChoice, parallelToolCalls, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
+async function generate(model: ChatModel, history: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
   const onDelta = onText && { onDelta: (delta: { readonly type: string; readonly text?: string }) => delta.type === 'content' && onText(delta.text ?? '') };
-  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling, ...(toolChoice && { toolChoice }), ...(parallelToolCalls === false && { parallelToolCalls }) }, { ...(signal && { signal }), ...onDelta });
+  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling, ...(toolChoice && { toolChoice }), ...(parallelToolCalls === false && { parallelToolCalls }), ...(requestId && { requestId }) }, { ...(signal && { signal }), ...onDelta });
   return { history: [...history, message], text: message.content, toolCalls: message.toolCalls ?? [], reasoning: message.reasoning, finishReason, usage };
 }
 
@@ -68,6 +68,7 @@ describe('checkAdapter', () => {
     ['makes up words', withAnswer((message) => ({ ...message, content: `${message.content} (AI generated)` })), /text of the answer is .*AI generated/i],
     ['keeps another history', withAnswer((message) => ({ ...message, content: message.content.toUpperCase() })), /leaves what was seen at token \d+: the model has/],
     ['drops the tools', faulty((model) => ({ tools: _tools, ...request }, options) => model.generate(request, options)), /description of the tool is not in the prompt/],
+    ['takes a repeated request for a new one', faulty((model) => ({ requestId: _id, ...request }, options) => model.generate(request, options)), /The answers to a call, its two repeats, and another call is \["first","second"/],
     ['drops the wish for one call at a time', faulty((model) => ({ parallelToolCalls: _parallel, ...request }, options) => model.generate(request, options)), /The number of calls is 2; it must be 1/],
   ];
 

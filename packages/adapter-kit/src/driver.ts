@@ -2,7 +2,7 @@ import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
 /** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
-export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed' | 'toolChoice' | 'parallelToolCalls';
+export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed' | 'toolChoice' | 'parallelToolCalls' | 'requestId';
 
 /**
  * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.
@@ -32,6 +32,8 @@ export type DriverCall = {
   readonly toolChoice?: ToolChoice;
   /** False: one call at most. */
   readonly parallelToolCalls?: boolean;
+  /** Names the call: a client's retry has the same one. */
+  readonly requestId?: string;
   readonly signal?: AbortSignal;
 };
 

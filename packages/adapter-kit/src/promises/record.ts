@@ -38,6 +38,21 @@ export const recordPromises: readonly AdapterPromise[] = [
     },
   },
   {
+    sentence: 'A request that comes again gets the first answer, whole or streamed, and makes no second sample.',
+    needs: ['requestId'],
+    check: async ({ driver, open, begin, ...bench }) => {
+      for (const how of driver.says.includes('stream') ? (['call', 'stream'] as const) : (['call'] as const)) {
+        const { model, engine, finish } = open({ replies: ['first', 'second', 'third'] });
+        const ask = (requestId: string) => bench[how](model, begin(), { requestId });
+        const [one, again] = await Promise.all([ask('one'), ask('one')]);
+        const late = await ask('one');
+        const other = await ask('other');
+        expectEqual([one, again, late, other].map(({ text }) => text), ['first', 'first', 'first', 'second'], 'The answers to a call, its two repeats, and another call');
+        expectEqual([engine.requests.length, finish().samples.length], [2, 2], 'How often the engine was asked, and the number of samples');
+      }
+    },
+  },
+  {
     sentence: 'Two conversations of one agent do not mix.',
     check: async ({ driver, open, begin, call }) => {
       const { model, ...episode } = open({ replies: ({ text }) => (text.includes('red') ? 'I like red.' : 'I like blue.') });
