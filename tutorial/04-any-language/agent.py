@@ -1,24 +1,32 @@
 """A walker in plain Python: the openai package, and nothing of AgentJet.
 
-Reads one observation per line (a JSON string), writes one move per line (a JSON string). The openai package takes
-its address and key from OPENAI_BASE_URL and OPENAI_API_KEY, as it always does.
+Reads lines: `walk`, an address, a key and a model name, with tabs between them, begin a walk; every other line is an
+observation (a JSON string), and is answered by a line with a move (a JSON string).
 """
 
 import json
-import os
 import sys
 
-from openai import OpenAI
+try:
+    from openai import OpenAI
+except ImportError:
+    print(f"agent.py needs the openai package: {sys.executable} -m pip install openai", file=sys.stderr)
+    sys.exit(69)  # EX_UNAVAILABLE: it cannot run here
 
 SYSTEM = "You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right."
 
 
 def main() -> None:
-    client = OpenAI(max_retries=0)
-    messages = [{"role": "system", "content": SYSTEM}]
+    shared = OpenAI(api_key="unused", max_retries=0)
+    client, model, messages = shared, "", []
     for line in sys.stdin:
+        if line.startswith("walk\t"):
+            _, base_url, api_key, model = line.rstrip("\n").split("\t")
+            client = shared.with_options(base_url=base_url, api_key=api_key)
+            messages = [{"role": "system", "content": SYSTEM}]
+            continue
         messages.append({"role": "user", "content": json.loads(line)})
-        completion = client.chat.completions.create(model=os.environ["OPENAI_MODEL"], messages=messages)
+        completion = client.chat.completions.create(model=model, messages=messages)
         answer = completion.choices[0].message.content or ""
         messages.append({"role": "assistant", "content": answer})
         print(json.dumps(answer), flush=True)

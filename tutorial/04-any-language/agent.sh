@@ -1,15 +1,25 @@
 #!/usr/bin/env bash
 # A walker in bash: curl, sed, and nothing of AgentJet.
-# Reads one observation per line (a JSON string), writes one move per line (a JSON string).
+#
+# Reads lines: `walk`, an address, a key and a model name, with tabs between them, begin a walk; every other line is an
+# observation (a JSON string), and is answered by a line with a move (a JSON string).
 set -euo pipefail
 
-messages='{"role":"system","content":"You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right."}'
+for program in curl sed; do
+  command -v "$program" >/dev/null || { echo "agent.sh needs $program, which is not installed." >&2; exit 69; }
+done
 
-while IFS= read -r observation; do
-  messages+=",{\"role\":\"user\",\"content\":$observation}"
-  reply=$(curl -sS --fail-with-body "$OPENAI_BASE_URL/chat/completions" \
-    -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' \
-    -d "{\"model\":\"$OPENAI_MODEL\",\"messages\":[$messages]}")
+system='{"role":"system","content":"You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right."}'
+
+while IFS=$'\t' read -r line url key model_name; do
+  if [[ $line == walk ]]; then
+    base_url=$url api_key=$key model=$model_name messages=$system
+    continue
+  fi
+  messages+=",{\"role\":\"user\",\"content\":$line}"
+  reply=$(curl -sS --fail-with-body "$base_url/chat/completions" \
+    -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
+    -d "{\"model\":\"$model\",\"messages\":[$messages]}") || { echo "$reply" >&2; exit 1; }
   # The answer's text, still a JSON string: the first "content" of the reply.
   answer=$(sed -E 's/^.*"message":\{"role":"assistant","content":("([^"\\]|\\.)*").*$/\1/' <<<"$reply")
   messages+=",{\"role\":\"assistant\",\"content\":$answer}"
