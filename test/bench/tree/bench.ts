@@ -19,12 +19,12 @@ const still: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.999, eps
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const size = sizeOption(args);
-  const rounds = numberOption(args, '--rounds', 4);
+  const rounds = numberOption(args, '--rounds', 6);
   const threads = numberOption(args, '--threads', 1);
   const configJson = configOf(size);
   const model = createRandomOnnxModel({ configJson, seed: 1, optimizer: still, threads });
   const outcomes: Outcome[] = [];
-  for (const workload of createWorkloads(1, Number(configJson['vocab_size']))) {
+  for (const workload of await createWorkloads(1, Number(configJson['vocab_size']))) {
     const outcome = await measure(model, workload, rounds);
     outcomes.push(outcome);
     for (const line of describe(outcome)) report(line);

@@ -1,80 +1,102 @@
-import { createRandom, type Random, type Sample } from '@agentjet/core';
+import { createRandom, type ChatMessage, type Random, type Sample } from '@agentjet/core';
+import { createContextTracker } from '@agentjet/context-tracker';
+import { nanoModelDir } from '@agentjet/nano';
+import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
+import { createWriter } from '../tracker/workloads.js';
+import { readRecordedEpisodes, toCalls, type Call } from './recorded-episodes.js';
 
 /** Episodes with one row per model call, as they come before anything is merged or shared: only the call's own tokens are trained. */
 export type Workload = { readonly name: WorkloadName; readonly about: string; readonly rows: readonly Sample[] };
 export type WorkloadName = 'werewolves' | 'rewritten_20_leaves' | 'group_long_prompt' | 'no_sharing';
 
-type Source = { readonly random: Random; readonly vocabSize: number; readonly tokens: (length: number) => number[] };
-
 /** The same seed gives the same tokens. Lengths are in tokens. */
-export function createWorkloads(seed: number, vocabSize: number): Workload[] {
+export async function createWorkloads(seed: number, vocabSize: number): Promise<Workload[]> {
   const random = createRandom(seed);
-  const source: Source = { random, vocabSize, tokens: (length) => Array.from({ length }, () => random.int(vocabSize)) };
-  return [werewolves(source), rewrittenHistory(source), longPrompt(source), noSharing(source)];
+  const chatTokenizer = await loadChatTokenizer(nanoModelDir);
+  const toRows = ({ calls, ...rest }: CallsOf): Workload => ({ ...rest, rows: renumber(calls, vocabSize).map((call) => createRow(call, { random, vocabSize })) });
+  return [werewolves(), rewrittenHistory(chatTokenizer), longPrompt(chatTokenizer), noSharing({ random, vocabSize })].map(toRows);
 }
 
-function werewolves(source: Source): Workload {
-  const rules = source.tokens(120);
-  const wolf = (episodeId: string, agentName: string) => {
-    const history = [...rules, ...source.tokens(20)];
-    return Array.from({ length: 5 }, () => {
-      history.push(...source.tokens(30));
-      const row = createRow(source, { episodeId, agentName, prompt: history, answer: source.tokens(24) });
-      history.splice(0, history.length, ...row.ids);
-      return row;
-    });
+/** The ids that occur become 0, 1, 2, ...: the model under test has a vocabulary of its own. What is equal stays equal, and nothing else is. */
+function renumber(calls: readonly Call[], vocabSize: number): readonly Call[] {
+  const numbers = new Map<number, number>();
+  const toNumber = (id: number): number => {
+    const number = numbers.get(id) ?? numbers.size;
+    numbers.set(id, number);
+    return number;
   };
-  return {
-    name: 'werewolves',
-    about: 'a group of 8 games, 2 trained wolves each, 5 rounds; rules 120, role 20, observation 30, answer 24; each wolf keeps its own history',
-    rows: inEpisodes(8, (episodeId) => [...wolf(episodeId, 'wolf-1'), ...wolf(episodeId, 'wolf-2')]),
-  };
+  const renumbered = calls.map(({ prompt, answer, ...rest }) => ({ ...rest, prompt: prompt.map(toNumber), answer: answer.map(toNumber) }));
+  if (numbers.size > vocabSize) throw new Error(`The workload has ${numbers.size} different ids; the model knows ${vocabSize}.`);
+  return renumbered;
 }
 
-function rewrittenHistory(source: Source): Workload {
-  const system = source.tokens(48);
+type CallsOf = Omit<Workload, 'rows'> & { readonly calls: readonly Call[] };
+
+function werewolves(): CallsOf {
+  const calls = readRecordedEpisodes().flatMap(toCalls);
+  return { name: 'werewolves', about: `a group of 8 games as tutorial 3 recorded them: two werewolves, ${calls.length} calls, each wolf with its own history`, calls };
+}
+
+function rewrittenHistory(chatTokenizer: ChatTokenizer): CallsOf {
   return {
     name: 'rewritten_20_leaves',
-    about: '2 episodes of 20 turns; system 48, observation 12, thought 16, answer 8; thoughts are left out of the history, so that every call ends in a leaf of its own',
-    rows: inEpisodes(2, (episodeId) => {
-      const history = [...system];
-      return Array.from({ length: 20 }, () => {
-        history.push(...source.tokens(12));
-        const answer = source.tokens(8);
-        const row = createRow(source, { episodeId, prompt: history, answer: [...source.tokens(16), ...answer] });
-        history.push(...answer);
-        return row;
+    about: '2 episodes of 20 turns through the tracker; system 48, observation 12, thought 16, answer 8, and the template; thoughts are left out of the history, so that every call ends in a leaf of its own',
+    calls: inEpisodes(2, (episodeId, episode) => {
+      const writer = createWriter(chatTokenizer, episode);
+      const system: ChatMessage = { role: 'system', content: createWriter(chatTokenizer, 9).question(48).content };
+      const turns = Array.from({ length: 20 }, () => ({ observation: writer.question(12), thought: writer.question(16).content, answer: writer.question(8).content }));
+      return track(episodeId, chatTokenizer, (ask) => {
+        const history: ChatMessage[] = [system];
+        for (const { observation, thought, answer } of turns) {
+          history.push(observation);
+          ask(history, `${thought}\n${answer}`);
+          history.push({ role: 'assistant', content: answer });
+        }
       });
     }),
   };
 }
 
-function longPrompt(source: Source): Workload {
-  const prompt = source.tokens(512);
+function longPrompt(chatTokenizer: ChatTokenizer): CallsOf {
+  const question = createWriter(chatTokenizer, 5).question(512);
   return {
     name: 'group_long_prompt',
-    about: '8 answers of 64 over one prompt of 512',
-    rows: inEpisodes(8, (episodeId) => [createRow(source, { episodeId, prompt, answer: source.tokens(64) })]),
+    about: '8 answers of 64 over one prompt of 512, through the tracker',
+    calls: inEpisodes(8, (episodeId, episode) => track(episodeId, chatTokenizer, (ask) => ask([question], createWriter(chatTokenizer, episode).question(64).content))),
   };
 }
 
-function noSharing(source: Source): Workload {
-  const upTo = (low: number, high: number) => source.tokens(low + source.random.int(high - low + 1));
+/** One agent under the tracker, which says what each call really saw. */
+function track(episodeId: string, chatTokenizer: ChatTokenizer, play: (ask: (messages: readonly ChatMessage[], answer: string) => void) => void): readonly Call[] {
+  const agent = { agentName: 'agent', targetTag: 'agent' };
+  const tracker = createContextTracker({ episodeId, chatTokenizer });
+  const calls: Call[] = [];
+  play((messages, text) => {
+    const turn = tracker.begin(agent, { messages });
+    const ids = Int32Array.of(...chatTokenizer.tokenizer.encode(text), turn.stopIds[0] ?? 0);
+    turn.commit({ ids, logprobs: new Float32Array(ids.length), finishReason: 'stop', policyVersion: 0 });
+    calls.push({ episodeId, agentName: agent.agentName, prompt: [...turn.promptIds], answer: [...ids] });
+  });
+  return calls;
+}
+
+function noSharing({ random, vocabSize }: Source): CallsOf {
+  const tokens = (low: number, high: number): number[] => Array.from({ length: low + random.int(high - low + 1) }, () => random.int(vocabSize));
   return {
     name: 'no_sharing',
     about: '24 rows with nothing in common; prompts of 40 to 200, answers of 40 to 100',
-    rows: inEpisodes(24, (episodeId) => [createRow(source, { episodeId, prompt: upTo(40, 200), answer: upTo(40, 100) })]),
+    calls: inEpisodes(24, (episodeId) => [{ episodeId, agentName: 'agent', prompt: tokens(40, 200), answer: tokens(40, 100) }]),
   };
 }
 
-function inEpisodes(count: number, rowsOf: (episodeId: string) => Sample[]): Sample[] {
-  return Array.from({ length: count }, (_, index) => rowsOf(`episode-${index}`)).flat();
+function inEpisodes(count: number, callsOf: (episodeId: string, episode: number) => readonly Call[]): readonly Call[] {
+  return Array.from({ length: count }, (_, index) => callsOf(`episode-${index}`, index + 1)).flat();
 }
 
-type Row = { readonly episodeId: string; readonly agentName?: string; readonly prompt: readonly number[]; readonly answer: readonly number[] };
+type Source = { readonly random: Random; readonly vocabSize: number };
 
 /** Behaviour logprobs of a fresh model, which is nearly uniform. */
-function createRow({ random, vocabSize }: Source, { episodeId, agentName = 'agent', prompt, answer }: Row): Sample {
+function createRow({ episodeId, agentName, prompt, answer }: Call, { random, vocabSize }: Source): Sample {
   const ids = Int32Array.of(...prompt, ...answer);
   const lossMask = Uint8Array.from(ids, (_, t) => (t < prompt.length ? 0 : 1));
   const advantage = 2 * random.next() - 1;
