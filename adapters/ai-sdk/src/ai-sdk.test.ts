@@ -181,6 +181,13 @@ describe('several steps', () => {
     expect(extendsPrevious(episode, 1)).toBe(true);
   });
 
+  it.each([false, true])('go on exactly after arguments that the tool’s schema refuses (streamed: %s)', async (isStreamed) => {
+    const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+    const settings = { model, prompt: 'go', tools, stopWhen: stepCountIs(3) };
+    expect(isStreamed ? await streamText(settings).text : (await generateText(settings)).text).toBe('sorry');
+    expect(extendsPrevious(episode, 1)).toBe(true);
+  });
+
   it('show an edited turn as what it has become', async () => {
     const { model, episode } = openModel(['secret 42', 'ok']);
     const { response } = await generateText({ model, prompt: 'hi' });
@@ -201,6 +208,17 @@ describe('structured output', () => {
     expect(NoObjectGeneratedError.isInstance(error)).toBe(true);
     expect(episode.finish().calls.malformedJson).toBe(1);
     expect((await generateText({ model: openModel(['{"answer": 5}']).model, prompt: '2+3', output: Output.object({ schema }) })).output).toEqual({ answer: 5 });
+  });
+});
+
+describe('structured output, streamed', () => {
+  it('grows as the model writes it', async () => {
+    const { model } = openModel([{ text: '{"answer": 4}', tokenDelayMs: 0 }]);
+    const { partialOutputStream } = streamText({ model, prompt: '2+2', output: Output.object({ schema: z.object({ answer: z.number() }) }) });
+    const partials: unknown[] = [];
+    for await (const partial of partialOutputStream) partials.push(partial);
+    expect(partials.at(-1)).toEqual({ answer: 4 });
+    expect(partials.length).toBeGreaterThan(1);
   });
 });
 

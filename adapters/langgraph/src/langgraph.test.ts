@@ -87,6 +87,13 @@ describe('one call', () => {
 });
 
 describe('errors', () => {
+  it('of one of n answers end the others', async () => {
+    const { model, episode } = openModel([{ text: 'slow answer of several tokens', tokenDelayMs: 5 }, { text: '', error: new Error('device lost') }]);
+    await expect(model.generate([[new HumanMessage('hi')]], { n: 2 })).rejects.toThrow(/device lost/);
+    await expect.poll(() => episode.engine.requests.map(({ outcome }) => outcome)).toEqual(['aborted', 'failed']);
+    expect(episode.finish().samples).toHaveLength(0);
+  });
+
   it('surfaces a context overflow as ContextOverflowError, for that call alone', async () => {
     const { model } = openModel(['fine'], { contextLength: 60 });
     const error = await model.invoke('word '.repeat(100)).catch((thrown: unknown) => thrown);
@@ -158,6 +165,16 @@ describe('agents', () => {
     if (mode === 'invoke') await agent.invoke(input);
     else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
     expect(episode.engine.requests).toHaveLength(1);
+  });
+
+  it.each(['invoke', 'messages'] as const)('goes on exactly after arguments that its tool refuses (%s)', async (mode) => {
+    const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+    const agent = createAgent({ model, tools: [calculate] });
+    const input = { messages: [new HumanMessage('go')] };
+    if (mode === 'invoke') await agent.invoke(input);
+    else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
+    expect(episode.engine.requests).toHaveLength(2);
+    expect(extendsPrevious(episode, 1)).toBe(true);
   });
 
   it('lets an edited turn be what it has become', async () => {

@@ -74,7 +74,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {
     try {
       const request = toChatRequest(messages, options, this.#sampling);
-      const responses = await Promise.all(choices(options.n).map((choice) => this.#model.generate(withChoice(request, choice), signalOf(options))));
+      const responses = await generateAll(this.#model, choices(options.n).map((choice) => withChoice(request, choice)), options);
       return { generations: responses.map(toWholeChunk), llmOutput: { tokenUsage: sumUsage(responses.map(({ usage }) => usage)) } };
     } catch (error) {
       throw toLangChainError(error);
@@ -103,6 +103,18 @@ async function* announced(deltas: AsyncGenerator<ChatDelta, ChatResponse>, runMa
     }
   } finally {
     await deltas.return(undefined as never);
+  }
+}
+
+/** Where one answer fails the others end too: nobody will see them. */
+async function generateAll(model: ChatModel, requests: readonly ChatRequest[], { signal }: { readonly signal?: AbortSignal }): Promise<readonly ChatResponse[]> {
+  const left = new AbortController();
+  const either = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
+  try {
+    return await Promise.all(requests.map((request) => model.generate(request, { signal: either })));
+  } catch (error) {
+    left.abort(error);
+    throw error;
   }
 }
 

@@ -102,9 +102,27 @@ describe('a run', () => {
     expect((await runner.run(agent, 'go')).finalOutput).toBe('sorry');
     expect(extendsPrevious(episode, 1)).toBe(true);
     expect(episode.finish().calls.unknownTools).toBe(1);
-    const strict = openAgent([call('nope', '{}'), 'sorry']);
-    await expect(new Runner().run(strict.agent, 'go')).rejects.toThrow(/nope/);
-    expect(strict.episode.finish().samples).toHaveLength(1);
+    for (const stream of [false, true]) {
+      const strict = openAgent([call('nope', '{}'), 'sorry']);
+      const run = async () => (stream ? (await new Runner().run(strict.agent, 'go', { stream: true })).completed : new Runner().run(strict.agent, 'go'));
+      await expect(run()).rejects.toThrow(/nope/);
+      expect(strict.episode.finish()).toMatchObject({ samples: { length: 1 }, calls: { unknownTools: 1 } });
+    }
+  });
+
+  it.each([false, true])('goes on exactly after arguments that its tool refuses (streamed: %s)', async (stream) => {
+    const { agent, episode } = openAgent([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+    if (stream) await (await runner.run(agent, 'go', { stream: true })).completed;
+    else await runner.run(agent, 'go');
+    expect(episode.engine.requests).toHaveLength(2);
+    expect(extendsPrevious(episode, 1)).toBe(true);
+  });
+
+  it('frees the slot when its stream is left', async () => {
+    const { agent, episode } = openAgent([{ text: 'a long answer that nobody reads to its end', tokenDelayMs: 3 }]);
+    for await (const event of await runner.run(agent, 'hi', { stream: true })) if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') break;
+    await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
+    expect(episode.finish().samples).toHaveLength(0);
   });
 
   it('reads structured output', async () => {
