@@ -10,7 +10,7 @@ export function* formatEpisode(episode: InspectedEpisode, palette: Palette): Gen
   yield '';
   yield* formatCalls(episode, palette);
   yield '';
-  yield palette.tone('faint', 'The tree shows every token once. ⟦ ⟧: sampled and trained, the likelier the brighter. Numbers: place in the row. ⏎: a line end of the template.');
+  yield palette.tone('faint', 'The tree shows every token once. ⟦ ⟧: sampled and trained, the likelier the brighter. Numbers: place in the row. ⏎: a line end beside a message.');
   yield* formatTree(episode, palette);
 }
 

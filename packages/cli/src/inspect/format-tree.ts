@@ -84,7 +84,7 @@ function textOf(span: Span, { branch, tokens, printer }: SpanText): string {
   if (span.author === 'generated') return generatedText(span, texts, printer);
   const text = makeVisible(texts.join(''));
   if (span.author === 'template') return palette.tone('template', text.replaceAll('\n', '⏎'));
-  return text;
+  return text.replace(/\n+$/, (ends) => '⏎'.repeat(ends.length)); // a token may hold the end of a message and what the template prints behind it
 }
 
 /** Between brackets, with the logprobs behind it: of each turn that sampled it, as sum and mean. */
