@@ -1,5 +1,5 @@
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
-import { Agent, handoff, Runner, setTracingDisabled, SystemError, tool, UserError, type AgentInputItem, type Model } from '@openai/agents';
+import { Agent, handoff, retryPolicies, Runner, setTracingDisabled, SystemError, tool, UserError, type AgentInputItem, type Model } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel, type TunedModel } from './index.js';
@@ -157,6 +157,14 @@ describe('errors', () => {
     const small = openAgent(['fine'], { contextLength: 400 });
     await expect(runner.run(small.agent, 'word '.repeat(300))).rejects.toBeInstanceOf(UserError);
     expect((await runner.run(small.agent, 'hi')).finalOutput).toBe('fine');
+  });
+
+  it('are not retried where a policy asks the provider', async () => {
+    const episode = openScriptedEpisode({ replies: [{ text: '', error: new Error('device lost') }, 'second'] });
+    const modelSettings = { retry: { maxRetries: 2, policy: retryPolicies.any(retryPolicies.providerSuggested(), retryPolicies.networkError()) } };
+    const agent = new Agent({ name: 'solver', model: asModel(episode.tuner, { agentName: 'solver' }), modelSettings });
+    await expect(runner.run(agent, 'hi')).rejects.toThrow(/device lost/);
+    expect(episode.engine.requests).toHaveLength(1);
   });
 
   it('abort, whole or streamed, and leave no sample', async () => {
