@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 from torch.distributed.tensor import DTensor
 
 from .errors import WorkerError, first_line
+from .lora import fold_adapters
 from .optimizer import STATE_NAMES, local
 from .training import Trainer
 
@@ -66,27 +67,12 @@ def whole_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
     """Unsharded weights in host memory on the first rank (all ranks must call), LoRA folded in, by Hugging Face name."""
     lm = trainer.policy.lm
     state = {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
-    return fold_adapters(state, trainer.config.lora.alpha / trainer.config.lora.rank) if trainer.config.lora.rank else state
+    return dict(fold_adapters(state, trainer.config.lora)) if trainer.config.lora.rank else state
 
 
 def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
     whole = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
     return whole.detach().cpu() if trainer.placement.ranks.is_first else None
-
-
-def fold_adapters(state: dict[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
-    """W + scale B A under the plain names (Hu et al. 2021, eq. 3)."""
-    folded: dict[str, torch.Tensor] = {}
-    for name, tensor in state.items():
-        if ".lora_" in name:
-            continue
-        stem, mark, leaf = name.partition(".base_layer.")
-        key = f"{stem}.lora_A.default.weight"
-        if mark and leaf == "weight" and key in state:
-            delta = state[f"{stem}.lora_B.default.weight"].float() @ state[key].float()
-            tensor = (tensor.float() + scale * delta).to(tensor.dtype)
-        folded[f"{stem}.{leaf}" if mark else name] = tensor
-    return folded
 
 
 def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], target: Path) -> None:

@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
 
 from .attention import ATTENTION_NAME, AttentionPlan
-from .config import LoraConfig, WorkerConfig
+from .config import WorkerConfig
 from .errors import WorkerError, first_line
 from .head import HeadOptions, head_logprobs
 from .joint import join_projections
@@ -149,24 +149,6 @@ def smallest_window(config: Any) -> int | None:
     if window is None or (kinds is not None and "sliding_attention" not in kinds) or getattr(config, "use_sliding_window", True) is False:
         return None
     return int(window)
-
-
-def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
-    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` where peft is not installed."""
-    try:
-        from peft import LoraConfig as PeftConfig, inject_adapter_in_model
-    except ImportError as error:
-        raise WorkerError("bad_request", "lora.rank is set but peft is not installed. Run `npm run setup:torch`, or pip install peft.") from error
-    torch.manual_seed(seed)
-    try:
-        inject_adapter_in_model(PeftConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules=list(lora.target_modules), lora_dropout=0.0), lm)
-    except ValueError as error:
-        raise WorkerError("bad_request", f"LoRA does not fit this model: {first_line(error)}") from error
-    dtype = next(lm.parameters()).dtype
-    for name, parameter in lm.named_parameters():
-        parameter.requires_grad_("lora_" in name)
-        parameter.data = parameter.data.to(dtype)
-    return lm
 
 
 def decoder_layers(lm: PreTrainedModel) -> nn.ModuleList:

@@ -14,10 +14,10 @@ from .config import WorkerConfig
 from .errors import WorkerError
 from .head import HeadOptions
 from .losses import parse_loss
-from .model import PolicyModel, add_lora, load_lm
+from .lora import add_lora
+from .model import PolicyModel, load_lm
 from .pack import parse_pack
 from .sampling.builtin import BuiltinServer
-from .sampling.idle import IdleServer
 from .sampling.server import InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
 from .training import Placement, Trainer
 
@@ -37,14 +37,12 @@ class Session:
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
 
     def _create_server(self) -> InferenceServer:
-        is_vllm = self.config.inference.server == "vllm"
-        if is_vllm and not self.placement.ranks.is_first:
-            return IdleServer()
         policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
-        if is_vllm:
-            from .sampling.vllm_server import VllmServer
+        if self.config.inference.server == "vllm":
+            from .sampling.vllm_server import VllmPeer, VllmServer
 
-            return VllmServer(self.config, policy)
+            ranks = self.placement.ranks
+            return VllmServer(self.config, policy) if ranks.is_first else VllmPeer(self.config, policy, ranks.rank)
         return BuiltinServer(policy, self.config.inference, self.placement.device)
 
     @property

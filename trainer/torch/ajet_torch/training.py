@@ -20,7 +20,8 @@ from .config import WorkerConfig
 from .errors import WorkerError
 from .head import HeadOptions
 from .losses import LossConfig, TermLoss, check_batch, term_loss
-from .model import ModelOutput, PolicyModel, add_lora, decoder_layers, load_lm, prepare_layers, smallest_window
+from .lora import adapters_off, add_lora
+from .model import ModelOutput, PolicyModel, decoder_layers, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .ranks import Ranks
@@ -213,23 +214,6 @@ def fast_attention(device: torch.device) -> Any:
     if device.type != "cuda":
         return nullcontext()
     return sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True)
-
-
-class adapters_off:
-    """Runs the frozen model under the LoRA adapters."""
-
-    def __init__(self, lm: nn.Module) -> None:
-        from peft.tuners.tuners_utils import BaseTunerLayer
-
-        self.layers = [module for module in lm.modules() if isinstance(module, BaseTunerLayer)]
-
-    def __enter__(self) -> None:
-        for layer in self.layers:
-            layer._disable_adapters = True
-
-    def __exit__(self, *_: object) -> None:
-        for layer in self.layers:
-            layer._disable_adapters = False
 
 
 def to_metrics(sums: dict[str, float], peak: float) -> dict[str, float]:

@@ -1,8 +1,11 @@
 """Sampling through vLLM (0.26 or later) in a server process of its own on the loopback.
 
 Token ids in and out with logprobs over its OpenAI-compatible completions; new weights through its native weight transfer
-(CUDA IPC, so it shares the trainer's GPUs) inside pause and resume. Not run where vLLM is not installed; to try it:
-`pip install "vllm>=0.26"`, then a job with `inference: { server: vllm }`, or `python bench/sampling.py --server vllm --model-dir DIR`.
+(CUDA IPC, so it shares the trainer's GPUs) inside pause and resume. The first rank owns the server; every other rank is a
+`VllmPeer`, whose whole copy of the weights feeds the part of the server on its own GPU.
+
+The tests run this against a small server of their own that speaks the same HTTP. With vLLM itself it has not been run; to
+try it: `pip install "vllm>=0.26"`, then a job with `rollout.name: vllm`, or `python bench/sampling.py --server vllm --model-dir DIR`.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ import torch
 
 from ..config import WorkerConfig
 from ..errors import WorkerError
+from ..lora import fold_adapters
 from ..model import PolicyModel
+from .idle import IdleServer
 from .server import SampleRequest, TokenEvent, require_room
 
 START_TIMEOUT_S = 600
@@ -50,7 +55,7 @@ class VllmServer:
         self.open = True
         self.failure: str | None = None
         self._wait_until_ready()
-        self.sender = connect_weights(f"http://{HOST}:{self.port}", policy)
+        self.sender = connect_weights(f"http://{HOST}:{self.port}", policy, config, 0)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -135,11 +140,7 @@ class VllmServer:
                 self.events.put((request.id, None))
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        own = dict(self.policy.lm.named_parameters())
-        with torch.no_grad():
-            for name, tensor in tensors:
-                if own[name].data_ptr() != tensor.data_ptr():
-                    own[name].copy_(tensor)
+        take_weights(self.policy, tensors)
         self._require(self._post_or_get("POST", "/pause?mode=keep&clear_cache=true"), "pause")
         self.sender.send_weights()
         self._require(self._post_or_get("POST", "/resume"), "resume")
@@ -181,13 +182,44 @@ def start_vllm(config: WorkerConfig, port: int, context_length: int) -> subproce
     return subprocess.Popen(command, env={**env, "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"})
 
 
-def connect_weights(url: str, policy: PolicyModel) -> Any:
-    """The trainer's side of vLLM's weight transfer (its documentation, "Weight Transfer", 0.26)."""
-    from vllm.distributed.weight_transfer import HTTPVLLMWeightSyncClient, ModuleSource, WeightTransferTrainerFactory
+class VllmPeer(IdleServer):
+    """Takes no requests. vLLM's transfer gathers the memory handles of all ranks, so every rank must send."""
+
+    def __init__(self, config: WorkerConfig, policy: PolicyModel, rank: int) -> None:
+        self.policy = policy
+        self.sender = connect_weights(f"http://{HOST}", policy, config, rank)
+
+    def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+        take_weights(self.policy, tensors)
+        self.sender.send_weights()
+
+
+def take_weights(policy: PolicyModel, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Nothing to copy where the policy holds the trained weights themselves."""
+    own = dict(policy.lm.named_parameters())
+    with torch.no_grad():
+        for name, tensor in tensors:
+            if own[name].data_ptr() != tensor.data_ptr():
+                own[name].copy_(tensor)
+
+
+def connect_weights(url: str, policy: PolicyModel, config: WorkerConfig, rank: int) -> Any:
+    """The trainer's side of vLLM's weight transfer (its documentation, "Weight Transfer" and "IPC Engine", 0.26). Rank 0 sends."""
+    from vllm.distributed.weight_transfer import HTTPVLLMWeightSyncClient, ModuleSource, ParamMeta, WeightSource, WeightTransferTrainerFactory
     from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
 
+    class FoldedSource(WeightSource):
+        """LoRA folded into the weights it adapts, under the names that vLLM knows."""
+
+        def metadata(self) -> list[Any]:
+            return [ParamMeta(name, tensor.dtype, tuple(tensor.shape)) for name, tensor in self]
+
+        def __iter__(self) -> Iterator[tuple[str, torch.Tensor]]:
+            return fold_adapters({name: p.detach() for name, p in policy.lm.named_parameters()}, config.lora)
+
     os.environ["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
-    return WeightTransferTrainerFactory.trainer_init(init_info=IPCTrainerInitInfo(rank=0, packed=True), client=HTTPVLLMWeightSyncClient(url), source=ModuleSource(policy.lm))
+    source = FoldedSource() if config.lora.rank else ModuleSource(policy.lm)
+    return WeightTransferTrainerFactory.trainer_init(init_info=IPCTrainerInitInfo(rank=rank, packed=True), client=HTTPVLLMWeightSyncClient(url), source=source)
 
 
 def to_completion(request: SampleRequest, model: str, context_length: int) -> dict[str, Any]:
