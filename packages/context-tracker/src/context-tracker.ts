@@ -15,6 +15,7 @@ import { TailRenderer } from './prompt/tail-text.js';
 import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
 import type { RecordedCall } from './tokens/recorded-call.js';
 import { toSamples } from './tokens/samples.js';
+import { layRows, type TokenRow } from './tokens/token-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { describeTurns } from './turn/describe-turns.js';
@@ -60,6 +61,7 @@ class EpisodeTracker implements ContextTracker {
   readonly #spliced = new Set<SeenTurn>();
   readonly #calls: RecordedCall[] = [];
   #numBegun = 0;
+  #rows: readonly TokenRow[] | undefined;
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
 
@@ -102,12 +104,17 @@ class EpisodeTracker implements ContextTracker {
   }
 
   describe(): readonly TurnDescription[] {
-    return describeTurns(this.#tree, this.#calls, { chatTokenizer: this.#chatTokenizer, marks: this.#marks });
+    return describeTurns(this.#toRows(), this.#calls, { chatTokenizer: this.#chatTokenizer, marks: this.#marks });
   }
 
   #toSamples(): readonly Sample[] {
-    this.#samples ??= toSamples(this.#episodeId, this.#tree, this.#calls);
+    this.#samples ??= toSamples(this.#episodeId, this.#toRows(), this.#calls);
     return this.#samples;
+  }
+
+  #toRows(): readonly TokenRow[] {
+    this.#rows ??= layRows(this.#tree, this.#calls);
+    return this.#rows;
   }
 
   #open(call: OpenCall): Turn {
@@ -143,6 +150,7 @@ class EpisodeTracker implements ContextTracker {
     const { policyVersion, logprobs } = completion;
     const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, numNew, numOpening, policyVersion, logprobs: logprobs.slice(), isTruncated: !isStopped };
     this.#calls.push({ id, index, agent, end, ...recorded, ...said });
+    this.#rows = undefined;
     this.#samples = undefined;
     return committed;
   }

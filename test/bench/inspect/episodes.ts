@@ -30,8 +30,7 @@ const thoughtsCut: Workload = (size, chatTokenizer) => {
 };
 
 function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenizer: ChatTokenizer): RecordedEpisode {
-  const { tracker, samples, stats } = playEpisode(episode, chatTokenizer);
-  const turns = tracker.describe();
+  const { samples, stats, turns } = playEpisode(episode, chatTokenizer);
   const { treeTokens, rowTokens } = layOutEpisode(samples.map(({ agentName, targetTag, ids, lossMask, policyVersions }) => ({ agentName, targetTag, ids: [...ids], lossMask: [...lossMask], policyVersions: [...policyVersions] })), turns);
   const calls = { answered: turns.length, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
   const toEpisode = (episodeId: string): Episode => ({

@@ -1,5 +1,5 @@
 import { type ChatMessage, type Completion, createRandom, type Sample } from '@agentjet/core';
-import { type AgentIdentity, type ContextTracker, createContextTracker, type TrackerStats, type Turn } from '@agentjet/context-tracker';
+import { type AgentIdentity, type ContextTracker, createContextTracker, type TrackerStats, type Turn, type TurnDescription } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Everything that agents and engines would have made, so that only the tracker's own work is timed. */
@@ -10,21 +10,21 @@ export type Episode = { readonly play: (tracker: ContextTracker, clock: CallCloc
 /** Milliseconds that each call spent in the tracker. */
 export type CallClock = { readonly calls: number[] };
 
-export type Played = { readonly stats: TrackerStats; readonly samples: readonly Sample[]; readonly seconds: number; readonly calls: readonly number[]; readonly tracker: ContextTracker };
+export type Played = { readonly tracker: ContextTracker; readonly stats: TrackerStats; readonly samples: readonly Sample[]; readonly turns: readonly TurnDescription[]; readonly calls: readonly number[] };
 
 export const agent: AgentIdentity = { agentName: 'agent', targetTag: 'agent' };
 export const system: ChatMessage = { role: 'system', content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.' };
 
+/** From the first call to everything that a rollout asks of an episode. */
 export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Played {
   const clock: CallClock = { calls: [] };
-  const start = performance.now();
   const tracker = createContextTracker({ episodeId: 'bench', chatTokenizer });
   play(tracker, clock);
   const samples = tracker.finish();
-  const seconds = (performance.now() - start) / 1000;
   const stats = tracker.stats();
+  const turns = tracker.describe();
   if (stats.trainedTokens !== stats.generatedTokens) throw new Error(`${stats.trainedTokens} of ${stats.generatedTokens} generated tokens are trained`);
-  return { stats, samples, seconds, calls: clock.calls, tracker };
+  return { tracker, stats, samples, turns, calls: clock.calls };
 }
 
 /** `size` calls with nothing in common but the system message. */

@@ -1,12 +1,12 @@
 import type { Sample } from '@agentjet/core';
 import { inOrder, type RecordedCall } from './recorded-call.js';
-import { layRows, type TokenRow } from './token-rows.js';
-import { readPath, type TokenTree } from './token-tree.js';
+import type { TokenRow } from './token-rows.js';
+import { readPath } from './token-tree.js';
 
 /** Samples of an episode: each sampled token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
-export function toSamples(episodeId: string, tree: TokenTree, calls: readonly RecordedCall[]): readonly Sample[] {
+export function toSamples(episodeId: string, rows: readonly TokenRow[], calls: readonly RecordedCall[]): readonly Sample[] {
   const turnOf = new Map(inOrder(calls).map((call, turn) => [call, turn]));
-  return layRows(tree, calls).map((row) => toSample(episodeId, row, turnOf));
+  return rows.map((row) => toSample(episodeId, row, turnOf));
 }
 
 function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: ReadonlyMap<RecordedCall, number>): Sample {

@@ -1,12 +1,11 @@
 import type { TurnDescription } from '../contract.js';
 import { inOrder, type RecordedCall } from '../tokens/recorded-call.js';
-import { layRows } from '../tokens/token-rows.js';
-import type { TokenTree } from '../tokens/token-tree.js';
+import type { TokenRow } from '../tokens/token-rows.js';
 import { findParts, type PartTools } from './find-parts.js';
 
 /** What `describe` says of each call, in the order in which they began. */
-export function describeTurns(tree: TokenTree, calls: readonly RecordedCall[], tools: PartTools): readonly TurnDescription[] {
-  const sampleOf = new Map(layRows(tree, calls).flatMap((row, sample) => row.calls.map((call) => [call, sample] as const)));
+export function describeTurns(rows: readonly TokenRow[], calls: readonly RecordedCall[], tools: PartTools): readonly TurnDescription[] {
+  const sampleOf = new Map(rows.flatMap((row, sample) => row.calls.map((call) => [call, sample] as const)));
   const ordered = inOrder(calls);
   const turnOf = new Map(ordered.map(({ index }, turn) => [index, turn]));
   return ordered.map((call, index) => ({
