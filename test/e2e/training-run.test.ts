@@ -66,7 +66,14 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   const episode = readEpisodes(run).at(-1)?.['episode_id'];
   const shown = await runAjet(folder, ['inspect', run, String(episode)]);
   expect(shown.code).toBe(0);
-  expect(shown.stdout).toContain('Say');
+  expect(shown.stdout).toMatch(/trained \/ generated = 1\.000/);
+  expect(shown.stdout).toMatch(/\d {2}user +Say/);
+  expect(shown.stdout).toMatch(/#0 \w+ +⟦.*⟧ logprob -\d/);
+  const page = await runAjet(folder, ['inspect', run, String(episode), '--html', 'page.html']);
+  expect(page.stdout.trim()).toBe(path.join(folder, 'page.html'));
+  expect(readFileSync(path.join(folder, 'page.html'), 'utf8')).toContain(`<title>${String(episode)}</title>`);
+  const nowhere = await runAjet(folder, ['inspect', run, String(episode), '--html', 'no/page.html']);
+  expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringMatching(/Cannot write the page.*--html <file>/)]);
   const unknown = await runAjet(folder, ['inspect', run, 'nobody']);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toMatch(/has no episode "nobody"/);

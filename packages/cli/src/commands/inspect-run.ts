@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { inspectEpisode, listEpisodes } from 'agentjet';
+import { toErrorMessage } from '@agentjet/core';
+import { AgentJetError, inspectEpisode, listEpisodes } from 'agentjet';
 import { formatEpisode } from '../inspect/format-episode.js';
 import { choosePalette } from '../inspect/palette.js';
 import { renderPage } from '../inspect/render-page.js';
@@ -32,6 +33,10 @@ async function printEpisode(run: string, episodeId: string): Promise<void> {
 async function writePage(run: string, episodeId: string, target: string | true): Promise<void> {
   const episode = await inspectEpisode(run, episodeId);
   const file = path.resolve(target === true ? `${episode.record.episode_id.replaceAll(/[^\w.-]/g, '_')}.html` : target);
-  writeFileSync(file, renderPage(episode));
+  try {
+    writeFileSync(file, renderPage(episode));
+  } catch (cause) {
+    throw new AgentJetError('unwritable_page', `Cannot write the page: ${toErrorMessage(cause)}. Name another file: --html <file>.`, { cause });
+  }
   console.log(file);
 }
