@@ -112,18 +112,18 @@ describe('several answers to one call', () => {
 
 describe('a client that goes away', () => {
   it.each([
-    ['before the answer', '/chat/completions', false],
-    ['while it is kept waiting', '/messages', false],
-    ['in a stream', '/responses', true],
-  ])('%s cancels its call', async (when, path, stream) => {
+    ['before the answer', '/chat/completions', ask, 50],
+    ['while it is kept waiting', '/messages', { ...ask, max_tokens: 9 }, 250],
+    ['in a stream', '/responses', { model: 'm', input: 'hi', stream: true }, 50],
+  ])('%s cancels its call', async (_when, path, body, afterMs) => {
     let isCancelled = false;
-    const { access } = open(async (_request, { signal }) => untilAborted(signal).finally(() => (isCancelled = true)));
+    const { access, requests } = open(async (_request, { signal }) => untilAborted(signal).finally(() => (isCancelled = true)));
     const client = new AbortController();
-    const body = { ...ask, input: 'hi', max_tokens: 9, stream };
-    const { messages, max_tokens: maxTokens, input, ...shared } = body;
-    const asked = path === '/responses' ? { ...shared, input } : { ...shared, messages, ...(path === '/messages' && { max_tokens: maxTokens }) };
-    setTimeout(() => client.abort(), when === 'before the answer' ? 50 : 250);
-    await post(access, path, asked, { signal: client.signal }).then((response) => response.text()).catch(() => undefined);
+    const answered = post(access, path, body, { signal: client.signal }).then((response) => response.text());
+    await expect.poll(() => requests.length).toBe(1);
+    await wait(afterMs);
+    client.abort();
+    await answered.catch(() => undefined);
     await expect.poll(() => isCancelled).toBe(true);
   });
 
