@@ -32,10 +32,10 @@ export type EvaluationOutcome = { readonly evaluation: Evaluation; readonly epis
 /** Runs `val_pass_n` episodes of each evaluation task. Undefined when the signal aborted before the end. */
 export async function evaluatePhase(
   context: RolloutContext,
-  options: { readonly step: number; readonly tasks: readonly Task[]; readonly signal?: AbortSignal | undefined },
+  options: { readonly step: number; readonly tasks: readonly Task[]; readonly subject?: string; readonly signal?: AbortSignal | undefined },
 ): Promise<EvaluationOutcome | undefined> {
   const { rollout, trainerCommon } = context.config;
-  const { step, tasks, signal } = options;
+  const { step, tasks, subject, signal } = options;
   const { groups, seconds } = await runPhase(context, {
     phase: 'evaluate',
     step,
@@ -51,6 +51,6 @@ export async function evaluatePhase(
   if (signal?.aborted) return undefined;
   const episodes = groups.flatMap((group) => group.episodes);
   const evaluation = { step, seconds, ...summarizeEpisodes(episodes) };
-  context.emit({ type: 'evaluated', evaluation });
+  context.emit({ type: 'evaluated', evaluation, ...(subject === undefined ? {} : { subject }) });
   return { evaluation, episodes };
 }

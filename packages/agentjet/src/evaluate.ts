@@ -19,6 +19,7 @@ export type EvaluateParts = {
 /** The model folder that a run folder, a checkpoint or a model folder stands for. */
 async function findCheckpoint(folder: string): Promise<string> {
   const dir = path.resolve(folder);
+  if (!existsSync(dir)) throw new BackboneError('checkpoint', `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, or any model folder.`);
   if (!existsSync(path.join(dir, 'config.yaml'))) return dir;
   const checkpoint = await (await openRunFolder(dir)).checkpoints.latest();
   if (checkpoint !== undefined) return checkpoint.dir;
@@ -39,7 +40,7 @@ export async function evaluateModel(given: AgentJetConfig, { inputs, onEvent, ch
   const { policy, close } = await openUntrainedPolicy(config);
   const session = await openSession(config, { inputs, policy, emit: onEvent });
   try {
-    const outcome = await evaluatePhase(session.context, { step: 0, tasks, signal });
+    const outcome = await evaluatePhase(session.context, { step: 0, tasks, subject: config.model.path, signal });
     return outcome?.evaluation ?? null;
   } finally {
     await session.close();

@@ -14,6 +14,23 @@ it('a step is one line, with its failures where there are some', () => {
   expect(formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics: { ...metrics, failed_episodes: 2 } })).toBe(`${line}  failed 2`);
 });
 
+it('an evaluation says of what', () => {
+  const evaluation = { step: 0, episodes: 4, failedEpisodes: 0, successRate: 0.5, rewardMean: 0.25, generatedTokens: 9, seconds: 1, logMetrics: {} };
+  expect(formatEvent({ type: 'evaluated', evaluation })).toMatch(/^evaluation before training: success 0\.500/);
+  expect(formatEvent({ type: 'evaluated', evaluation: { ...evaluation, step: 3 } })).toMatch(/^evaluation after step 3: success/);
+  expect(formatEvent({ type: 'evaluated', evaluation, subject: 'nano' })).toMatch(/^evaluation of nano: success/);
+});
+
+it('a run says what is before it, a finished one that nothing is', () => {
+  const plan = { firstStep: 1, totalSteps: 4, tasksPerStep: 2, episodesPerTask: 8 };
+  const started = (firstStep: number) => formatEvent({ type: 'run_started', runDir: '/r', model: 'nano', plan: { ...plan, firstStep } });
+  expect([1, 3, 5].map(started)).toEqual([
+    'run /r: 4 steps of 2 tasks, 8 episodes each, model nano',
+    'run /r: from step 3 of 4 steps of 2 tasks, 8 episodes each, model nano',
+    'run /r: its 4 steps are made, model nano',
+  ]);
+});
+
 it('the end tells where the time went and where the model is', () => {
   const result: JobResult = {
     runDir: '/runs/a',

@@ -17,10 +17,11 @@ export function formatSeconds(seconds: number): string {
   return minutes < 60 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-function formatEvaluation(evaluation: Evaluation): string {
+function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
   const { step, successRate, rewardMean, episodes, failedEpisodes, seconds } = evaluation;
   const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed`;
-  const label = step === 0 ? 'before training' : `after step ${step}`;
+  const inRun = step === 0 ? 'before training' : `after step ${step}`;
+  const label = subject === undefined ? inRun : `of ${showPath(subject)}`;
   return `evaluation ${label}: success ${fixed(successRate, 3)}  reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
 }
 
@@ -41,6 +42,7 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
 }
 
 function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask }: RunPlan): string {
+  if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
   const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
   return `${resumed}${totalSteps} steps of ${tasksPerStep} tasks, ${episodesPerTask} episodes each`;
 }
@@ -69,7 +71,7 @@ export function formatEvent(event: JobEvent): string | undefined {
     case 'run_started':
       return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}`;
     case 'evaluated':
-      return formatEvaluation(event.evaluation);
+      return formatEvaluation(event.evaluation, event.subject);
     case 'step_finished':
       return formatStep(event.step, event.totalSteps, event.metrics);
     case 'checkpoint_saved':

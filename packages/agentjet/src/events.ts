@@ -51,7 +51,8 @@ export type JobEvent =
   | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
   | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }
-  | { readonly type: 'evaluated'; readonly evaluation: Evaluation }
+  /** `subject`: the model folder, where it is evaluated outside of a run. */
+  | { readonly type: 'evaluated'; readonly evaluation: Evaluation; readonly subject?: string }
   | { readonly type: 'step_finished'; readonly step: number; readonly totalSteps: number; readonly metrics: StepMetrics }
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
   | { readonly type: 'transcript'; readonly transcript: Transcript }

@@ -1,4 +1,5 @@
-export { AgentJetJob, type EvaluateOptions, type JobData, type RunOptions, type TuneOptions } from './job.js';
+export { AgentJetJob, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
+export type { JobData } from './inputs/job-data.js';
 export type { JobOptions } from './job-options.js';
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';

@@ -51,8 +51,16 @@ function setPath(target: Mutable, path: string, value: unknown): void {
   section[last] = value;
 }
 
-/** The part of a configuration that the options stand for. Throws ConfigError `unknown_key`. */
-export function toConfigInput({ config = {}, ...options }: JobOptions): ConfigInput {
+function checkObject(value: unknown, name: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new ConfigError('wrong_type', `${name} is ${JSON.stringify(value)}, but must be an object such as { model: 'nano' }.`);
+}
+
+/** The part of a configuration that the options stand for. Throws ConfigError `unknown_key` or `wrong_type`. */
+export function toConfigInput(given: JobOptions): ConfigInput {
+  checkObject(given, 'What AgentJetJob() got');
+  const { config = {}, ...options } = given;
+  checkObject(config, 'The option config');
   const input = structuredClone(config) as Record<string, unknown>;
   for (const [name, value] of Object.entries(options)) {
     const path = Object.hasOwn(paths, name) ? paths[name as keyof typeof paths] : undefined;

@@ -37,6 +37,9 @@ describe('AgentJetJob', () => {
   it('refuses options it does not have, and wrong values', () => {
     const unknown = { nGpu: 8 } as JobOptions;
     expect(() => new AgentJetJob(unknown)).toThrow(/AgentJetJob has no option "nGpu"/);
+    expect(() => new AgentJetJob(null as unknown as JobOptions)).toThrow(/What AgentJetJob\(\) got is null, but must be an object/);
+    expect(() => new AgentJetJob({ config: 5 } as unknown as JobOptions)).toThrow(/The option config is 5, but must be an object/);
+    expect(() => new AgentJetJob().loadJobFromYaml(undefined as unknown as string)).toThrow(ConfigError);
     expect(() => new AgentJetJob({ numRepeat: 0 })).toThrow(/"rollout\.num_repeat" in the options given in code is 0, but must be at least 1/);
   });
 
@@ -48,6 +51,10 @@ describe('AgentJetJob', () => {
     expect(new AgentJetJob().loadJobFromYaml(file).config).toEqual(job.config);
     expect(job.config.rollout.userWorkflow).toBe(`${path.resolve('agents/math.ts')}->MathAgent`);
     expect(job.config.taskReader.jsonlDatasetFile.validation.filePath).toBe(path.resolve('test.jsonl'));
+  });
+
+  it('says so where the YAML file cannot be written', () => {
+    expect(() => new AgentJetJob().dumpJobAsYaml(folder)).toThrow(new RegExp(`Cannot write ${folder}: EISDIR.*Choose another file`));
   });
 
   it('says in the YAML what only code can give', () => {

@@ -1,18 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, createConfig, formatConfig, loadConfig, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
-import { createJudge, createTaskReader, parseWorkflowSource, type Judge, type TaskReader, type TaskSource, type WorkflowSource } from '@agentjet/rollout';
+import { ConfigError, createConfig, formatConfig, loadConfig, makeFolders, toErrorMessage, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
+import { createJudge, parseWorkflowSource, type Judge, type WorkflowSource } from '@agentjet/rollout';
 import { createLineListener } from './event-lines.js';
 import type { Evaluation, JobListener, JobResult } from './events.js';
+import { readJobData, type JobData } from './inputs/job-data.js';
 import { loadInputs, type JobInputs } from './inputs/job-inputs.js';
 import { toConfigInput, type JobOptions } from './job-options.js';
-
-/** Where tasks come from: files, lists and generators, a reader, or numbered tasks without text. */
-export type JobData =
-  | TaskReader
-  | { readonly type?: 'jsonl_dataset_file'; readonly training: string; readonly validation?: string }
-  | { readonly training: TaskSource; readonly validation?: TaskSource }
-  | { readonly type: 'random_dummy'; readonly training?: number; readonly validation?: number };
 
 export type RunOptions = {
   /** Default: a line per event on stderr. */
@@ -72,20 +66,12 @@ export class AgentJetJob {
     return this;
   }
 
+  /** Where tasks come from; a part that is left out has none. */
   setData(data: JobData): this {
+    const given = readJobData(data);
     delete this.#given.reader;
-    if ('trainingTasks' in data) {
-      this.#given.reader = data;
-    } else if ('type' in data && data.type === 'random_dummy') {
-      const { training, validation } = data;
-      const counts = { ...(training === undefined ? {} : { training: { numTasks: training } }), ...(validation === undefined ? {} : { validation: { numTasks: validation } }) };
-      return this.setConfig({ taskReader: { type: 'random_dummy', randomDummy: counts } });
-    } else if (typeof data.training === 'string') {
-      const validation = typeof data.validation === 'string' ? data.validation : null;
-      return this.setConfig({ taskReader: { type: 'jsonl_dataset_file', jsonlDatasetFile: { training: { filePath: data.training }, validation: { filePath: validation } } } });
-    } else {
-      this.#given.reader = createReader(data as { training: TaskSource; validation?: TaskSource });
-    }
+    if ('config' in given) return this.setConfig(given.config);
+    this.#given.reader = given.reader;
     return this;
   }
 
@@ -104,8 +90,12 @@ export class AgentJetJob {
     const names = { workflow: 'setWorkflow()', reader: 'setData()', judge: 'setJudge()' };
     const inCode = Object.keys(this.#given).map((name) => names[name as keyof Given]);
     const comment = inCode.length === 0 ? '' : `Given in code, not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
-    mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
-    writeFileSync(file, formatConfig(this.#config, comment));
+    try {
+      makeFolders(path.dirname(path.resolve(file)));
+      writeFileSync(file, formatConfig(this.#config, comment));
+    } catch (error) {
+      throw new ConfigError('unwritable_file', `Cannot write ${path.resolve(file)}: ${toErrorMessage(error)}. Choose another file.`, { cause: error });
+    }
     return this;
   }
 
@@ -126,11 +116,6 @@ export class AgentJetJob {
     const { evaluateModel } = await import('./evaluate.js');
     return evaluateModel(this.#config, { ...options, inputs: await loadInputs(this.#config, this.#given), onEvent: options.onEvent ?? logToStderr });
   }
-}
-
-function createReader({ training, validation }: { readonly training: TaskSource; readonly validation?: TaskSource }): TaskReader {
-  if (training === undefined) throw new ConfigError('no_tasks', 'setData() got no training tasks. Pass { training: tasks }, a list or an async generator function.');
-  return createTaskReader({ training, ...(validation === undefined ? {} : { evaluation: validation }) });
 }
 
 function mergeInput(base: unknown, over: unknown): unknown {

@@ -7,6 +7,7 @@ import type { JobListener } from './events.js';
 import { findModelDir } from './inputs/model-dir.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { RolloutContext } from './run-phase.js';
+import { startWatchdog } from './watchdog.js';
 
 /** What a run holds open; closed in one place. */
 export type Session = { readonly context: RolloutContext; close(): Promise<void> };
@@ -27,14 +28,14 @@ export async function openEnginePolicy(config: AgentJetConfig, backbone: Backbon
 /** Starts the HTTP endpoint for agents in other processes, and puts the limits of the configuration around the workflow. */
 export async function openSession(config: AgentJetConfig, parts: { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener }): Promise<Session> {
   const endpointHost = await startEndpointServer();
-  // While all episodes wait for nothing, Node would end before their time limits do.
-  const heartbeat = setInterval(() => {}, 60_000);
+  // Its beat also keeps Node from ending while all episodes wait for nothing.
+  const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   const { inputs, policy, emit } = parts;
   const workflow = limitCalls(inputs.workflow, config.rollout.multiTurn.maxSteps, endpointHost);
   return {
     context: { config, workflow, judge: inputs.judge, policy, endpointHost, emit },
     close: () => {
-      clearInterval(heartbeat);
+      watchdog.stop();
       return endpointHost.close();
     },
   };

@@ -42,6 +42,7 @@ export {
   toErrorMessage,
   WorkflowError,
 } from './errors.js';
+export { makeFolders } from './make-folders.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export {
   compareConfigs,

@@ -6,12 +6,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolders } from './make-folders.js';
+import { makeFolders } from '@agentjet/core';
 
 /** Lets `write` fill an empty folder, then puts it at `dir`, replacing a folder that is there. Rejects with what `write` or the disk threw; then `dir` is as it was. */
 export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {
   const target = path.resolve(dir);
-  await makeFolders(path.dirname(target));
+  makeFolders(path.dirname(target));
   await restoreReplacedDir(target);
   await removeLeftovers(target);
   const temporary = sibling(target, `writing-${process.pid}`);

@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, type Backbone } from '@agentjet/core';
-import { makeFolders } from '../model-files/make-folders.js';
+import { BackboneError, ConfigError, makeFolders, type Backbone } from '@agentjet/core';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
@@ -139,7 +138,7 @@ export type NewRun = {
 export async function createRunFolder({ experimentDir, experimentName, configYaml, clock = () => new Date() }: NewRun): Promise<RunFolder> {
   const parent = path.resolve(experimentDir, experimentName);
   try {
-    await makeFolders(parent);
+    makeFolders(parent);
     const dir = await makeUniqueFolder(path.join(parent, formatTime(clock())));
     await writeFile(path.join(dir, files.config), configYaml);
     await claimWriting(path.join(dir, files.writer));

@@ -63,6 +63,15 @@ it('says when an agent sends another history', async () => {
   expect(text).toContain('solver sends another history:');
 });
 
+it('shows a call that never got its answer', async () => {
+  const hanging: Policy = { kind: 'chat', model: { name: 'hanging', generate: () => new Promise(() => undefined) } };
+  const config = createConfig({ rollout: { episodeTimeout: 0.05 }, debug: { debugFirstNTasks: 1 } });
+  const events: JobEvent[] = [];
+  await debugJob({ config, workflow: addUp, judge: undefined, policy: hanging, endpointHost, emit: (event) => events.push(event) }, { reader });
+  const text = events.map(formatEvent).join('\n');
+  expect(text).toMatch(/solver \| user +What is 1\+2, a\?\nsolver \| error +no answer before the episode ended\nfailed \(timeout\)/);
+});
+
 it('fails an episode that makes more model calls than multi_turn.max_steps', async () => {
   const config = createConfig({ rollout: { multiTurn: { maxSteps: 1 } }, debug: { debugFirstNTasks: 1 } });
   const { result, text } = await debug(addUp, config);

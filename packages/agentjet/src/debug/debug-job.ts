@@ -1,6 +1,7 @@
 import type { Task } from '@agentjet/core';
 import type { TaskReader } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
+import { readTasks } from '../inputs/read-tasks.js';
 import { samplingDefaults } from '../inputs/sampling-defaults.js';
 import { runPhase, type RolloutContext } from '../run-phase.js';
 import { wrapWorkflow } from '../wrap-workflow.js';
@@ -11,7 +12,7 @@ export type DebugResult = { readonly episodes: number; readonly failedEpisodes: 
 async function firstTasks(reader: TaskReader, count: number): Promise<readonly Task[]> {
   const tasks: Task[] = [];
   for (const split of [reader.trainingTasks(), reader.evaluationTasks()]) {
-    for await (const task of split) {
+    for await (const task of readTasks(split)) {
       if (tasks.length >= count) break;
       tasks.push(task);
     }

@@ -103,6 +103,16 @@ it('says what is wrong with an address where nothing listens', async () => {
   await expect(model.generate(greet)).rejects.toThrow(/did not answer .*ECONNREFUSED.*debug.base_url/);
 });
 
+it('says what to do about a key that is refused, and about a wrong address', async () => {
+  const locked = await serve([{ status: 401, body: { error: { message: 'Incorrect API key' } } }]);
+  await expect(createEndpointModel({ baseUrl: locked.baseUrl, model: null, sampling: {} })).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(/refuses the key \(status 401: .*Incorrect API key.*Set debug\.api_key/) });
+  const model = await createEndpointModel({ baseUrl: locked.baseUrl, model: 'm', sampling: {} });
+  await expect(model.generate(greet)).rejects.toThrow(/status 401: .*Set debug\.api_key, or the environment variable OPENAI_API_KEY/);
+  const elsewhere = await serve([{ status: 404, body: 'not here' }]);
+  const lost = await createEndpointModel({ baseUrl: elsewhere.baseUrl, model: 'm', sampling: {} });
+  await expect(lost.generate(greet)).rejects.toThrow(/status 404: not here\. Does debug\.base_url end as it should \(often in \/v1\), and is there a model "m"\?/);
+});
+
 it('ends a call that its caller aborts', async () => {
   const { baseUrl } = await serve([{ body: hello, delayMs: 5000 }]);
   const model = await createEndpointModel({ baseUrl, model: 'm', sampling: {} });

@@ -13,6 +13,8 @@ export type EndpointModelOptions = {
 };
 
 const retryDelaysMs = [500, 2000];
+/** For the list of models, which any server has at hand. */
+const listTimeoutMs = 15_000;
 
 type Connection = { readonly baseUrl: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -40,11 +42,21 @@ function describeFailure(error: unknown): string {
   return [toErrorMessage(error), code ?? (cause === undefined ? undefined : toErrorMessage(cause))].filter(Boolean).join(': ');
 }
 
+const keyRepair = 'Set debug.api_key, or the environment variable OPENAI_API_KEY, to a key that is valid there.';
+const isRefusal = (status: number): boolean => status === 401 || status === 403;
+
+/** What to try, by what the endpoint answered. */
+function repairFor(status: number, model: string): string {
+  if (isRefusal(status)) return ` ${keyRepair}`;
+  return status === 404 ? ` Does debug.base_url end as it should (often in /v1), and is there a model "${model}"?` : '';
+}
+
 async function findFirstModel(connection: Connection): Promise<string> {
   const repair = 'Set debug.model to the name of the model there.';
-  const answer = await fetchJson(connection, '/models', {}).catch((error: unknown) => {
+  const answer = await fetchJson(connection, '/models', { signal: AbortSignal.timeout(listTimeoutMs) }).catch((error: unknown) => {
     throw new ConfigError('unreachable', `The endpoint debug.base_url ${connection.baseUrl} cannot be reached (${describeFailure(error)}). Start it, or correct the address.`, { cause: error });
   });
+  if (isRefusal(answer.status)) throw new ConfigError('refused', `${connection.baseUrl}/models refuses the key (status ${answer.status}: ${excerpt(answer.body)}). ${keyRepair}`);
   const models = (answer.body as { data?: readonly { id?: unknown }[] } | null)?.data;
   const id = models?.[0]?.id;
   if (typeof id !== 'string') throw new ConfigError('no_model', `${connection.baseUrl}/models lists no model (status ${answer.status}: ${excerpt(answer.body)}). ${repair}`);
@@ -62,15 +74,18 @@ async function requestOnce(connection: Connection, body: string, signal: AbortSi
   }
 }
 
-async function requestWithRetries(connection: Connection, body: string, signal: AbortSignal | undefined, delaysMs = retryDelaysMs): Promise<unknown> {
+type ChatCall = { readonly model: string; readonly body: string; readonly signal: AbortSignal | undefined };
+
+async function requestWithRetries(connection: Connection, call: ChatCall, delaysMs = retryDelaysMs): Promise<unknown> {
+  const { model, body, signal } = call;
   const answer = await requestOnce(connection, body, signal);
   if (answer.status < 400) return answer.body;
   const [delayMs, ...laterMs] = delaysMs;
   if (delayMs === undefined || !isWorthRetrying(answer.status)) {
-    throw new EngineError('failed', `The endpoint ${connection.baseUrl} answered with status ${answer.status}: ${excerpt(answer.body)}`);
+    throw new EngineError('failed', `The endpoint ${connection.baseUrl} answered with status ${answer.status}: ${excerpt(answer.body)}.${repairFor(answer.status, model)}`);
   }
   await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
-  return requestWithRetries(connection, body, signal, laterMs);
+  return requestWithRetries(connection, call, laterMs);
 }
 
 function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
@@ -89,7 +104,7 @@ export async function createEndpointModel(options: EndpointModelOptions): Promis
     async generate(request: ChatRequest, callOptions: ChatOptions = {}): Promise<ChatResponse> {
       const sampling = { ...options.sampling, ...request.sampling };
       const body = JSON.stringify(toWireRequest({ ...request, sampling }, name));
-      const answer = await requestWithRetries(connection, body, callOptions.signal);
+      const answer = await requestWithRetries(connection, { model: name, body, signal: callOptions.signal });
       const response = fromWireResponse(answer, { id: `chat-${++calls}`, model: name });
       replayDeltas(response, callOptions);
       return response;

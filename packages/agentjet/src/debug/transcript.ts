@@ -1,5 +1,6 @@
 import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { Episode } from '@agentjet/rollout';
+import { userFrames } from '../user-frames.js';
 import type { WrapModel } from '../wrap-workflow.js';
 
 /** One model call as the agent's framework made it. */
@@ -14,14 +15,17 @@ export type Transcript = { readonly episode: Episode; readonly calls: readonly R
 
 /** Keeps the calls of every episode until they are taken. */
 export class TranscriptRecorder {
-  readonly #calls = new Map<string, RecordedCall[]>();
+  /** Filled in when the call ends. */
+  readonly #calls = new Map<string, { call: RecordedCall }[]>();
 
   readonly wrapModel: WrapModel = (model, { agentName, episodeId }) => ({
     name: model.name,
     generate: async (request, options) => {
       const startedAt = performance.now();
-      const note = (outcome: { response: ChatResponse } | { error: string }): void =>
-        this.#add(episodeId, { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome });
+      const record = this.#add(episodeId, { agentName, request, seconds: 0, error: 'no answer before the episode ended' });
+      const note = (outcome: { response: ChatResponse } | { error: string }): void => {
+        record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome };
+      };
       try {
         const response = await model.generate(request, options);
         note({ response });
@@ -34,13 +38,15 @@ export class TranscriptRecorder {
   });
 
   take(episode: Episode): Transcript {
-    const calls = this.#calls.get(episode.episodeId) ?? [];
+    const records = this.#calls.get(episode.episodeId) ?? [];
     this.#calls.delete(episode.episodeId);
-    return { episode, calls };
+    return { episode, calls: records.map(({ call }) => call) };
   }
 
-  #add(episodeId: string, call: RecordedCall): void {
-    this.#calls.set(episodeId, [...(this.#calls.get(episodeId) ?? []), call]);
+  #add(episodeId: string, call: RecordedCall): { call: RecordedCall } {
+    const record = { call };
+    this.#calls.set(episodeId, [...(this.#calls.get(episodeId) ?? []), record]);
+    return record;
   }
 }
 
@@ -111,7 +117,8 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
     return style(episode.isSuccess ? 'good' : 'title', `reward ${episode.reward}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
   }
   const { code, message, stack } = episode.error;
-  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 8) ?? [];
+  const ofWorkflow = stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 8) ?? [];
+  const frames = code === 'workflow_failed' ? ofWorkflow : userFrames(stack);
   return style('bad', [`failed (${code}): ${message}`, ...frames].join('\n')) + `\n(${facts})`;
 }
 

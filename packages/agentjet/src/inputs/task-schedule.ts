@@ -1,5 +1,6 @@
 import { deriveSeed, TaskError, type Task } from '@agentjet/core';
 import { shuffleTasks } from '@agentjet/rollout';
+import { readTasks } from './read-tasks.js';
 
 /** One task in one pass over all of them. */
 export type Draw = { readonly epoch: number; readonly task: Task };
@@ -57,7 +58,7 @@ const endlessSourceTasks = 10_000;
 export async function collectTasks(source: AsyncIterable<Task>, neededTasks: number | null): Promise<readonly Task[]> {
   const limit = neededTasks === null ? taskLimit : Math.max(neededTasks, endlessSourceTasks);
   const tasks: Task[] = [];
-  for await (const task of source) {
+  for await (const task of readTasks(source)) {
     if (tasks.length >= limit) break;
     tasks.push(task);
   }

@@ -18,6 +18,7 @@ type LoadOptions = {
 };
 
 function readConfigFile(file: string, cwd: string): ConfigSource {
+  if (typeof file !== 'string') throw new ConfigError('missing_file', `The configuration file is ${JSON.stringify(file)}, but must be the path of a YAML file.`);
   const absolute = path.resolve(cwd, file);
   let text: string;
   try {

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConfigError, type Task } from '@agentjet/core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readJobData, type JobData } from './job-data.js';
+import { readTasks } from './read-tasks.js';
+import { collectTasks } from './task-schedule.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'ajet-data-'));
+  writeFileSync(path.join(folder, 'train.jsonl'), '{"task_id":"f","main_query":"from a file"}\n');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const task = { taskId: 'a', mainQuery: 'x' };
+
+async function idsOf(source: AsyncIterable<Task>): Promise<readonly string[]> {
+  return (await collectTasks(source, null)).map(({ taskId }) => taskId);
+}
+
+it('a file for one part and a list for the other are both read', async () => {
+  const given = readJobData({ training: path.join(folder, 'train.jsonl'), validation: [task] });
+  if (!('reader' in given)) throw new Error('a reader was expected');
+  expect([await idsOf(given.reader.trainingTasks()), await idsOf(given.reader.evaluationTasks())]).toEqual([['f'], ['a']]);
+});
+
+it('files, counts and readers stay what they are', () => {
+  const reader = { trainingTasks: async function* () {}, evaluationTasks: async function* () {} };
+  expect(readJobData({ training: 'a.jsonl' })).toMatchObject({ config: { taskReader: { type: 'jsonl_dataset_file', jsonlDatasetFile: { training: { filePath: 'a.jsonl' }, validation: { filePath: null } } } } });
+  expect(readJobData({ type: 'random_dummy', training: 7 })).toEqual({ config: { taskReader: { type: 'random_dummy', randomDummy: { training: { numTasks: 7 } } } } });
+  expect(readJobData(reader)).toEqual({ reader });
+});
+
+it.each<[string, unknown, string, RegExp]>([
+  ['nothing', undefined, 'bad_data', /setData\(\) got undefined\. Pass \{ training, validation \}/],
+  ['no training tasks', {}, 'no_tasks', /got no training tasks/],
+  ['a list', [task], 'no_tasks', /got no training tasks/],
+  ['a number of tasks without their kind', { training: 5 }, 'bad_data', /got 5 as training tasks/],
+  ['an object for a list', { training: [task], validation: {} }, 'bad_data', /got an object as validation tasks/],
+  ['an unknown kind', { type: 'hf', training: 'x' }, 'bad_data', /got the type "hf"/],
+])('%s is refused', (_, data, code, message) => {
+  expect(() => readJobData(data as JobData)).toThrow(ConfigError);
+  expect(() => readJobData(data as JobData)).toThrow(message);
+  expect(() => readJobData(data as JobData)).toThrow(expect.objectContaining({ code }));
+});
+
+it('what a reader throws comes out as an error of the reader', async () => {
+  const broken = async function* (): AsyncGenerator<Task> {
+    yield { ...task, initMessages: [], metadata: {} };
+    throw new Error('the database is gone');
+  };
+  await expect(idsOf(broken())).rejects.toMatchObject({ code: 'reader_failed', message: expect.stringMatching(/^The task reader failed: the database is gone/) });
+  for await (const first of readTasks(broken())) {
+    expect(first.taskId).toBe('a');
+    break;
+  }
+});
