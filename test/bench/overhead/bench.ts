@@ -61,7 +61,7 @@ type Cell = { readonly concurrency: number; readonly bytes: number; readonly cal
 /** All conversations have had their first call, which reads the whole history, before the clock runs. */
 async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, bytes, calls }: Cell): Promise<Overhead> {
   const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
-  const warm = await openConversation(driver, engine, 2000);
+  const warm = await openConversation(driver, createSteadyEngine({ answer, concurrency: 1, callsPerSecond }), 2000);
   for (let call = 0; call < numWarm; call++) await warm();
   const conversations = await Promise.all(Array.from({ length: concurrency }, () => openConversation(driver, engine, bytes)));
   const overheads = await Promise.all(conversations.map(async (ask) => {
