@@ -72,6 +72,8 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   const page = await runAjet(folder, ['inspect', run, String(episode), '--html', 'page.html']);
   expect(page.stdout.trim()).toBe(path.join(folder, 'page.html'));
   expect(readFileSync(path.join(folder, 'page.html'), 'utf8')).toContain(`<title>${String(episode)}</title>`);
+  const before = await runAjet(folder, ['inspect', '--html', run, String(episode)]);
+  expect(before.stdout.trim()).toBe(path.join(folder, `${String(episode)}.html`));
   const nowhere = await runAjet(folder, ['inspect', run, String(episode), '--html', 'no/page.html']);
   expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringMatching(/Cannot write the page.*--html <file>/)]);
   const unknown = await runAjet(folder, ['inspect', run, 'nobody']);

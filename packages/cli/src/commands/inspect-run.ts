@@ -9,6 +9,8 @@ import type { InspectFlags } from '../program.js';
 
 /** `ajet inspect`. Returns the exit code. */
 export async function inspectRun(run: string, episode: string | undefined, { html = false }: InspectFlags): Promise<number> {
+  // `--html <run> <episode>` reads as if the run were the page's file.
+  if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined) await printEpisodes(run);
   else if (html === false) await printEpisode(run, episode);
   else await writePage(run, episode, html);
