@@ -23,7 +23,7 @@ class WorkerPool {
   #isSaved = false;
 
   async start(): Promise<TorchBackbone> {
-    const worker = await startTiny(this.#modelDir, { inference: { slots: 8, kvTokens: 96 } });
+    const worker = await startTiny(await this.#modelDir, { inference: { slots: 8, kvTokens: 96 } });
     if (!this.#isSaved) await worker.save(this.#first);
     this.#isSaved = true;
     return worker;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-import { BackboneError, EngineError, type TokenSampling } from '@agentjet/core';
+import { BackboneError, EngineError, type TokenSampling, type TreePack } from '@agentjet/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
@@ -11,12 +11,18 @@ import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testOptimizer 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);
 
+/** On a CPU attention takes a full mask: four terabytes for two million tokens. */
+function longRow(length: number): TreePack {
+  const positions = Int32Array.from({ length }, (_, index) => index);
+  return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };
+}
+
 describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
   let modelDir: string;
   let backbone: TorchBackbone;
 
   beforeAll(async () => {
-    modelDir = makeTinyModel();
+    modelDir = await makeTinyModel();
     backbone = await startTiny(modelDir);
   }, 240_000);
   afterAll(() => backbone.close());
@@ -120,6 +126,11 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     await expect(backbone.trainStep({ packs: [pack], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'bad_request' });
     await expect(backbone.trainStep({ packs: [], loss: { kind: 'sft' } })).rejects.toBeInstanceOf(BackboneError);
     await expect(backbone.trainStep(sftBatch())).resolves.toMatchObject({ trainedTokens: 2 });
+  });
+
+  test('that runs out of memory says what to turn down, with its own code, and lives on', async () => {
+    await expect(backbone.trainStep({ packs: [longRow(2_000_000)], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('max_pack_tokens') as unknown });
+    await expect(backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }])).resolves.toHaveLength(1);
   });
 
   test('resumes from its checkpoint exactly, and refuses one that was cut', async () => {

@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
 import type { OptimizerOptions, TrainBatch, TreePack } from '@agentjet/core';
 
+import { createModelFolder } from '../../onnx/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
-import { venvPython, workerDir } from './find-python.js';
+import { venvPython } from './find-python.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /** Whether the worker's virtual environment is there; tests say that they are skipped where it is not. */
@@ -14,10 +14,15 @@ export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPytho
 
 export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython();
 
+const tinyConfig = {
+  model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], vocab_size: 61, hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2,
+  num_attention_heads: 4, num_key_value_heads: 2, max_position_embeddings: 256, rms_norm_eps: 1e-6, rope_theta: 10_000, tie_word_embeddings: true, hidden_act: 'silu',
+};
+
 /** A folder with a random model of a few thousand weights. */
-export function makeTinyModel(family = 'qwen2'): string {
-  const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-tiny-'));
-  execFileSync(testPython, [path.join(workerDir, 'tests/make_tiny.py'), dir, family], { stdio: 'pipe' });
+export async function makeTinyModel(): Promise<string> {
+  const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-tiny-')), 'model');
+  await createModelFolder(dir, { config: tinyConfig, seed: 1, standardDeviation: 0.2 });
   return dir;
 }
 

@@ -3,12 +3,11 @@ import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
-import type { TreePack } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
 
 import { openDoor } from './accept-worker.js';
 import { encodeFrame, FrameReader, maxFrameBytes } from './frames.js';
-import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testPython } from './testing-worker.js';
+import { hasTorch, makeTinyModel, sftBatch, startTiny, testPython } from './testing-worker.js';
 
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: [], seed: 7 };
 
@@ -22,15 +21,9 @@ function makeRogueWorker(body: string): Readonly<Record<string, string>> {
   return { PYTHONPATH: dir };
 }
 
-/** On a CPU attention takes a full mask: four terabytes for two million tokens. */
-function longRow(length: number): TreePack {
-  const positions = Int32Array.from({ length }, (_, index) => index);
-  return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };
-}
-
 describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, () => {
   test('that is killed rejects every waiting and later call, and the run resumes from its checkpoint', async () => {
-    const modelDir = makeTinyModel();
+    const modelDir = await makeTinyModel();
     const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-resume-')), 'checkpoint');
     const first = await startTiny(modelDir);
     await first.trainStep(sftBatch());
@@ -51,17 +44,10 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
   });
 
   test('that stops answering is noticed by its heartbeat and ended', async () => {
-    const backbone = await startTiny(makeTinyModel(), { heartbeatTimeoutMs: 3000 });
+    const backbone = await startTiny(await makeTinyModel(), { heartbeatTimeoutMs: 3000 });
     process.kill(backbone.workerPid, 'SIGSTOP');
     const call = backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }]);
     await expect(call).rejects.toMatchObject({ code: 'worker_hung', message: expect.stringContaining('no sign of life') as unknown });
-    await backbone.close();
-  });
-
-  test('that runs out of memory says what to turn down, with its own code, and lives on', async () => {
-    const backbone = await startTiny(makeTinyModel());
-    await expect(backbone.trainStep({ packs: [longRow(2_000_000)], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('max_pack_tokens') as unknown });
-    await expect(backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }])).resolves.toHaveLength(1);
     await backbone.close();
   });
 
