@@ -3,6 +3,7 @@
  * it, for calls that add one question to a history of a given size, at several numbers of concurrent conversations. The
  * figures are those of the slowest adapter in each cell.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { AdapterDriver } from '@agentjet/adapter-kit';
 import { CallLedger, createTunedModel, createTuner, type Tuner } from '@agentjet/rollout';
 import { createContextTracker } from '@agentjet/context-tracker';
@@ -24,6 +25,8 @@ type AdapterOverheads = Readonly<Record<string, OverheadResult>>;
 const sizes = { '2KB': 2_000, '100KB': 100_000 } as const;
 const chatTokenizer = rememberLongTexts(createChatTokenizer(createChatTokenizerFiles('qwen3')));
 const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');
+/** Then a new conversation begins, so that the histories stay near the size that they are measured at. */
+const callsPerConversation = 16;
 /** Calls until the code is compiled. */
 const numWarm = 200;
 /** What the engine makes in a second, whatever the concurrency; our share of a core is then this times the overhead. */
@@ -58,15 +61,18 @@ async function measureAdapter<M, H>(driver: AdapterDriver<M, H>, concurrencies: 
 
 type Cell = { readonly concurrency: number; readonly bytes: number; readonly calls: number };
 
-/** All conversations have had their first call, which reads the whole history, before the clock runs. */
+/** A conversation's first call, which reads the whole history, is not measured. */
 async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, bytes, calls }: Cell): Promise<Overhead> {
-  const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
   const warm = await openConversation(driver, createSteadyEngine({ answer, concurrency: 1, callsPerSecond }), 2000);
   for (let call = 0; call < numWarm; call++) await warm();
-  const conversations = await Promise.all(Array.from({ length: concurrency }, () => openConversation(driver, engine, bytes)));
-  const overheads = await Promise.all(conversations.map(async (ask) => {
+  const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
+  const overheads = await Promise.all(Array.from({ length: concurrency }, async (_, index) => {
+    await setTimeout((1000 * index) / callsPerSecond); // one after another, or the first calls would wait for each other
     const added: number[] = [];
-    while (added.length < calls / concurrency) added.push(await ask());
+    while (added.length < calls / concurrency) {
+      const ask = await openConversation(driver, engine, bytes);
+      for (let call = 0; call < callsPerConversation && added.length < calls / concurrency; call++) added.push(await ask());
+    }
     return added;
   }));
   return toOverhead(overheads.flat());

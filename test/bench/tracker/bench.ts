@@ -82,8 +82,15 @@ function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer)
   return { tokens: samples.reduce((sum, { ids }) => sum + ids.length, 0), cpuSeconds: (user + system) / 1e6 / times, callsMs: calls };
 }
 
-/** What tracker and samples hold when the episode is over. Apart from the timed rounds: forced collections slow down what follows. */
+/**
+ * What tracker and samples hold when the episode is over: the median of some times, as what an earlier episode leaves may
+ * go in between. Apart from the timed rounds: forced collections slow down what follows.
+ */
 function retainedBytes(episode: Episode, chatTokenizer: ChatTokenizer): number {
+  return median(Array.from({ length: 5 }, () => retainedOnce(episode, chatTokenizer)));
+}
+
+function retainedOnce(episode: Episode, chatTokenizer: ChatTokenizer): number {
   const before = usedBytes();
   const played: Played = playEpisode(episode, chatTokenizer);
   const bytes = usedBytes() - before;
