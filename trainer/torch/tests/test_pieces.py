@@ -23,8 +23,8 @@ from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, move_togethe
 from ajet_torch.sampling.choose import choose_tokens, uniform
 from ajet_torch.schedule import learning_rate
 from ajet_torch.share_out import share_out
-from ajet_torch.training import rows_pack
-from tiny import FAMILIES, gradients, random_rows, rows_packs, supervise, tiny_trainer, tree_pack
+from ajet_torch.training import Trainer, rows_pack
+from tiny import FAMILIES, cpu_placement, gradients, random_rows, rows_packs, supervise, tiny_folder, tiny_trainer, tree_pack
 
 
 def test_block_map_is_the_dense_mask_in_blocks() -> None:
@@ -302,3 +302,18 @@ def test_joined_projections_are_the_same_layer(family: str) -> None:
 def test_arrays_moved_together_arrive_as_they_were() -> None:
     arrays = [np.arange(5, dtype=np.int32), np.zeros(0, np.float32), np.arange(6, dtype=np.int64).reshape(1, 2, 3)]
     assert all(np.array_equal(a, b.numpy()) and a.shape == tuple(b.shape) for a, b in zip(arrays, move_together(arrays, torch.device("cpu"))))
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
+def test_the_reference_stays_the_initial_model(tmp_path: Path, estimator: str) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    config = WorkerConfig(model_dir=str(folder), optimizer=OptimizerConfig(learning_rate=0.01))
+    trainer = Trainer(config, cpu_placement(torch.float64))
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng)
+    packs = rows_packs(rows, supervise(rng, rows))
+    found = [trainer.step(packs, LossConfig(kl_coef=0.1, kl_estimator=estimator))["kl"] for _ in range(3)]
+    assert found[0] == pytest.approx(0, abs=1e-12) and abs(found[1]) > 0 and abs(found[2]) > 0
+    start = Trainer(config, cpu_placement(torch.float64))
+    assert all(torch.equal(a, b) for a, b in zip(start.policy.lm.parameters(), trainer.reference.lm.parameters()))
+    assert not any(p.requires_grad for p in trainer.reference.lm.parameters())
