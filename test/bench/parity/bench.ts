@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import type { BenchOptions, BenchResult } from '../bench.js';
-import { ask, backbones, createQuestion, inScratchFolder, learningRate, python, writeTinyModel, type Answer, type Question } from './question.js';
+import { ask, backbones, createQuestion, gradientScale, inScratchFolder, learningRate, python, writeTinyModel, type Answer, type Question } from './question.js';
 
 const script = path.resolve(import.meta.dirname, '../../../trainer/torch/bench/parity.py');
 const goldenFile = path.join(import.meta.dirname, 'golden.json');
@@ -41,7 +41,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 }
 
 async function askTransformers(dir: string, { modelDir, probes, rows }: Question): Promise<Oracle> {
-  await writeFile(path.join(dir, 'question.json'), JSON.stringify({ model_dir: modelDir, probes, rows, learning_rate: learningRate, backbones: Object.keys(backbones) }));
+  await writeFile(path.join(dir, 'question.json'), JSON.stringify({ model_dir: modelDir, probes, rows, learning_rate: learningRate, gradient_scale: gradientScale, backbones: Object.keys(backbones) }));
   const told = execFileSync(python, [script, dir], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: { ...process.env, HF_HUB_OFFLINE: '1' } });
   return JSON.parse(told) as Oracle;
 }

@@ -16,8 +16,10 @@ const configJson = {
 };
 const numCandidates = 64;
 const plain: OptimizerOptions = { learningRate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
-/** AdamW's first step is rate g / (|g| + epsilon): with both this large the weights fall by their gradient. */
-const revealing: OptimizerOptions = { ...plain, learningRate: 1e4, epsilon: 1e4 };
+/** AdamW's first step is rate g / (|g| + epsilon): with an epsilon this large the weights fall by `gradientScale` times their gradient. */
+const epsilon = 1e8;
+export const gradientScale = 1000;
+const revealing: OptimizerOptions = { ...plain, learningRate: gradientScale * epsilon, epsilon };
 
 type Create = (modelDir: string, optimizer: OptimizerOptions) => Promise<Backbone>;
 
@@ -50,7 +52,7 @@ export async function createQuestion(modelDir: string): Promise<Question> {
   return { modelDir, batch, probes: createProbes(vocabSize), rows: toRows(samples) };
 }
 
-/** Asks one backbone; its gradient is left in `gradientDir` as weights that fell by it. */
+/** Asks one backbone; its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
 export async function ask(create: Create, { modelDir, batch, probes }: Question, gradientDir: string): Promise<Answer> {
   const first = await create(modelDir, revealing);
   const found = (await first.logprobs(probes.map((ids) => ({ ids: Int32Array.from(ids) })))).map((row) => [...row].slice(1));
@@ -67,7 +69,7 @@ export async function ask(create: Create, { modelDir, batch, probes }: Question,
 /** Norm of the gradient of each weight, from what `ask` left. */
 export async function readGradientNorms(modelDir: string, gradientDir: string): Promise<Readonly<Record<string, number>>> {
   const [before, after] = [await readWeights(modelDir), await readWeights(gradientDir)];
-  return Object.fromEntries([...before].map(([name, data]) => [name, Math.hypot(...data.map((value, index) => value - (after.get(name)?.[index] ?? Number.NaN)))]));
+  return Object.fromEntries([...before].map(([name, data]) => [name, Math.hypot(...data.map((value, index) => value - (after.get(name)?.[index] ?? Number.NaN))) / gradientScale]));
 }
 
 type Header = Readonly<Record<string, { readonly dtype: string; readonly data_offsets: readonly [number, number] }>>;

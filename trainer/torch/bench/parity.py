@@ -32,10 +32,11 @@ def read_weights(folder: Path) -> dict[str, torch.Tensor]:
     return {name: tensor for file in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(file).items()}
 
 
-def gradient_distance(lm, start: dict[str, torch.Tensor], folder: Path) -> float:
+def gradient_distance(lm, start: dict[str, torch.Tensor], folder: Path, scale: float) -> float:
+    """Of a backbone's gradient, read from weights that fell by `scale` times it, relative to plain transformers'."""
     after = read_weights(folder)
     own = {name: p.grad for name, p in lm.named_parameters()}
-    difference = torch.stack([((start[name] - after[name]) - own[name]).double().square().sum() for name in own]).sum()
+    difference = torch.stack([((start[name] - after[name]).double() / scale - own[name]).square().sum() for name in own]).sum()
     return float((difference / torch.stack([g.double().square().sum() for g in own.values()]).sum()).sqrt())
 
 
@@ -48,7 +49,7 @@ def main() -> None:
         probes = [row_logprobs(lm, ids).tolist() for ids in question["probes"]]
     start = {name: p.detach().clone() for name, p in lm.named_parameters()}
     loss_of(lm, question["rows"]).backward()
-    gradients = {name: gradient_distance(lm, start, folder / name) for name in question["backbones"]}
+    gradients = {name: gradient_distance(lm, start, folder / name, question["gradient_scale"]) for name in question["backbones"]}
     norms = {name: float(p.grad.double().norm()) for name, p in lm.named_parameters()}
     lm.zero_grad()
     adam = torch.optim.AdamW(lm.parameters(), lr=question["learning_rate"], weight_decay=0.0)
