@@ -32,6 +32,7 @@ it('plays a scene with props, every token of it trained', async () => {
   const scene = await playScene(actor, [{ who: 'guest', words: 'Ring the bell.' }], { props: [bell] });
   expect(scene.map(({ words }) => words)).toEqual(['Ring the bell.', '', 'ding ding ', 'It rang twice.']);
   const { stats } = episode.finish();
-  expect(stats).toMatchObject({ calls: 2, samples: 1, forks: {}, foreignMessages: {} });
+  expect(stats).toMatchObject({ calls: 2, samples: 1 });
+  expect([stats.forks, stats.foreignMessages]).toEqual([{}, {}]);
   expect(stats.trainedTokens).toBe(stats.generatedTokens);
 });
