@@ -275,13 +275,13 @@ def test_a_checkpoint_made_before_the_first_step_resumes(tmp_path: Path, dtype: 
     assert trainer.step(packs, LossConfig()) == expected
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_joined_projections_are_the_same_layer(family: str) -> None:
+@pytest.mark.parametrize("family, checkpointing", [*((family, False) for family in FAMILIES), ("qwen2", True)])
+def test_joined_projections_are_the_same_layer(family: str, checkpointing: bool) -> None:
     """Joined only inside a compiled graph; the graph's own products are counted, so that it cannot pass by not joining."""
     rng = np.random.default_rng(0)
     rows = random_rows(rng)
     pack = tree_pack(rows, supervise(rng, rows))
-    trainer = tiny_trainer(family)
+    trainer = tiny_trainer(family, activation_checkpointing=checkpointing)
     trainer.backward(trainer.place(pack), LossConfig())
     apart = gradients(trainer).clone()
     trainer.optimizer.clear()
