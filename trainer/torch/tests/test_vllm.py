@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Iterator
 
@@ -146,3 +148,31 @@ def test_without_vllm_the_error_says_what_to_install(model_dir: Path, monkeypatc
     forget_vllm(monkeypatch)
     with pytest.raises(WorkerError, match="pip install"):
         Session(WorkerConfig(model_dir=str(model_dir), inference=InferenceConfig(server="vllm")), cpu_placement(torch.float32))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such signal")
+def test_a_server_ends_with_a_worker_that_was_killed() -> None:
+    program = """
+import subprocess, sys, time
+from ajet_torch.sampling.vllm_server import end_with_parent
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], preexec_fn=end_with_parent)
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+    worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
+    server = int(worker.stdout.readline())
+    worker.kill()
+    worker.wait()
+    deadline = time.monotonic() + 10
+    while is_running(server):
+        assert time.monotonic() < deadline, "the server outlived its worker"
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    """A zombie that nobody waits for runs no more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -10,11 +10,13 @@ try it: `pip install "vllm>=0.26"`, then a job with `rollout.name: vllm`, or `py
 
 from __future__ import annotations
 
+import ctypes
 import http.client
 import importlib.util
 import json
 import os
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -170,6 +172,12 @@ class VllmServer:
             self.process.kill()
 
 
+def end_with_parent() -> None:
+    """Linux: the server must not outlive a worker that was killed and could not say so (prctl(2), PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 def start_vllm(config: WorkerConfig, port: int, context_length: int) -> subprocess.Popen[bytes]:
     inference = config.inference
     options = {
@@ -179,7 +187,7 @@ def start_vllm(config: WorkerConfig, port: int, context_length: int) -> subproce
     }
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", config.model_dir, "--enable-prefix-caching", *(part for pair in options.items() for part in pair)]
     env = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "AJET_TOKEN")}
-    return subprocess.Popen(command, env={**env, "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"})
+    return subprocess.Popen(command, env={**env, "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}, preexec_fn=end_with_parent)
 
 
 class VllmPeer(IdleServer):
