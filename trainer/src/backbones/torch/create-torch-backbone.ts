@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { BackboneError, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
 
 import { openDoor, type ListeningDoor } from './accept-worker.js';
+import { findPython } from './find-python.js';
 import { schemaVersion, toFloat32, toSnakeCase } from './messages.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { createTorchEngine } from './torch-engine.js';
@@ -38,6 +40,8 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
  */
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const token = chooseToken(options);
+  findPython(options.python);
+  await checkModelFolder(options.modelDir);
   const door = await openDoor(token, options.listenHost ?? '127.0.0.1');
   let worker: WorkerProcess | undefined;
   try {
@@ -59,6 +63,17 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
     throw error;
   } finally {
     door.close();
+  }
+}
+
+/** What would fail only after the worker has loaded PyTorch. */
+async function checkModelFolder(dir: string): Promise<void> {
+  const file = path.join(dir, 'config.json');
+  try {
+    JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    const what = cause instanceof SyntaxError ? `is no JSON: ${cause.message}` : 'cannot be read';
+    throw new BackboneError('bad_model_files', `${file} ${what}. A model folder holds config.json, tokenizer.json and *.safetensors.`, { cause });
   }
 }
 

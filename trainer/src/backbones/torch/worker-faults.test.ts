@@ -53,22 +53,22 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
 
   test('that dies while it starts shows its last log lines', async () => {
     const env = makeRogueWorker('print("no room on /dev/shm", file=sys.stderr)');
-    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('no room on /dev/shm') as unknown });
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('no room on /dev/shm') as unknown });
   });
 
   test('of another release is refused with both versions', async () => {
     const env = makeRogueWorker('send({"kind": "hello", "schema": 99, "token": os.environ["AJET_TOKEN"]})\ntime.sleep(20)');
-    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'version_mismatch', message: expect.stringContaining('99') as unknown });
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'version_mismatch', message: expect.stringContaining('99') as unknown });
   });
 
   test('that talks nonsense is ended, not believed', async () => {
     const env = makeRogueWorker('send({"kind": "hello", "schema": 1, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)');
-    await expect(startTiny('/nowhere', { env })).rejects.toMatchObject({ code: 'protocol' });
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'protocol' });
   });
 
   test('that never connects is given up after the start timeout', async () => {
     const env = makeRogueWorker('time.sleep(60)');
-    await expect(startTiny('/nowhere', { env, startTimeoutMs: 1500 })).rejects.toMatchObject({ code: 'worker_hung' });
+    await expect(startTiny(await makeTinyModel(), { env, startTimeoutMs: 1500 })).rejects.toMatchObject({ code: 'worker_hung' });
     expect(testPython).toContain('python');
   });
 });
