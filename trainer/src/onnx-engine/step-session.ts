@@ -1,11 +1,10 @@
 /** A StepModel that runs the decode graph on ONNX Runtime, with one snapshot of the weights. */
 
-import { InferenceSession } from 'onnxruntime-node';
-import type { Tensor } from 'onnxruntime-node';
+import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../onnx/model/model-config.js';
 import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
 import { ropeTables } from '../onnx/model/rope-tables.js';
-import { toTensor } from '../onnx/session.js';
+import { openSession, toTensor } from '../onnx/session.js';
 import { decodeGraph, weightsLocation } from './decode-graph.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
@@ -38,16 +37,7 @@ export class StepSessionFactory {
   /** Copies the weights: later changes do not reach the session. */
   async open(weights: Float32Array): Promise<StepSession> {
     const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
-    const session = await InferenceSession.create(this.#model, {
-      intraOpNumThreads: this.#threads,
-      interOpNumThreads: 1,
-      logSeverityLevel: 3,
-      enableMemPattern: false,
-      externalData: [{ path: weightsLocation, data }],
-      // One token is a hundred operators of a few microseconds: threads that sleep in between cost a third of the time.
-      // Short spins that end with the run, and blocks taken dynamically, leave the cores to others all the same.
-      extra: { session: { set_denormal_as_zero: '1', force_spinning_stop: '1', dynamic_block_base: '4', intra_op: { spin_duration_us: '20' } } },
-    });
+    const session = await openSession(this.#model, { threads: this.#threads, externalData: [{ path: weightsLocation, data }] });
     return new StepSession(session, this, this.#rotation);
   }
 }
