@@ -9,17 +9,20 @@ const width = 256;
 /**
  * The distribution [V] after all tokens of a call, read by themselves from the first one on: always in the same passes,
  * so its bits depend on the tokens, the temperature and the weights alone, whatever runs beside the call or was cached.
+ * Null where the call has ended meanwhile.
  */
-export async function readAlone(model: StepModel, input: StepInputBuilder, { ids, job }: Sequence): Promise<Float32Array> {
+export async function readAlone(model: StepModel, input: StepInputBuilder, call: Sequence): Promise<Float32Array | null> {
+  const { ids, job } = call;
   const reader = new Sequence({ ...job, promptIds: ids }, 0, model.contextLength);
   const batch = new RowBatch(model.kvShape, model.contextLength);
   batch.reserve(1, ids.length);
   const row = batch.add(reader);
-  for (;;) {
+  while (!call.isOver) {
     const count = Math.min(width, reader.numPending);
     const { probabilities, fresh } = await model.run(input.build(batch, { start: 0, end: 1 }, count));
     batch.kv.append(row, reader.kvLength, { values: fresh, numRows: 1, width: count }, { row: 0, count });
     reader.kvLength += count;
-    if (reader.numPending === 0) return probabilities;
+    if (reader.numPending === 0) return call.isOver ? null : probabilities;
   }
+  return null;
 }

@@ -264,10 +264,9 @@ export class Scheduler {
 
   /** What runs beside a row moves its probabilities by a little; a draw that this could change is drawn from what the row gives alone. */
   async #decide(sequence: Sequence): Promise<void> {
-    if (sequence.isOver) return;
     this.#counts.closeDraws += 1;
     const probabilities = await readAlone(this.#model, this.#input, sequence);
-    if (!sequence.isOver) this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
+    if (probabilities !== null) this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }
 
   #receive(sequence: Sequence, fresh: FreshTokens, { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array }): void {
