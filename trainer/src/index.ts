@@ -13,7 +13,6 @@ export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 export type { Checkpoint, Checkpoints, TrainingState } from './run-folder/checkpoints.js';
 export type { EpisodeFiles } from './run-folder/episode-files.js';
 export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './run-folder/episode-record.js';
-export { renderLineChart, type LineChart, type Series } from './run-folder/line-chart.js';
 export type { MetricsRecord } from './run-folder/metrics-record.js';
 export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFolder } from './run-folder/run-folder.js';
 

@@ -33,9 +33,6 @@ export class EngineError extends AgentJetError {}
 /** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
 export class BackboneError extends AgentJetError {}
 
-/** The server or its client failed. */
-export class SwarmError extends AgentJetError {}
-
 /** The message of anything thrown. */
 export function toErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -37,7 +37,6 @@ export {
   ConfigError,
   EngineError,
   JudgeError,
-  SwarmError,
   TaskError,
   toErrorMessage,
   WorkflowError,

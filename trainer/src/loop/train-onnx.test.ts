@@ -5,10 +5,10 @@ import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAlgorithm } from '../algorithms/create-algorithm.js';
 import { createOnnxBackbone } from '../backbones/onnx/create-onnx-backbone.js';
-import type { MetricsRecord } from '../run-folder/metrics-record.js';
 import { createRunFolder, openRunFolder, type RunFolder } from '../run-folder/run-folder.js';
 import { writeRandomModelFolder } from '../testing/random-model-folder.js';
 import { tinyTaskGroups } from '../testing/tiny-task.js';
+import { withoutSeconds } from '../testing/without-seconds.js';
 import { train, type TrainOptions } from './train.js';
 
 const configJson = { model_type: 'qwen2', vocab_size: 5, hidden_size: 16, num_hidden_layers: 2, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 8, intermediate_size: 24, max_position_embeddings: 64, rms_norm_eps: 1e-6, tie_word_embeddings: true };
@@ -41,11 +41,6 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
   }
 }
 
-/** Everything but the clock. */
-function stepsOf(metrics: readonly MetricsRecord[]): Record<string, number>[] {
-  return metrics.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('seconds_'))));
-}
-
 it('learns with the embedded backbone, and an interrupted run logs exactly what an uninterrupted one does', async () => {
   const [whole, parts] = await Promise.all(['whole', 'parts'].map((experimentName) => createRunFolder({ experimentDir: dir, experimentName, configYaml: '' })));
   if (whole === undefined || parts === undefined) throw new Error('No run folder.');
@@ -55,7 +50,7 @@ it('learns with the embedded backbone, and an interrupted run logs exactly what 
   expect((await parts.readMetrics()).length).toBe(3);
   const reopened = await openRunFolder(parts.dir);
   await trainFrom(reopened, {});
-  expect(stepsOf(await reopened.readMetrics())).toEqual(stepsOf(await whole.readMetrics()));
+  expect(withoutSeconds(await reopened.readMetrics())).toEqual(withoutSeconds(await whole.readMetrics()));
   const rewards = (await whole.readMetrics()).map((record) => record['reward_mean'] ?? Number.NaN);
   expect(Math.max(...rewards.slice(-2))).toBeGreaterThan((rewards[0] ?? 1) + 0.2);
   for (const { logprob_gap_max: gap = Infinity } of await whole.readMetrics()) expect(gap).toBeLessThan(1e-4);

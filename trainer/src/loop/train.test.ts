@@ -7,6 +7,7 @@ import { createAlgorithm } from '../algorithms/create-algorithm.js';
 import type { MetricsRecord } from '../run-folder/metrics-record.js';
 import { createRunFolder, openRunFolder, type RunFolder } from '../run-folder/run-folder.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
+import { withoutSeconds } from '../testing/without-seconds.js';
 import { batched } from './batched.js';
 import { train, type TrainOptions } from './train.js';
 import type { TrainingGroup } from './training-group.js';
@@ -28,10 +29,6 @@ function newRun(experimentName: string): Promise<RunFolder> {
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
   const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: changes.start?.groupsDrawn ?? 0 });
   return { backbone, source, run, algorithm: createAlgorithm('grpo'), loss, packing: { maxPackTokens: 64 }, groupsPerStep: 4, ...changes };
-}
-
-function withoutSeconds(metrics: readonly MetricsRecord[]): Record<string, number>[] {
-  return metrics.map((record) => Object.fromEntries(Object.entries(record).filter(([key]) => !key.startsWith('seconds_'))));
 }
 
 async function* listSource(groups: readonly TrainingGroup[]): AsyncGenerator<TrainingGroup> {
