@@ -18,6 +18,7 @@ export type EpisodeRecord = {
   readonly [key: string]: unknown;
 };
 
+/** Plain arrays; logprobs and advantages with seven digits. */
 export function toSampleRecord(sample: Sample): SampleRecord {
   return {
     agent_name: sample.agentName,

@@ -122,6 +122,7 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
   return style('bad', [`failed (${code}): ${message}`, ...frames].join('\n')) + `\n(${facts})`;
 }
 
+/** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */
 export function formatTranscript(transcript: Transcript, style: TranscriptStyle = plain): string {
   const { episode, calls } = transcript;
   const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };
