@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError, type Task } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TaskReader } from '@agentjet/rollout';
+import { checkReader } from './check-reader.js';
 import { readJobData, type JobData } from './job-data.js';
 import { readTasks } from './read-tasks.js';
 import { collectTasks } from './task-schedule.js';
@@ -15,6 +17,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const task = { taskId: 'a', mainQuery: 'x' };
+
+const given = (taskId: string): Task => ({ taskId, mainQuery: 'x', initMessages: [], metadata: {} });
 
 async function idsOf(source: AsyncIterable<Task>): Promise<readonly string[]> {
   return (await collectTasks(source, null)).map(({ taskId }) => taskId);
@@ -44,6 +48,15 @@ it.each<[string, unknown, string, RegExp]>([
   expect(() => readJobData(data as JobData)).toThrow(ConfigError);
   expect(() => readJobData(data as JobData)).toThrow(message);
   expect(() => readJobData(data as JobData)).toThrow(expect.objectContaining({ code }));
+});
+
+it.each<[string, TaskReader, RegExp]>([
+  ['throws at once', { trainingTasks: () => { throw new Error('no database'); }, evaluationTasks: async function* () {} }, /^The task reader failed: no database/],
+  ['returns no tasks', { trainingTasks: () => 5 as never, evaluationTasks: async function* () {} }, /trainingTasks\(\) of the task reader returned 5, which is no iterable/],
+  ['yields an id twice', { trainingTasks: async function* () { yield* [given('a'), given('a')]; }, evaluationTasks: async function* () {} }, /Task id "a" of training task 2 was used by task 1 already/],
+  ['yields an empty id', { trainingTasks: async function* () { yield given(''); }, evaluationTasks: async function* () {} }, /The training task 1 has taskId ""/],
+])('a reader that %s is said so', async (_, reader, message) => {
+  await expect(idsOf(checkReader(reader).trainingTasks())).rejects.toThrow(message);
 });
 
 it('what a reader throws comes out as an error of the reader', async () => {

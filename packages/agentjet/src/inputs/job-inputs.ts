@@ -1,5 +1,6 @@
 import { ConfigError, type AgentJetConfig } from '@agentjet/core';
 import { createJudge, importUserModule, parseWorkflowSource, type Judge, type TaskReader, type WorkflowSource } from '@agentjet/rollout';
+import { checkReader } from './check-reader.js';
 import { openTaskReader } from './open-task-reader.js';
 
 /** What the user brings: an agent, problems, and (where the agent does not reward itself) a judge. */
@@ -23,7 +24,7 @@ async function loadJudge(config: AgentJetConfig): Promise<Judge | undefined> {
 export async function loadInputs(config: AgentJetConfig, given: Partial<JobInputs>): Promise<JobInputs> {
   return {
     workflow: given.workflow ?? (await loadWorkflow(config)),
-    reader: given.reader ?? (await openTaskReader(config)),
+    reader: checkReader(given.reader ?? (await openTaskReader(config))),
     judge: given.judge ?? (await loadJudge(config)),
   };
 }

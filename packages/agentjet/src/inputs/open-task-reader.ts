@@ -1,5 +1,6 @@
-import { ConfigError, type AgentJetConfig, type Task } from '@agentjet/core';
+import { ConfigError, toErrorMessage, type AgentJetConfig, type Task } from '@agentjet/core';
 import { importUserModule, readJsonlTasks, type TaskReader } from '@agentjet/rollout';
+import { userFrames } from '../user-frames.js';
 import { createRandomTaskReader } from './random-tasks.js';
 
 /** Reads the file when the pass begins. */
@@ -19,12 +20,21 @@ function isTaskReader(value: unknown): value is TaskReader {
   return has('trainingTasks') && has('evaluationTasks');
 }
 
+function construct(reader: Function, reference: string): unknown {
+  try {
+    return Reflect.construct(reader, []);
+  } catch (error) {
+    const frames = userFrames(error instanceof Error ? error.stack : undefined);
+    throw new ConfigError('bad_reader', [`${reference} threw while it was constructed: ${toErrorMessage(error)}`, ...frames].join('\n'), { cause: error });
+  }
+}
+
 async function openProtocol(reference: string | null): Promise<TaskReader> {
   if (reference === null) {
     throw new ConfigError('no_tasks', 'task_reader.type is customized_protocol, but task_reader.reader_protocol is empty. Name a reader: path/file.ts->Export.');
   }
   const exported = await importUserModule(reference, process.cwd());
-  const made: unknown = typeof exported === 'function' ? Reflect.construct(exported, []) : exported;
+  const made: unknown = typeof exported === 'function' ? construct(exported, reference) : exported;
   if (isTaskReader(made)) return made;
   throw new ConfigError('bad_reader', `${reference} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks.`);
 }
