@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createJobFolder, createJobYaml, createScratchFolder, toJsonLines, type JobFiles, type JobYaml } from './support/job-folder.js';
@@ -48,6 +48,12 @@ const cases: Readonly<Record<string, Case>> = {
     says: [/mamba/i],
   },
   'a run folder that cannot be written': { changes: { experiment_dir: 'job.yaml/runs' }, says: [/Cannot write .*runs/, /experiment_dir/] },
+  ...(existsSync('/proc/self') && { 'a run folder where no folder can be made': { changes: { experiment_dir: '/proc/runs' }, says: [/Cannot write \/proc\/runs\/e2e: .*Choose another experiment_dir/] } }),
+  'a task reader that throws': {
+    files: { 'reader.ts': 'export const reader = { trainingTasks() { throw new Error("no database"); }, async *evaluationTasks() {} };\n' },
+    args: ['--conf', 'job.yaml', 'task_reader.type=customized_protocol', 'task_reader.reader_protocol=reader.ts->reader'],
+    says: [/The task reader failed: no database\n +at .*reader\.ts:1:/],
+  },
   'a resume without a run': { args: ['--conf', 'job.yaml', '--resume'], says: [/there is no run in .*e2e/] },
   'no trainable target': { args: ['--conf', 'job.yaml', 'trainable_targets=[]'], says: [/"trainable_targets" .* is \[\], but must be not empty/] },
   'a command line without a job': { args: [], says: [/--conf <file\.yaml>/] },
