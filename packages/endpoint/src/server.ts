@@ -28,7 +28,7 @@ export interface EndpointServer extends EndpointHost {
 /** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
 export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
   const sessions = new SessionStore();
-  const timing = { graceMs: options.graceMs ?? 5_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
+  const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
   const app = createEndpointApp(sessions, timing, options.maxBodyBytes ?? 32 << 20);
   const hostname = options.hostname ?? '127.0.0.1';
   const server = await listen(app, hostname, options.port ?? 0);
