@@ -36,12 +36,12 @@ class LoraConfig:
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait. kv_tokens: cache tokens per slot;
-    0 takes the model's context length, at most 4,096. gpu_memory_utilization, colocated, tensor_parallel_size: vllm alone.
+    """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
+    tokens per slot; 0 takes the model's context length, at most 4,096. gpu_memory_utilization, colocated, tensor_parallel_size: vllm alone.
     """
 
     server: str = "builtin"
-    slots: int = 16
+    slots: int = 0
     kv_tokens: int = 0
     gpu_memory_utilization: float = 0.45
     tensor_parallel_size: int = 1

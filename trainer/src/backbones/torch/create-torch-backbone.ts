@@ -32,6 +32,9 @@ export type TorchBackbone = Backbone & {
   readonly workerPid: number;
 };
 
+/** In flight per GPU at most, in fours, where the worker chooses how many it samples at once. */
+const mostSlots = 256;
+
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
@@ -129,7 +132,7 @@ class RunningBackbone implements TorchBackbone {
     this.modelDir = options.modelDir;
     this.workerInfo = info;
     this.workerPid = pid;
-    const maxInFlight = (options.inference?.slots ?? 16) * (options.numGpus ?? 1) * 4;
+    const maxInFlight = (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4;
     this.engine = createTorchEngine(connection, { contextLength, maxInFlight, policyVersion: () => this.#policyVersion });
   }
 

@@ -1,7 +1,7 @@
 """Continuous batching over the training model itself: the fallback that needs nothing else, and the oracle of the others.
 
-New requests are prefilled into free slots, one by one, copying the longest prefix that any slot holds (the siblings of a
-group copy all of it); then all slots advance by one token together.
+New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds (the
+siblings of a group copy all of it, the next call of an episode finds its own slot); then all slots advance by one token.
 """
 
 from __future__ import annotations
@@ -16,38 +16,58 @@ import torch
 from ..config import InferenceConfig
 from ..model import PolicyModel
 from .choose import choose_tokens, uniform
+from .held_tokens import FEWEST_SHARED, HeldTokens, shared_length
 from .server import SampleRequest, TokenEvent, require_room, weight_sum
 from .slots import DecodePlan, PrefillPlan, SlotCache
 
 BUCKET = 256
-FEWEST_SHARED = 16
 LONGEST_FED = 16
+"""A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
+TICKS_BETWEEN_PREFILLS = 4
+"""While others decode: requests that come meanwhile share one pass."""
+PREFILL_TOKENS = 8192
+SLOTS_ON_CPU = 16
+MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
 
 
 @dataclass
 class Slot:
-    """`tokens` are those whose keys and values are cached; `pending` come after them, one a decoding step: the end of the
-    prompt, then the last sampled token. The step that takes the last pending one samples. `head` is the prompt's beginning,
-    by which a prefix worth copying is found.
+    """`pending`: tokens that come after the cached ones, one a decoding step: the end of the prompt, then the last sampled
+    token. The step that takes the last pending one samples.
     """
 
-    tokens: list[int] = field(default_factory=list)
-    pending: list[int] = field(default_factory=lambda: [0])
+    pending: list[int] = field(default_factory=list)
     request: SampleRequest | None = None
     num_sampled: int = 0
-    head: bytes = b""
+    last_used: int = 0
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Tokens [start, stop) of a prompt, to be cached in a slot that holds those before them."""
+
+    slot: int
+    start: int
+    stop: int
+    prompt: np.ndarray
 
 
 class BuiltinServer:
+    """`slots` of 0 takes as many as fit a twelfth of the GPU's memory, 8 to 256, and 16 on a CPU."""
+
     def __init__(self, policy: PolicyModel, config: InferenceConfig, device: torch.device) -> None:
         self.policy = policy
         self.device = device
         limit = int(getattr(policy.lm.config, "max_position_embeddings", 4096))
         self.context_length = min(limit, config.kv_tokens or min(limit, 4096))
-        self.cache = SlotCache(config.slots, self.context_length)
-        self.slots = [Slot() for _ in range(config.slots)]
+        num_slots = config.slots or fitting_slots(policy.lm, self.context_length, device)
+        self.cache = SlotCache(num_slots, self.context_length)
+        self.held = HeldTokens(num_slots, self.context_length)
+        self.slots = [Slot() for _ in range(num_slots)]
         self.queue: deque[SampleRequest] = deque()
         self.open = True
+        self.num_ticks = 0
+        self.last_prefill = 0
         self.graphs: dict[int, Graph] | None = {} if config.cuda_graphs and device.type == "cuda" else None
 
     def submit(self, request: SampleRequest) -> None:
@@ -59,7 +79,6 @@ class BuiltinServer:
         for slot in self.slots:
             if slot.request is not None and slot.request.id == request_id:
                 slot.request = None
-                slot.pending = slot.pending or [0]
 
     def is_busy(self) -> bool:
         return any(slot.request is not None for slot in self.slots)
@@ -72,41 +91,79 @@ class BuiltinServer:
 
     @torch.no_grad()
     def tick(self) -> list[TokenEvent]:
+        self.num_ticks += 1
         with torch.compiler.set_stance("force_eager"):
-            while self.open and self.queue and (index := self._free_slot(self.queue[0])) is not None:
-                self._prefill(index, self.queue.popleft())
+            if self.open and self.queue and (not self.is_busy() or self.num_ticks - self.last_prefill >= TICKS_BETWEEN_PREFILLS):
+                self._take_in()
             return self._decode() if self.is_busy() else []
 
-    def _free_slot(self, request: SampleRequest) -> int | None:
-        """A free slot, if possible the one whose cached tokens agree longest with the prompt."""
-        free = [i for i, slot in enumerate(self.slots) if slot.request is None]
-        head = head_of(request.prompt_ids)
-        alike = [i for i in free if self.slots[i].head == head]
-        return max(alike, key=lambda i: shared_length(self.slots[i].tokens, request.prompt_ids)) if alike else next(iter(free), None)
+    def _take_in(self) -> None:
+        """Gives free slots to waiting requests. One that shares most of its prompt with another of the same pass waits for
+        the next pass and copies it.
+        """
+        self.last_prefill = self.num_ticks
+        free = {i for i, slot in enumerate(self.slots) if slot.request is None}
+        while self.queue and free:
+            fills: list[Fill] = []
+            waiting: deque[SampleRequest] = deque()
+            while self.queue:
+                request = self.queue.popleft()
+                if free and not self._copies_one_of(fills, request.prompt_ids):
+                    fills.append(self._assign(request, free))
+                else:
+                    waiting.append(request)
+            self.queue = waiting
+            for batch in batches(fills):
+                self._prefill(batch)
 
-    def _prefill(self, index: int, request: SampleRequest) -> None:
-        """Caches the prompt but for a short end, which decoding takes with all slots together: its last token at least."""
-        prompt, head = request.prompt_ids, head_of(request.prompt_ids)
-        reach = {i: shared_length(slot.tokens, prompt[:-1]) for i, slot in enumerate(self.slots) if slot.head == head}
-        source = max(reach, key=lambda i: reach[i], default=index)
-        start = reach.get(source, 0) if reach.get(source, 0) >= FEWEST_SHARED else 0
-        if start > reach.get(index, 0):
+    def _copies_one_of(self, fills: list[Fill], prompt: np.ndarray) -> bool:
+        alike = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in fills), default=0)
+        held = int(self.held.shared(prompt).max()) if alike >= FEWEST_SHARED else 0
+        return alike >= FEWEST_SHARED and alike - held > (len(prompt) - held) / 2
+
+    def _assign(self, request: SampleRequest, free: set[int]) -> Fill:
+        """Takes the slot that the prompt continues, else the one unused for longest; the prompt's end, its last token at
+        least, is left to decoding.
+        """
+        prompt = request.prompt_ids
+        shared = self.held.shared(prompt[:-1])
+        continued = [i for i in free if shared[i] > 0 and self.held.lengths[i] - shared[i] < FEWEST_SHARED]
+        index = max(continued, key=lambda i: shared[i]) if continued else min(free, key=lambda i: self.slots[i].last_used)
+        free.remove(index)
+        source = int(shared.argmax())
+        start = int(shared[source])
+        if start > shared[index]:
             self.cache.copy_prefix(source, index, start)
+        self.held.put(index, prompt[:start])
         stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
-        if start < stop:
-            ids = torch.from_numpy(prompt[start:stop].astype(np.int64)).to(self.device)[None]
-            positions = torch.arange(start, stop, device=self.device)[None]
-            self.policy.hidden(ids, positions, PrefillPlan(self.cache, index, start))
-        self.slots[index] = Slot(tokens=prompt[:stop].tolist(), pending=prompt[stop:].tolist(), request=request, head=head)
+        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, last_used=self.num_ticks)
+        return Fill(index, start, stop, prompt)
+
+    def _prefill(self, fills: list[Fill]) -> None:
+        """Caches the prompts of several slots in one forward pass."""
+        stop, width = max(fill.stop for fill in fills), max(fill.stop - fill.start for fill in fills)
+        ids = np.zeros((len(fills), width), np.int64)
+        positions = np.full((len(fills), width), self.cache.spare, np.int64)
+        for row, fill in enumerate(fills):
+            ids[row, : fill.stop - fill.start] = fill.prompt[fill.start : fill.stop]
+            positions[row, : fill.stop - fill.start] = np.arange(fill.start, fill.stop)
+        positions_BN = torch.from_numpy(positions).to(self.device)
+        slots_B = torch.tensor([fill.slot for fill in fills], device=self.device)
+        plan = PrefillPlan(self.cache, slots_B, positions_BN, stop, all(fill.start == 0 for fill in fills))
+        self.policy.hidden(torch.from_numpy(ids).to(self.device), positions_BN, plan)
+        for fill in fills:
+            self.held.put(fill.slot, fill.prompt[: fill.stop])
 
     def _decode(self) -> list[TokenEvent]:
         """Every slot takes its next token; those that have taken their last one sample."""
         active = [i for i, slot in enumerate(self.slots) if slot.request is not None]
-        ids = np.asarray([slot.pending[0] for slot in self.slots], np.int64)
-        positions = np.asarray([min(len(slot.tokens), self.context_length - 1) for slot in self.slots], np.int64)
+        positions = self.held.lengths.copy()
+        ids = np.zeros(len(self.slots), np.int64)
         for i in active:
-            self.slots[i].tokens.append(self.slots[i].pending.pop(0))
-        longest = max(len(self.slots[i].tokens) for i in active)
+            ids[i] = self.slots[i].pending.pop(0)
+            self.slots[i].last_used = self.num_ticks
+        self.held.append(np.asarray(active), ids[active])
+        longest = int(self.held.lengths[active].max())
         length = min(self.context_length, -(-longest // BUCKET) * BUCKET)
         logits = self._forward(torch.from_numpy(ids).to(self.device), torch.from_numpy(positions).to(self.device), length)
         sampling = [i for i in active if not self.slots[i].pending]
@@ -118,7 +175,8 @@ class BuiltinServer:
         if self.graphs is None:
             return self._logits(ids_B, positions_B, length)
         if length not in self.graphs:
-            self.graphs[length] = Graph(self, ids_B, positions_B, length)
+            pool = next((other.graph.pool() for other in self.graphs.values()), None)
+            self.graphs[length] = Graph(self, ids_B, positions_B, length, pool)
         return self.graphs[length].replay(ids_B, positions_B)
 
     def _logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
@@ -139,7 +197,7 @@ class BuiltinServer:
         slot.pending = [token]
         slot.num_sampled += 1
         finish = "stop" if token in request.stop_ids else None
-        if finish is None and (slot.num_sampled >= request.max_tokens or len(slot.tokens) + 1 >= self.context_length):
+        if finish is None and (slot.num_sampled >= request.max_tokens or self.held.lengths[index] + 1 >= self.context_length):
             finish = "length"
         if finish is not None:
             slot.request = None
@@ -152,8 +210,7 @@ class BuiltinServer:
             for name, tensor in tensors:
                 if own[name].data_ptr() != tensor.data_ptr():
                     own[name].copy_(tensor)
-        for slot in self.slots:
-            slot.tokens = []
+        self.held.forget()
 
     def fingerprint(self) -> int | None:
         return weight_sum(self.policy.lm.named_parameters())
@@ -164,9 +221,12 @@ class BuiltinServer:
 
 
 class Graph:
-    """One decoding step over all slots, captured; `length` is fixed, the ids and positions are inputs."""
+    """One decoding step over all slots, captured; `length` is fixed, the ids and positions are inputs.
 
-    def __init__(self, server: BuiltinServer, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> None:
+    Graphs of one server share their memory: the logits of one hold until the next replay of any.
+    """
+
+    def __init__(self, server: BuiltinServer, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:
         self.ids_B, self.positions_B = ids_B.clone(), positions_B.clone()
         stream: Any = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -174,7 +234,7 @@ class Graph:
             server._logits(self.ids_B, self.positions_B, length)
         torch.cuda.current_stream().wait_stream(stream)
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
+        with torch.cuda.graph(self.graph, pool=pool):
             self.logits = server._logits(self.ids_B, self.positions_B, length)
 
     def replay(self, ids_B: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
@@ -184,14 +244,25 @@ class Graph:
         return self.logits
 
 
-def head_of(prompt: np.ndarray) -> bytes:
-    return prompt[:FEWEST_SHARED].tobytes()
+def batches(fills: list[Fill]) -> list[list[Fill]]:
+    """Fills that go in one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with padding."""
+    found: list[list[Fill]] = []
+    for fill in sorted((f for f in fills if f.stop > f.start), key=lambda f: f.start - f.stop):
+        longest = found[-1][0].stop - found[-1][0].start if found else 0
+        if found and fill.stop - fill.start >= longest / 2 and (len(found[-1]) + 1) * longest <= PREFILL_TOKENS:
+            found[-1].append(fill)
+        else:
+            found.append([fill])
+    return found
 
 
-def shared_length(cached: list[int], prompt: np.ndarray) -> int:
-    """How many leading tokens agree."""
-    length = min(len(cached), len(prompt))
-    if length == 0 or cached[0] != prompt[0]:
-        return 0
-    differ = np.flatnonzero(np.asarray(cached[:length]) != prompt[:length])
-    return int(differ[0]) if len(differ) else length
+def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
+    """Slots whose keys and values fit CACHE_SHARE of the GPU."""
+    if device.type != "cuda":
+        return SLOTS_ON_CPU
+    config = lm.config
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    slot_bytes = 2 * config.num_hidden_layers * heads * dim * context_length * lm.dtype.itemsize
+    room = torch.cuda.get_device_properties(device).total_memory * CACHE_SHARE
+    return int(max(FEWEST_SLOTS, min(MOST_SLOTS, room // slot_bytes)))

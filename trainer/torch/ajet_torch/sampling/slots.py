@@ -1,12 +1,12 @@
 """A key-value cache of fixed slots, and the attention plans that fill and read it.
 
-A slot holds one sequence. Shapes never depend on what runs beside it: decoding always covers every slot, so a
-sequence's numbers do not change with its neighbours, and the step can be captured as a CUDA graph.
+A slot holds one sequence. Decoding always covers every slot, so that its shapes never depend on how many are in use and
+the step can be captured as a CUDA graph.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -14,16 +14,20 @@ from torch import nn
 
 
 class SlotCache:
-    """Per layer [B, Hkv, S, D]; made when the first layer writes, since only then its shapes are known."""
+    """Per layer [B, Hkv, S + 1, D]; made when the first layer writes, since only then its shapes are known.
+
+    The last place, `spare`, takes what padding writes; nothing reads it.
+    """
 
     def __init__(self, num_slots: int, num_tokens: int) -> None:
-        self.shape = (num_slots, num_tokens)
+        self.num_slots = num_slots
+        self.spare = num_tokens
         self.layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def at(self, layer: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if layer not in self.layers:
-            num_slots, num_tokens = self.shape
-            empty = [torch.zeros(num_slots, like.shape[1], num_tokens, like.shape[3], dtype=like.dtype, device=like.device) for _ in range(2)]
+            shape = (self.num_slots, like.shape[1], self.spare + 1, like.shape[3])
+            empty = [torch.zeros(shape, dtype=like.dtype, device=like.device) for _ in range(2)]
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
@@ -33,46 +37,67 @@ class SlotCache:
             values[target, :, :length] = values[source, :, :length]
 
 
-@dataclass(frozen=True)
-class PrefillPlan:
-    """Tokens [start, start + n) of one slot: they see the slot's earlier tokens and one another causally."""
+def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
+    """q [B, H, N, D] over k and v [B, Hkv, S, D]: the heads of a group become queries of one head, so that nothing is repeated."""
+    grouped = q.reshape(q.shape[0], k.shape[1], -1, q.shape[3])
+    return F.scaled_dot_product_attention(grouped, k, v, attn_mask=bias, scale=scale).reshape(q.shape)
 
-    cache: SlotCache
-    slot: int
-    start: int
+
+@dataclass
+class Sight:
+    """What positions_BN may see of the first `length` places, as the bias that attention adds; every layer takes the same."""
+
+    positions_BN: torch.Tensor
+    length: int
+    made: dict[int | None, torch.Tensor] = field(default_factory=dict)
+
+    def bias(self, q: torch.Tensor, kv_heads: int, window: int | None) -> torch.Tensor:
+        """[B, 1, H / Hkv x N, length]"""
+        if window not in self.made:
+            index = torch.arange(self.length, device=q.device)
+            visible = index <= self.positions_BN[..., None]
+            if window is not None:
+                visible = visible & (self.positions_BN[..., None] - index < window)
+            bias_BNS = torch.zeros(visible.shape, dtype=q.dtype, device=q.device).masked_fill(~visible, -torch.inf)
+            self.made[window] = bias_BNS.repeat(1, q.shape[1] // kv_heads, 1)[:, None]
+        return self.made[window]
+
+
+class PrefillPlan:
+    """New tokens of slots_B, [B, N] with padding at the end, whose position is the cache's spare place: each token sees
+    what its slot holds before it. `stop`: beyond every token's position. `fresh`: every slot begins with these tokens.
+    """
+
+    def __init__(self, cache: SlotCache, slots_B: torch.Tensor, positions_BN: torch.Tensor, stop: int, fresh: bool) -> None:
+        self.cache = cache
+        self.slots_B = slots_B
+        self.positions_BN = positions_BN
+        self.sight = Sight(positions_BN.clamp(max=stop - 1), stop)
+        self.fresh = fresh
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         keys, values = self.cache.at(layer.layer_idx, k)
-        stop = self.start + q.shape[2]
-        keys[self.slot, :, self.start : stop] = k[0]
-        values[self.slot, :, self.start : stop] = v[0]
-        shared = {"scale": scale, "enable_gqa": q.shape[1] != k.shape[1]}
-        if self.start == 0 and (window is None or stop <= window):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, **shared)
-        query = torch.arange(self.start, stop, device=q.device)[:, None]
-        key = torch.arange(stop, device=q.device)[None]
-        mask = (key <= query) & (query - key < (window or stop + 1))
-        return F.scaled_dot_product_attention(q, keys[self.slot : self.slot + 1, :, :stop], values[self.slot : self.slot + 1, :, :stop], attn_mask=mask[None, None], **shared)
+        keys[self.slots_B[:, None], :, self.positions_BN] = k.transpose(1, 2)
+        values[self.slots_B[:, None], :, self.positions_BN] = v.transpose(1, 2)
+        stop = self.sight.length
+        if self.fresh and (window is None or stop <= window):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+        held_keys, held_values = keys[self.slots_B, :, :stop], values[self.slots_B, :, :stop]
+        return grouped_attention(q, held_keys, held_values, self.sight.bias(q, k.shape[1], window), scale)
 
 
-@dataclass(frozen=True)
 class DecodePlan:
     """One token per slot at positions_B, among the first `length` cached tokens."""
 
-    cache: SlotCache
-    positions_B: torch.Tensor
-    length: int
+    def __init__(self, cache: SlotCache, positions_B: torch.Tensor, length: int) -> None:
+        self.cache = cache
+        self.positions_B = positions_B
+        self.rows_B = torch.arange(len(positions_B), device=positions_B.device)
+        self.sight = Sight(positions_B[:, None], length)
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         keys, values = self.cache.at(layer.layer_idx, k)
-        rows = torch.arange(q.shape[0], device=q.device)
-        keys[rows, :, self.positions_B] = k[:, :, 0]
-        values[rows, :, self.positions_B] = v[:, :, 0]
-        index = torch.arange(self.length, device=q.device)[None]
-        mask = index <= self.positions_B[:, None]
-        if window is not None:
-            mask = mask & (self.positions_B[:, None] - index < window)
-        num_slots, heads, _, dim = q.shape
-        grouped = q.view(num_slots, k.shape[1], heads // k.shape[1], dim)
-        out = F.scaled_dot_product_attention(grouped, keys[:, :, : self.length], values[:, :, : self.length], attn_mask=mask[:, None, None], scale=scale)
-        return out.reshape(num_slots, heads, 1, dim)
+        keys[self.rows_B, :, self.positions_B] = k[:, :, 0]
+        values[self.rows_B, :, self.positions_B] = v[:, :, 0]
+        length = self.sight.length
+        return grouped_attention(q, keys[:, :, :length], values[:, :, :length], self.sight.bias(q, k.shape[1], window), scale)

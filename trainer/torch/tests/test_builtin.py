@@ -1,0 +1,137 @@
+"""The builtin sampler against transformers' own forward pass: prompts that arrive together, share, continue and fill up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ajet_torch.config import InferenceConfig
+from ajet_torch.head import HeadOptions
+from ajet_torch.model import PolicyModel
+from ajet_torch.sampling.builtin import BuiltinServer, Fill, batches
+from ajet_torch.sampling.held_tokens import HeldTokens
+from ajet_torch.sampling.server import SampleRequest
+from tiny import FAMILIES, VOCAB, tiny_lm
+
+
+def create_server(family: str, slots: int, kv_tokens: int = 0) -> tuple[BuiltinServer, torch.nn.Module]:
+    policy = PolicyModel(tiny_lm(family), HeadOptions())
+    return BuiltinServer(policy, InferenceConfig(slots=slots, kv_tokens=kv_tokens), torch.device("cpu")), tiny_lm(family, attention="eager")
+
+
+def greedy(index: int, prompt: np.ndarray, max_tokens: int = 6) -> SampleRequest:
+    return SampleRequest(index, prompt, 0.0, 1.0, 0, max_tokens, frozenset(), index, False)
+
+
+def run(server: BuiltinServer, requests: list[SampleRequest]) -> dict[int, list[tuple[int, float]]]:
+    for request in requests:
+        server.submit(request)
+    found: dict[int, list[tuple[int, float]]] = {request.id: [] for request in requests}
+    while server.is_busy() or server.has_queue():
+        for event in server.tick():
+            found[event.id].append((event.token, event.logprob))
+    return found
+
+
+@torch.no_grad()
+def check(lm: torch.nn.Module, prompt: np.ndarray, answer: list[tuple[int, float]]) -> None:
+    """Each token is the likeliest after those before it, and its logprob is the model's."""
+    ids = torch.tensor([[*prompt.tolist(), *(token for token, _ in answer)]])
+    logprobs = lm(input_ids=ids, use_cache=False).logits[0].log_softmax(-1)
+    for at, (token, logprob) in enumerate(answer, len(prompt) - 1):
+        assert token == int(logprobs[at].argmax())
+        assert logprob == pytest.approx(float(logprobs[at, token]), abs=1e-6)
+
+
+def random_prompt(rng: np.random.Generator, length: int) -> np.ndarray:
+    return rng.integers(0, VOCAB, length).astype(np.int32)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_prompts_of_any_length_are_answered_as_the_model_does(family: str) -> None:
+    rng = np.random.default_rng(0)
+    server, lm = create_server(family, slots=4)
+    prompts = [random_prompt(rng, length) for length in (1, 2, 16, 17, 18, 40, 45, 90, 30, 31)]
+    found = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+    for i, prompt in enumerate(prompts):
+        assert len(found[i]) == 6
+        check(lm, prompt, found[i])
+
+
+@pytest.mark.parametrize("family", ["qwen2", "mistral"])
+def test_groups_that_share_a_beginning_and_episodes_that_go_on(family: str) -> None:
+    rng = np.random.default_rng(1)
+    server, lm = create_server(family, slots=6)
+    system = random_prompt(rng, 40)
+    prompts = [np.concatenate([system, random_prompt(rng, 3 + 20 * (i // 4))]) for i in range(0, 12, 4) for _ in range(3)]
+    for _ in range(3):
+        found = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+        for i, prompt in enumerate(prompts):
+            check(lm, prompt, found[i])
+        prompts = [np.concatenate([prompt, [token for token, _ in found[i]], random_prompt(rng, 5 + 9 * (i % 4))]).astype(np.int32) for i, prompt in enumerate(prompts)]
+
+
+def test_the_next_call_of_an_episode_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    server, _ = create_server("qwen2", slots=4)
+    prompts = [random_prompt(rng, 60) for _ in range(4)]
+    first = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
+    fills: list[Fill] = []
+    monkeypatch.setattr(server, "_prefill", lambda batch, own=server._prefill: (fills.extend(batch), own(batch)))
+    again = [np.concatenate([prompt, [token for token, _ in first[i]], random_prompt(rng, 30)]).astype(np.int32) for i, prompt in enumerate(prompts)]
+    run(server, [greedy(i, prompt) for i, prompt in enumerate(again)])
+    assert sorted((fill.start, fill.stop) for fill in fills) == [(65, 95)] * 4
+
+
+def test_an_aborted_prompt_leaves_nothing_behind() -> None:
+    rng = np.random.default_rng(3)
+    server, lm = create_server("qwen2", slots=2)
+    prompt = random_prompt(rng, 50)
+    server.submit(greedy(0, prompt))
+    server.tick()
+    server.abort(0)
+    assert not server.is_busy()
+    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+
+
+def test_an_answer_ends_where_the_context_does() -> None:
+    rng = np.random.default_rng(4)
+    server, lm = create_server("qwen2", slots=2, kv_tokens=48)
+    prompts = [random_prompt(rng, 47), random_prompt(rng, 40)]
+    found = run(server, [greedy(i, prompt, 20) for i, prompt in enumerate(prompts)])
+    assert [len(found[0]), len(found[1])] == [1, 8]
+    for i, prompt in enumerate(prompts):
+        check(lm, prompt, found[i])
+
+
+def test_new_weights_forget_what_the_old_ones_cached() -> None:
+    rng = np.random.default_rng(5)
+    server, lm = create_server("qwen2", slots=2)
+    prompt = random_prompt(rng, 40)
+    run(server, [greedy(0, prompt)])
+    with torch.no_grad():
+        for own, parameter in zip(server.policy.lm.parameters(), lm.parameters()):
+            parameter.mul_(1.5)
+            own.copy_(parameter)
+    server.update_weights([])
+    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+
+
+def test_held_tokens_are_compared_by_their_beginning() -> None:
+    held = HeldTokens(3, 64)
+    prompt = np.arange(40, dtype=np.int32)
+    held.put(0, prompt[:20])
+    held.put(1, np.where(np.arange(30) < 18, prompt[:30], 99).astype(np.int32))
+    held.put(2, prompt[:10])
+    assert held.shared(prompt).tolist() == [20, 18, 0]
+    held.append(np.asarray([0, 2]), np.asarray([20, 7]))
+    assert held.shared(prompt).tolist() == [21, 18, 0]
+    held.forget()
+    assert held.shared(prompt).tolist() == [0, 0, 0]
+
+
+def test_prompts_of_one_pass_are_alike_in_length() -> None:
+    fills = [Fill(i, 0, length, np.zeros(length, np.int32)) for i, length in enumerate([9, 100, 60, 5000, 4000, 2000, 0])]
+    found = [[fill.stop for fill in batch] for batch in batches(fills)]
+    assert found == [[5000], [4000, 2000], [100, 60], [9]]
