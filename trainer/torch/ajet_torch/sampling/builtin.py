@@ -21,7 +21,7 @@ from .server import SampleRequest, TokenEvent, require_room, weight_sum
 from .slots import DecodePlan, PrefillPlan, SlotCache
 
 BUCKET = 256
-LONGEST_FED = 16
+LONGEST_FED = 4
 """A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
 TICKS_BETWEEN_PREFILLS = 4
 """While others decode: requests that come meanwhile share one pass."""
@@ -52,6 +52,25 @@ class Fill:
     prompt: np.ndarray
 
 
+class PrefixCopies:
+    """Copies between slots that have been decided on and are carried out together."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, tuple[int, int]] = {}
+
+    def add(self, source: int, target: int, length: int, cache: SlotCache) -> None:
+        """A source that itself waits for its copy is replaced by where that comes from."""
+        if any(target == other for other, _ in self.waiting.values()):
+            self.carry_out(cache)
+        self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)
+
+    def carry_out(self, cache: SlotCache) -> None:
+        for length in {length for _, length in self.waiting.values()}:
+            targets = [target for target, (_, wanted) in self.waiting.items() if wanted == length]
+            cache.copy_prefixes([self.waiting[target][0] for target in targets], targets, length)
+        self.waiting.clear()
+
+
 class BuiltinServer:
     """`slots` of 0 takes as many as fit a twelfth of the GPU's memory, 8 to 256, and 16 on a CPU."""
 
@@ -65,6 +84,7 @@ class BuiltinServer:
         self.held = HeldTokens(num_slots, self.context_length)
         self.slots = [Slot() for _ in range(num_slots)]
         self.queue: deque[SampleRequest] = deque()
+        self.copies = PrefixCopies()
         self.open = True
         self.num_ticks = 0
         self.last_prefill = 0
@@ -113,13 +133,16 @@ class BuiltinServer:
                 else:
                     waiting.append(request)
             self.queue = waiting
+            self.copies.carry_out(self.cache)
             for batch in batches(fills):
                 self._prefill(batch)
 
     def _copies_one_of(self, fills: list[Fill], prompt: np.ndarray) -> bool:
-        alike = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in fills), default=0)
-        held = int(self.held.shared(prompt).max()) if alike >= FEWEST_SHARED else 0
-        return alike >= FEWEST_SHARED and alike - held > (len(prompt) - held) / 2
+        head = prompt[:FEWEST_SHARED]
+        alike = [fill for fill in fills if fill.stop > fill.start and np.array_equal(fill.prompt[:FEWEST_SHARED], head)]
+        most = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in alike), default=0)
+        held = int(self.held.shared(prompt).max()) if most >= FEWEST_SHARED else 0
+        return most >= FEWEST_SHARED and most - held > (len(prompt) - held) / 2
 
     def _assign(self, request: SampleRequest, free: set[int]) -> Fill:
         """Takes the slot that the prompt continues, else the one unused for longest; the prompt's end, its last token at
@@ -133,7 +156,7 @@ class BuiltinServer:
         source = int(shared.argmax())
         start = int(shared[source])
         if start > shared[index]:
-            self.cache.copy_prefix(source, index, start)
+            self.copies.add(source, index, start, self.cache)
         self.held.put(index, prompt[:start])
         stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
         self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, last_used=self.num_ticks)

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+COPIED_AT_ONCE = 64
+
 
 class SlotCache:
     """Per layer [B, Hkv, S + 1, D]; made when the first layer writes, since only then its shapes are known.
@@ -31,10 +33,13 @@ class SlotCache:
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
-    def copy_prefix(self, source: int, target: int, length: int) -> None:
+    def copy_prefixes(self, sources: list[int], targets: list[int], length: int) -> None:
+        """The first `length` tokens of each source into its target; no slot is both."""
         for keys, values in self.layers.values():
-            keys[target, :, :length] = keys[source, :, :length]
-            values[target, :, :length] = values[source, :, :length]
+            for start in range(0, len(sources), COPIED_AT_ONCE):
+                part = slice(start, start + COPIED_AT_ONCE)
+                for tensor in (keys, values):
+                    tensor[targets[part], :, :length] = tensor[sources[part], :, :length]
 
 
 def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
