@@ -42,7 +42,7 @@ class Session:
             from .sampling.vllm_server import VllmPeer, VllmServer
 
             ranks = self.placement.ranks
-            return VllmServer(self.config, policy) if ranks.is_first else VllmPeer(self.config, policy, ranks.rank)
+            return VllmServer(self.config, policy, ranks) if ranks.is_first else VllmPeer(self.config, policy, ranks)
         return BuiltinServer(policy, self.config.inference, self.placement.device)
 
     @property

@@ -55,7 +55,7 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> None:
     inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer)
     config = WorkerConfig(model_dir=args.model_dir, inference=inference)
     trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False))
-    server = VllmServer(config, trainer.policy)
+    server = VllmServer(config, trainer.policy, trainer.placement.ranks)
     vocab = int(trainer.policy.lm.config.vocab_size)
     for concurrent in args.concurrent:
         print(json.dumps({"model": args.model_dir, **measure(server, concurrent, args.prompt, args.answer, vocab), "server": "vllm"}), flush=True)

@@ -1,13 +1,15 @@
-"""The worker's side of vLLM, against a small server that speaks its HTTP (tests/fake_vllm)."""
+"""The worker's side of vLLM, against a small server that speaks its HTTP and nothing more (tests/fake_vllm)."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -17,6 +19,9 @@ from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, Work
 from ajet_torch.errors import WorkerError
 from ajet_torch.losses import LossConfig
 from ajet_torch.sampling.server import SampleRequest, TokenEvent
+from ajet_torch.sampling import vllm_weights
+from ajet_torch.sampling.vllm_process import environment, require_version, require_vllm
+from ajet_torch.sampling.vllm_server import with_finish
 from ajet_torch.session import Session
 from tiny import cpu_placement, random_rows, supervise, tiny_folder, tree_pack
 
@@ -33,7 +38,8 @@ def forget_vllm(patch: pytest.MonkeyPatch) -> None:
         patch.delitem(sys.modules, name)
 
 
-def open_session(model_dir: Path, patch: pytest.MonkeyPatch, lora: LoraConfig = LoraConfig()) -> Session:
+def open_session(model_dir: Path, patch: pytest.MonkeyPatch, lora: LoraConfig = LoraConfig(), version: str = "0.33.0") -> Session:
+    patch.setenv("FAKE_VLLM_VERSION", version)
     patch.setenv("PYTHONPATH", os.pathsep.join([FAKE, os.environ.get("PYTHONPATH", "")]))
     patch.syspath_prepend(FAKE)
     forget_vllm(patch)
@@ -110,37 +116,146 @@ def test_an_aborted_answer_gives_no_more_tokens_and_others_go_on(session: Sessio
     assert not any(event.id == 8 for event in session.sample([], []))
 
 
+def test_an_answer_in_one_piece_is_that_of_a_streamed_one(session: Session) -> None:
+    streamed = answers(session, request(12, [3, 1, 4], seed=5))[12]
+    whole = answers(session, request(13, [3, 1, 4], seed=5, stream=False))[13]
+    assert [(event.token, event.logprob, event.finish) for event in whole] == [(event.token, event.logprob, event.finish) for event in streamed]
+
+
+def stand_in(session: Session) -> dict[str, int]:
+    return session.server.process.http.get("/stand_in")
+
+
+@contextmanager
+def fault(session: Session, kind: str) -> Iterator[None]:
+    http = session.server.process.http
+    http.post("/stand_in", {"fault": kind})
+    try:
+        yield
+    finally:
+        http.post("/stand_in", {"fault": ""})
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_aborted_answer_ends_in_the_server_too(session: Session, stream: bool) -> None:
+    before = stand_in(session)["hung_up"]
+    with fault(session, "slow"):
+        session.sample([request(1, [1, 2], max_tokens=60, stream=stream)], [])
+        wait_for(lambda: stand_in(session)["running"] == 1, "the request did not arrive")
+        session.sample([], [1])
+        wait_for(lambda: stand_in(session)["hung_up"] == before + 1, "the request went on")
+        assert not session.server.is_busy()
+
+
 def test_a_prompt_without_room_is_refused(session: Session) -> None:
     with pytest.raises(WorkerError) as raised:
         session.server.submit(request(11, [1] * 64))
     assert raised.value.code == "context_overflow"
 
 
-def test_adapters_reach_the_sampler_folded(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0))
+def test_the_oldest_version_takes_folded_adapters_in_small_chunks(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vllm_weights, "CHUNK_BYTES", 1)
+    session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0), "0.26.0")
     try:
-        train(session)
-        session.sync_weights()
-        assert gap(session, [3, 1, 4], answers(session, request(1, [3, 1, 4]))[1]) < 1e-4
+        largest = max(tensor.numel() * tensor.element_size() for _, tensor in session.weights())
+        assert session.server.is_exact and session.server.sender.buffer.numel() == largest
+        for _ in range(2):
+            train(session)
+            session.sync_weights()
+            assert gap(session, [3, 1, 4], answers(session, request(1, [3, 1, 4]))[1]) < 1e-4
     finally:
         session.server.close()
 
 
-def test_a_sampler_that_does_not_take_the_weights_stops_the_run(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_VLLM_DEAF", "1")
-    session = open_session(model_dir, monkeypatch)
-    try:
+@pytest.mark.parametrize(("kind", "words"), [("deaf", "does not hold the new weights: their bits"), ("stale", "on a probe .* does not hold the new weights")])
+def test_a_sampler_that_does_not_use_the_weights_stops_the_run(session: Session, kind: str, words: str) -> None:
+    with fault(session, kind):
         for _ in range(3):
             train(session)
-        with pytest.raises(WorkerError, match="does not hold the new weights") as raised:
+        with pytest.raises(WorkerError, match=words) as raised:
             session.sync_weights()
         assert raised.value.code == "weight_sync"
-        session.server.process.kill()
-        session.server.process.wait()
-        with pytest.raises(WorkerError, match="vLLM failed"):
-            answers(session, request(1, [1, 2, 3]))
+    session.sync_weights()
+
+
+def test_weights_laid_out_otherwise_must_change_at_least(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.server, "is_exact", False)
+    session.sync_weights()
+    session.sync_weights()
+    with fault(session, "deaf"):
+        train(session)
+        with pytest.raises(WorkerError, match="does not hold the new weights: their bits"):
+            session.sync_weights()
+    session.sync_weights()
+
+
+def test_an_error_within_an_answer_is_told(session: Session) -> None:
+    with fault(session, "midstream"), pytest.raises(WorkerError, match="vLLM failed: .*EngineCore encountered an issue"):
+        answers(session, request(14, [1, 2, 3]))
+    session.server.abort(14)
+
+
+def test_a_server_that_dies_in_an_answer_is_told_with_its_last_lines(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = open_session(model_dir, monkeypatch)
+    try:
+        session.server.process.http.post("/stand_in", {"fault": "crash"})
+        for number, stream in enumerate([True, False]):
+            with pytest.raises(WorkerError, match="vLLM failed: ") as raised:
+                answers(session, request(number, [1, 2, 3], stream=stream))
+            assert raised.value.code == "failed" and "Loading weights" in str(raised.value)
+        with pytest.raises(WorkerError, match="did not answer /pause"):
+            session.sync_weights()
     finally:
         session.server.close()
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_lines(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_VLLM_FAIL", "1")
+    with pytest.raises(WorkerError, match="(?s)ended with code 1 while it started.*rollout.gpu_memory_utilization.*Free memory on device") as raised:
+        open_session(model_dir, monkeypatch)
+    assert raised.value.code == "out_of_memory"
+
+
+def test_an_answer_that_the_server_gave_up_is_no_answer() -> None:
+    chunk = {"choices": [{"token_ids": [1], "logprobs": {"token_logprobs": [-0.5]}, "finish_reason": None}]}
+    for finish in ("abort", "error", None):
+        with pytest.raises(ValueError, match="early"):
+            list(with_finish([chunk, {"choices": [{"token_ids": [], "logprobs": None, "finish_reason": finish}]}], 1))
+
+
+def test_a_server_over_more_gpus_than_the_trainer_has_is_refused(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FAKE)
+    forget_vllm(monkeypatch)
+    with pytest.raises(WorkerError, match="tensor_model_parallel_size"):
+        Session(WorkerConfig(model_dir=str(model_dir), inference=InferenceConfig(server="vllm", tensor_parallel_size=2)), cpu_placement(torch.float32))
+
+
+@pytest.mark.parametrize(("version", "pair"), [("0.26.0", (0, 26)), ("0.31.1rc2", (0, 31)), ("1.0.0", (1, 0)), ("0.1.dev12+g0123abc", (0, 33)), ("dev", (0, 33))])
+def test_versions_are_read(version: str, pair: tuple[int, int]) -> None:
+    assert require_version(version) == pair
+
+
+def test_what_is_too_old_or_lacks_a_part_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FAKE)
+    forget_vllm(monkeypatch)
+    for version, words in (("0.25.1", "0.25.1 is too old"), ("0.26.0", "pip install ray")):
+        monkeypatch.setattr(importlib.metadata, "version", lambda _, version=version: version)
+        with pytest.raises(WorkerError, match=words) as raised:
+            require_vllm()
+        assert raised.value.code == "bad_request"
+
+
+def test_torchruns_surroundings_do_not_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TORCHELASTIC_USE_AGENT_STORE", "RANK", "AJET_TOKEN", "VLLM_API_KEY", "PYTORCH_CUDA_ALLOC_CONF"):
+        monkeypatch.setenv(name, "1")
+        assert name not in environment()
 
 
 def test_without_vllm_the_error_says_what_to_install(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +269,7 @@ def test_without_vllm_the_error_says_what_to_install(model_dir: Path, monkeypatc
 def test_a_server_ends_with_a_worker_that_was_killed() -> None:
     program = """
 import subprocess, sys, time
-from ajet_torch.sampling.vllm_server import end_with_parent
+from ajet_torch.sampling.vllm_process import end_with_parent
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], preexec_fn=end_with_parent)
 print(child.pid, flush=True)
 time.sleep(60)
@@ -164,10 +279,7 @@ time.sleep(60)
     server = int(worker.stdout.readline())
     worker.kill()
     worker.wait()
-    deadline = time.monotonic() + 10
-    while is_running(server):
-        assert time.monotonic() < deadline, "the server outlived its worker"
-        time.sleep(0.02)
+    wait_for(lambda: not is_running(server), "the server outlived its worker")
 
 
 def is_running(pid: int) -> bool:

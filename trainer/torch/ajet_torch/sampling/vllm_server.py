@@ -1,28 +1,21 @@
-"""Sampling through vLLM (0.26 or later) in a server process of its own on the loopback.
+"""Sampling through vLLM (0.26 or later) in a server process of its own.
 
 Token ids in and out with logprobs over its OpenAI-compatible completions; new weights through its native weight transfer
 (CUDA IPC, so it shares the trainer's GPUs) inside pause and resume. The first rank owns the server; every other rank is a
 `VllmPeer`, whose whole copy of the weights feeds the part of the server on its own GPU.
 
-The tests run this against a small server of their own that speaks the same HTTP. With vLLM itself it has not been run; to
-try it: `pip install "vllm>=0.26"`, then a job with `rollout.name: vllm`, or `python bench/sampling.py --server vllm --model-dir DIR`.
+What is said to vLLM was checked against the sources of 0.26 through 0.33 (see LOG.md); the tests run it against a small
+server that takes nothing else (`tests/fake_vllm`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import http.client
-import importlib.util
 import json
-import os
+import logging
 import queue
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Iterable, Iterator
 
 import numpy as np
@@ -30,56 +23,54 @@ import torch
 
 from ..config import WorkerConfig
 from ..errors import WorkerError
-from ..lora import fold_adapters
 from ..model import PolicyModel
+from ..ranks import Ranks
 from .idle import IdleServer
 from .server import SampleRequest, TokenEvent, require_room
+from .vllm_http import JSON_HEADERS, UnixConnection, error_text
+from .vllm_process import MODEL_NAME, VllmProcess, require_vllm
+from .vllm_weights import WeightSender
 
-START_TIMEOUT_S = 600
-HOST = "127.0.0.1"
+PROBE_ID = -1
+
+log = logging.getLogger("ajet_torch")
+
+
+@dataclass
+class Stream:
+    """One request at the server."""
+
+    request: SampleRequest
+    connection: UnixConnection
+    is_cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class VllmServer:
     """`policy` holds the whole weights that vLLM is given: the trained model itself, or the sharded run's whole copy."""
 
-    def __init__(self, config: WorkerConfig, policy: PolicyModel) -> None:
-        if importlib.util.find_spec("vllm") is None:
-            raise WorkerError("bad_request", 'inference.server is "vllm" but vLLM is not installed. Run pip install "vllm>=0.26" in the worker\'s environment, or set it to "builtin".')
+    def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
+        require_vllm()
+        parallel = config.inference.tensor_parallel_size
+        if parallel > ranks.size:
+            raise WorkerError("bad_request", f"vLLM would use {parallel} GPUs (rollout.tensor_model_parallel_size) but the trainer runs on {ranks.size}, and only there can weights be handed over. Lower it, or raise trainer_common.n_gpus_per_node.")
         self.policy = policy
         limit = int(policy.lm.config.max_position_embeddings)
         self.context_length = min(limit, config.inference.kv_tokens or limit)
-        self.model_dir = config.model_dir
-        self.port = free_port()
-        self.process = start_vllm(config, self.port, self.context_length)
-        self.events: queue.SimpleQueue[tuple[int, TokenEvent | None]] = queue.SimpleQueue()
-        self.streams: dict[int, http.client.HTTPConnection] = {}
+        self.process = VllmProcess(config, self.context_length, next(policy.lm.parameters()).dtype)
+        self.events: queue.SimpleQueue[tuple[int, TokenEvent | WorkerError]] = queue.SimpleQueue()
+        self.streams: dict[int, Stream] = {}
         self.waiting: list[SampleRequest] = []
+        self.unsent: list[TokenEvent] = []
         self.open = True
-        self.failure: str | None = None
-        self._wait_until_ready()
-        self.sender = connect_weights(f"http://{HOST}:{self.port}", policy, config, 0)
-
-    def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise WorkerError("failed", f"vLLM ended with code {self.process.returncode} while it started; its log is above.")
-            try:
-                if self._post_or_get("GET", "/health") == 200:
-                    return
-            except OSError:
-                time.sleep(1)
-        raise WorkerError("failed", f"vLLM was not ready within {START_TIMEOUT_S} s.")
-
-    def _post_or_get(self, method: str, path: str, body: dict[str, Any] | None = None) -> int:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=300)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            response.read()
-            return response.status
-        finally:
-            connection.close()
+            self.sender = WeightSender(policy, config, ranks, self.process.http, ranks.share(self.process.version))
+            self.sent_sum, self.held_sums = self.sender.weight_sum(), self._held_sums()
+        except BaseException:
+            self.close()
+            raise
+        self.is_exact = self.held_sums == [self.sent_sum]
+        if not self.is_exact:
+            log.info("vLLM lays its weights out in its own way (%d GPUs); after each step only their change and a probe are checked.", parallel)
 
     def submit(self, request: SampleRequest) -> None:
         require_room(request, self.context_length)
@@ -88,9 +79,10 @@ class VllmServer:
     def abort(self, request_id: int) -> None:
         """vLLM frees a request whose client hangs up."""
         self.waiting = [request for request in self.waiting if request.id != request_id]
-        connection = self.streams.pop(request_id, None)
-        if connection is not None:
-            connection.close()
+        stream = self.streams.pop(request_id, None)
+        if stream is not None:
+            stream.is_cancelled.set()
+            stream.connection.hang_up()
 
     def is_busy(self) -> bool:
         return len(self.streams) > 0
@@ -102,104 +94,105 @@ class VllmServer:
         self.open = open_
 
     def tick(self) -> list[TokenEvent]:
-        """Hands waiting requests over and returns the tokens that have come, after at most 10 ms."""
-        while self.open and self.waiting:
-            request = self.waiting.pop(0)
-            self.streams[request.id] = http.client.HTTPConnection(HOST, self.port)
-            threading.Thread(target=self._follow, args=(request, self.streams[request.id]), daemon=True).start()
-        events: list[TokenEvent] = []
+        """Hands waiting requests over and returns the tokens that have come, after at most 10 ms. Raises `failed` where vLLM did."""
+        if self.open:
+            for request in self.waiting:
+                self._start(request)
+            self.waiting = []
+        events, self.unsent = self.unsent, []
         try:
-            self._take(events, self.events.get(timeout=0.01))
+            self._take(events, self.events.get(timeout=0 if events else 0.01))
             while True:
                 self._take(events, self.events.get_nowait())
         except queue.Empty:
-            pass
-        if self.failure is not None:
-            raise WorkerError("failed", f"vLLM failed: {self.failure}")
-        return events
+            return events
 
-    def _take(self, events: list[TokenEvent], item: tuple[int, TokenEvent | None]) -> None:
+    def _start(self, request: SampleRequest) -> None:
+        stream = Stream(request, UnixConnection(self.process.http.path))
+        self.streams[request.id] = stream
+        threading.Thread(target=self._follow, args=(stream,), daemon=True).start()
+
+    def _take(self, events: list[TokenEvent], item: tuple[int, TokenEvent | WorkerError]) -> None:
+        """What still comes of an aborted request is dropped."""
         request_id, event = item
         if request_id not in self.streams:
             return
-        if event is None or event.finish is not None:
-            self.streams.pop(request_id).close()
-        if event is not None:
-            events.append(event)
+        if isinstance(event, WorkerError):
+            raise event
+        if event.finish is not None:
+            del self.streams[request_id]
+        events.append(event)
 
-    def _follow(self, request: SampleRequest, connection: http.client.HTTPConnection) -> None:
-        """One thread per request: reads its server-sent events."""
+    def _follow(self, stream: Stream) -> None:
+        """One thread per request, from connecting to the last token."""
+        request, connection = stream.request, stream.connection
         try:
-            connection.request("POST", "/v1/completions", json.dumps(to_completion(request, self.model_dir, self.context_length)), {"Content-Type": "application/json"})
+            connection.connect()
+            if stream.is_cancelled.is_set():
+                return
+            connection.request("POST", "/v1/completions", json.dumps(to_completion(request, self.context_length)), JSON_HEADERS)
             response = connection.getresponse()
             if response.status != 200:
-                raise OSError(f"status {response.status}: {response.read(2000).decode(errors='replace')}")
-            for event in with_finish(chunks_of(response), request.id):
+                raise ValueError(f"status {response.status}: {error_text(response.read())}")
+            chunks = chunks_of(response) if request.stream else iter([json.loads(response.read())])
+            for event in with_finish(chunks, request.id):
                 self.events.put((request.id, event))
-        except (OSError, ValueError, AttributeError, http.client.HTTPException) as error:
-            if request.id in self.streams:
-                self.failure = str(error)
-                self.events.put((request.id, None))
+        except (OSError, ValueError, KeyError, AttributeError, http.client.HTTPException) as error:
+            if not stream.is_cancelled.is_set():
+                self.events.put((request.id, WorkerError("failed", f"vLLM failed: {type(error).__name__}: {error}. Its last lines:\n{self.process.last_lines()}")))
+        finally:
+            connection.close()
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """No request of ours is being sampled. The pause ends what hung up a moment ago and empties the prefix cache, which
+        holds keys and values of the old weights. Raises `weight_sync` where vLLM does not hold the new ones afterwards.
+        """
         take_weights(self.policy, tensors)
-        self._require(self._post_or_get("POST", "/pause?mode=keep&clear_cache=true"), "pause")
-        self.sender.send_weights()
-        self._require(self._post_or_get("POST", "/resume"), "resume")
+        http = self.process.http
+        http.post("/pause?mode=abort&clear_cache=true")
+        sent = self.sender.send()
+        http.post("/resume")
+        held = self._held_sums()
+        if held != [sent] if self.is_exact else held == self.held_sums and sent != self.sent_sum:
+            raise WorkerError("weight_sync", f"vLLM does not hold the new weights: their bits sum to {held}, those sent to {sent}. Restart the run from its last checkpoint.")
+        self.sent_sum, self.held_sums = sent, held
 
-    def _require(self, status: int, what: str) -> None:
-        if status != 200:
-            raise WorkerError("weight_sync", f"vLLM answered {status} to {what}; it must be 0.26 or later.")
+    def _held_sums(self) -> list[int]:
+        """Of the weights in each of vLLM's workers."""
+        return [int(found) for found in self.process.http.post("/collective_rpc", {"method": "ajet_weight_sum"})["results"]]
 
     def fingerprint(self) -> int | None:
+        """vLLM's own sums are compared within `update_weights`: joined, split and folded weights are not the trainer's one by one."""
         return None
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> list[TokenEvent]:
         """A few greedy tokens with their logprobs, to compare with the trainer's."""
-        self.submit(SampleRequest(-1, prompt_ids, 0.0, 1.0, 0, num_tokens, frozenset(), 0, False))
-        was_open, self.open = self.open, True
-        events: list[TokenEvent] = []
-        while not events or events[-1].finish is None:
-            events += [event for event in self.tick() if event.id == -1]
-        self.open = was_open
-        return events
+        self._start(SampleRequest(PROBE_ID, prompt_ids, 0.0, 1.0, 0, num_tokens, frozenset(), 0, False))
+        was_open, self.open = self.open, False
+        found: list[TokenEvent] = []
+        others: list[TokenEvent] = []
+        while not found or found[-1].finish is None:
+            for event in self.tick():
+                (found if event.id == PROBE_ID else others).append(event)
+        self.open, self.unsent = was_open, others
+        return found
 
     def close(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
-def end_with_parent() -> None:
-    """Linux: the server must not outlive a worker that was killed and could not say so (prctl(2), PR_SET_PDEATHSIG)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-
-
-def start_vllm(config: WorkerConfig, port: int, context_length: int) -> subprocess.Popen[bytes]:
-    inference = config.inference
-    options = {
-        "--host": HOST, "--port": str(port), "--dtype": "bfloat16", "--max-model-len": str(context_length), "--logprobs-mode": "processed_logprobs",
-        "--gpu-memory-utilization": str(inference.gpu_memory_utilization), "--tensor-parallel-size": str(inference.tensor_parallel_size),
-        "--max-num-seqs": str(inference.slots), "--seed": str(config.seed), "--weight-transfer-config": '{"backend": "ipc"}', "--generation-config": "vllm",
-    }
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", config.model_dir, "--enable-prefix-caching", *(part for pair in options.items() for part in pair)]
-    env = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "AJET_TOKEN")}
-    return subprocess.Popen(command, env={**env, "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}, preexec_fn=end_with_parent)
+        for request_id in list(self.streams):
+            self.abort(request_id)
+        self.process.close()
 
 
 class VllmPeer(IdleServer):
-    """Takes no requests. vLLM's transfer gathers the memory handles of all ranks, so every rank must send."""
+    """Takes no requests; hands over the weights of its GPU where vLLM uses it."""
 
-    def __init__(self, config: WorkerConfig, policy: PolicyModel, rank: int) -> None:
+    def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         self.policy = policy
-        self.sender = connect_weights(f"http://{HOST}", policy, config, rank)
+        self.sender = WeightSender(policy, config, ranks, None, ranks.share(None))
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         take_weights(self.policy, tensors)
-        self.sender.send_weights()
+        self.sender.send()
 
 
 def take_weights(policy: PolicyModel, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
@@ -211,46 +204,33 @@ def take_weights(policy: PolicyModel, tensors: Iterable[tuple[str, torch.Tensor]
                 own[name].copy_(tensor)
 
 
-def connect_weights(url: str, policy: PolicyModel, config: WorkerConfig, rank: int) -> Any:
-    """The trainer's side of vLLM's weight transfer (its documentation, "Weight Transfer" and "IPC Engine", 0.26). Rank 0 sends."""
-    from vllm.distributed.weight_transfer import HTTPVLLMWeightSyncClient, ModuleSource, ParamMeta, WeightSource, WeightTransferTrainerFactory
-    from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
-
-    class FoldedSource(WeightSource):
-        """LoRA folded into the weights it adapts, under the names that vLLM knows."""
-
-        def metadata(self) -> list[Any]:
-            return [ParamMeta(name, tensor.dtype, tuple(tensor.shape)) for name, tensor in self]
-
-        def __iter__(self) -> Iterator[tuple[str, torch.Tensor]]:
-            return fold_adapters({name: p.detach() for name, p in policy.lm.named_parameters()}, config.lora)
-
-    os.environ["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
-    source = FoldedSource() if config.lora.rank else ModuleSource(policy.lm)
-    return WeightTransferTrainerFactory.trainer_init(init_info=IPCTrainerInitInfo(rank=rank, packed=True), client=HTTPVLLMWeightSyncClient(url), source=source)
-
-
-def to_completion(request: SampleRequest, model: str, context_length: int) -> dict[str, Any]:
+def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
+    """`return_tokens_as_token_ids`: the texts that come with logprobs are not decoded, since nobody reads them."""
     room = context_length - len(request.prompt_ids)
     return {
-        "model": model, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
-        "top_p": request.top_p, "top_k": request.top_k or -1, "seed": request.seed, "stop_token_ids": sorted(request.stop_ids), "ignore_eos": True,
-        "logprobs": 0, "return_token_ids": True, "stream": True,
+        "model": MODEL_NAME, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
+        "top_p": request.top_p, "top_k": request.top_k, "seed": request.seed, "stop_token_ids": sorted(request.stop_ids), "ignore_eos": True,
+        "logprobs": 0, "return_token_ids": True, "return_tokens_as_token_ids": True, "stream": request.stream,
     }
 
 
 def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The JSON payloads of server-sent events."""
+    """The JSON payloads of server-sent events; other lines are comments that keep the connection alive."""
     for line in lines:
         if line.startswith(b"data: ") and not line.startswith(b"data: [DONE]"):
             yield json.loads(line[6:])
 
 
 def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Tokens in order, one behind, so that the last can carry the finish reason, which may come in a chunk without tokens."""
+    """Tokens in order, one behind, so that the last can carry the finish reason, which may come in a chunk without tokens.
+
+    Raises ValueError for an error in midstream, for an answer that the server gave up (`abort`, `error`) and for one that just ends.
+    """
     held: TokenEvent | None = None
-    finish = "stop"
+    finish: str | None = None
     for chunk in chunks:
+        if "error" in chunk:
+            raise ValueError(error_text(json.dumps(chunk).encode()))
         choice = chunk["choices"][0] if chunk.get("choices") else {}
         finish = choice.get("finish_reason") or finish
         logprobs = (choice.get("logprobs") or {}).get("token_logprobs") or []
@@ -258,12 +238,6 @@ def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[T
             if held is not None:
                 yield held
             held = TokenEvent(request_id, int(token), float(logprob), None)
-    if held is None:
-        raise ValueError("vLLM ended an answer without a token.")
+    if held is None or finish not in ("stop", "length"):
+        raise ValueError(f"an answer ended {'without a token' if held is None else 'early'} (finish reason {finish})")
     yield replace(held, finish=finish)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])

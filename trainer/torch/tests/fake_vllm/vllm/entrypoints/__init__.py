@@ -1,1 +1,1 @@
-"""Stands in for vLLM in the tests; see vllm/entrypoints/openai/api_server.py."""
+"""Stands in for vLLM in the tests; see vllm/entrypoints/cli/main.py."""

@@ -1,0 +1,81 @@
+"""HTTP to vLLM over a Unix socket in a private folder: no port to clash, and no other user reaches its development routes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from typing import Any
+
+from ..errors import WorkerError
+
+ANSWER_TIMEOUT_S = 600
+JSON_HEADERS = {"Content-Type": "application/json"}
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """One request, then it is closed."""
+
+    def __init__(self, path: str, timeout: float | None = None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+        self.line: socket.socket | None = None
+
+    def connect(self) -> None:
+        self.sock = self.line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+    def hang_up(self) -> None:
+        """From any thread: ends a read that is under way, and tells the server. Closing alone would do neither, and `sock` is
+        gone once an answer has begun that ends with the connection.
+        """
+        if self.line is not None:
+            try:
+                self.line.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+class VllmHttp:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def is_healthy(self) -> bool:
+        """Raises OSError where nothing listens yet."""
+        return self._exchange("GET", "/health", None)[0] == 200
+
+    def get(self, path: str) -> Any:
+        return self._require("GET", path, None)
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON answer; raises `weight_sync`, with the server's own words, for any status but 200."""
+        return self._require("POST", path, body)
+
+    def _require(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        try:
+            status, answer = self._exchange(method, path, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise WorkerError("weight_sync", f"vLLM did not answer {path}: {type(error).__name__}: {error}") from error
+        if status != 200:
+            raise WorkerError("weight_sync", f"vLLM answered {path} with status {status}: {error_text(answer)}")
+        return json.loads(answer) if answer else None
+
+    def _exchange(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
+        connection = UnixConnection(self.path, ANSWER_TIMEOUT_S)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), {} if body is None else JSON_HEADERS)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+
+def error_text(answer: bytes) -> str:
+    """Of vLLM's error bodies: {"error": {"message": ...}}, {"error": "..."}, {"detail": ...}, or what else came."""
+    try:
+        found = json.loads(answer)
+        error = found.get("error", found.get("detail", found))
+        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    except (ValueError, AttributeError):
+        return answer[:500].decode(errors="replace")

@@ -1,0 +1,173 @@
+"""The vLLM server as a child process: its command line, its start, its log, its end."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib.metadata
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import torch
+
+from ..config import WorkerConfig
+from ..errors import WorkerError
+from .vllm_http import VllmHttp
+
+START_TIMEOUT_S = 1500
+PROGRESS_EVERY_S = 30
+MOST_SEQUENCES = 256
+OLDEST, NEWEST = (0, 26), (0, 33)
+"""Checked against vLLM's own sources, both and all between."""
+INSTALL = 'Run pip install "vllm>=0.26" in the worker\'s environment, or set rollout.name to "builtin".'
+MODEL_NAME = "policy"
+DROPPED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_NAME", "ROLE_WORLD_SIZE",
+           "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "VLLM_API_KEY")
+"""torchrun's, this worker's and a user's that would change how the server starts. With torchrun's
+TORCHELASTIC_USE_AGENT_STORE, vLLM's own process group would wait for a store that nobody opens."""
+
+log = logging.getLogger("ajet_torch")
+
+
+def require_vllm() -> None:
+    """Raises `bad_request` where vLLM, or what its weight transfer needs, is missing or too old."""
+    if importlib.util.find_spec("vllm") is None:
+        raise WorkerError("bad_request", f"The inference server is vllm but vLLM is not installed. {INSTALL}")
+    try:
+        version = require_version(importlib.metadata.version("vllm"))
+    except importlib.metadata.PackageNotFoundError:
+        return
+    if version == OLDEST and importlib.util.find_spec("ray") is None:
+        raise WorkerError("bad_request", "The weight transfer of vLLM 0.26 imports ray, which its package does not bring along. Run pip install ray, or take vLLM 0.27 or later.")
+
+
+def require_version(version: str) -> tuple[int, int]:
+    """Its first two numbers. A build from source calls itself 0.1.dev or "dev" and counts as the newest."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    pair = (int(found[1]), int(found[2])) if found else (0, 0)
+    if pair <= (0, 1):
+        return NEWEST
+    if pair < OLDEST:
+        raise WorkerError("bad_request", f"vLLM {version} is too old: its weight transfer came with 0.26. {INSTALL}")
+    return pair
+
+
+def command_line(config: WorkerConfig, socket_path: str, context_length: int, dtype: torch.dtype) -> list[str]:
+    """Every flag is known to 0.26 through 0.33."""
+    inference = config.inference
+    options = {
+        "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),
+        "--max-model-len": str(context_length), "--max-num-seqs": str(inference.slots or MOST_SEQUENCES), "--seed": str(config.seed),
+        "--gpu-memory-utilization": str(inference.gpu_memory_utilization), "--tensor-parallel-size": str(inference.tensor_parallel_size),
+        "--logprobs-mode": "processed_logprobs", "--generation-config": "vllm", "--weight-transfer-config": '{"backend": "ipc"}',
+        "--worker-extension-cls": "ajet_torch.sampling.vllm_worker.WeightReader",
+    }
+    switches = ["--enable-prefix-caching", "--disable-uvicorn-access-log"]
+    switches += [] if inference.cuda_graphs else ["--enforce-eager"]
+    switches += [] if has_tokenizer(config.model_dir) else ["--skip-tokenizer-init"]
+    return [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", config.model_dir, *switches, *(part for pair in options.items() for part in pair)]
+
+
+def has_tokenizer(model_dir: str) -> bool:
+    """Ids go in and out; a tokenizer is loaded where there is one because that is what vLLM is mostly run with."""
+    return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
+    package = str(Path(__file__).resolve().parents[2])
+    return {
+        **kept, "PYTHONPATH": os.pathsep.join(part for part in (package, kept.get("PYTHONPATH", "")) if part), "PYTHONUNBUFFERED": "1",
+        "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
+    }
+
+
+def end_with_parent() -> None:
+    """Linux: the server must not outlive a worker that was killed and could not say so (prctl(2), PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+class VllmProcess:
+    """Raises `failed` or `out_of_memory`, with the server's last lines, where it does not come up."""
+
+    def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype) -> None:
+        self.folder = private_folder()
+        self.http = VllmHttp(os.path.join(self.folder, "vllm.sock"))
+        self.lines: deque[str] = deque(maxlen=30)
+        command = command_line(config, self.http.path, context_length, dtype)
+        self.child = subprocess.Popen(command, env=environment(), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.reader = threading.Thread(target=self._read_log, daemon=True)
+        self.reader.start()
+        atexit.register(self.close)
+        try:
+            self._wait_until_ready()
+            self.version = require_version(str(self.http.get("/version")["version"]))
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_log(self) -> None:
+        assert self.child.stdout is not None
+        for line in self.child.stdout:
+            self.lines.append(line.rstrip()[:500])
+            sys.stderr.write(f"vllm: {line}")
+
+    def _wait_until_ready(self) -> None:
+        start = said = time.monotonic()
+        while time.monotonic() - start < START_TIMEOUT_S:
+            if self.child.poll() is not None:
+                self.reader.join(5)
+                raise start_error(f"vLLM ended with code {self.child.returncode} while it started", self.last_lines())
+            try:
+                if self.http.is_healthy():
+                    log.info("vLLM is ready after %.0f s", time.monotonic() - start)
+                    return
+            except OSError:
+                pass
+            if time.monotonic() - said > PROGRESS_EVERY_S:
+                said = time.monotonic()
+                log.info("vLLM has been starting for %.0f s; its last line: %s", said - start, self.lines[-1] if self.lines else "none yet")
+            time.sleep(0.2)
+        raise start_error(f"vLLM was not ready within {START_TIMEOUT_S} s", self.last_lines())
+
+    def last_lines(self) -> str:
+        return "\n".join(self.lines)
+
+    def close(self) -> None:
+        """Its engine processes end with it."""
+        atexit.unregister(self.close)
+        self.child.terminate()
+        try:
+            self.child.wait(20)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def private_folder() -> str:
+    """Only this user's. A socket's path has at most 107 bytes."""
+    folder = tempfile.mkdtemp(prefix="ajet-vllm-")
+    if len(folder) < 90:
+        return folder
+    os.rmdir(folder)
+    return tempfile.mkdtemp(prefix="ajet-vllm-", dir="/tmp")
+
+
+def start_error(what: str, last_lines: str) -> WorkerError:
+    """vLLM words a GPU that is too full in three ways."""
+    if re.search(r"out of memory|Free memory on device|No available memory for the cache blocks", last_lines):
+        return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to what the trainer leaves free, or lower rollout.max_num_seqs or the context. Its last lines:\n{last_lines}")
+    return WorkerError("failed", f"{what}. Its last lines:\n{last_lines}")

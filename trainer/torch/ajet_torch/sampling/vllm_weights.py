@@ -1,0 +1,120 @@
+"""The trainer's side of vLLM's weight transfer, engine `ipc`, packed: new weights go through one buffer in GPU memory.
+
+Spoken over HTTP, as vLLM's HTTPVLLMWeightSyncClient does. Its Python classes for this change with every second release
+(none in 0.26; a source's `metadata()` and iteration until 0.32, a cached property and `iter_full` in 0.33), what goes over
+the wire changed once: 0.26 wants `packed` with each update, 0.27 and later once, at the handshake.
+
+The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. So nothing is exported
+per tensor (PyTorch wraps a storage anew at each export), and any model fits whose largest tensor does.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+from typing import Any, Iterator
+
+import torch
+from torch.multiprocessing.reductions import reduce_tensor
+
+from ..config import WorkerConfig
+from ..lora import fold_adapters
+from ..model import PolicyModel
+from ..ranks import Ranks
+from .server import weight_sum
+from .vllm_http import VllmHttp
+
+CHUNK_BYTES = 512 << 20
+Named = tuple[str, torch.Tensor]
+
+
+class WeightSender:
+    """One on each rank; `http` on the first alone. The ranks whose GPUs vLLM uses export a buffer, the others only keep step."""
+
+    def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, http: VllmHttp | None, version: tuple[int, int]) -> None:
+        self.policy, self.config, self.ranks, self.http = policy, config, ranks, http
+        self.is_packed_per_update = version < (0, 27)
+        self.chunk_bytes = max(CHUNK_BYTES, *(tensor.numel() * tensor.element_size() for _, tensor in self._weights()))
+        total = sum(tensor.numel() * tensor.element_size() for _, tensor in self._weights())
+        self.buffer = exportable(min(self.chunk_bytes, total), next(policy.lm.parameters()).device) if ranks.rank < config.inference.tensor_parallel_size else None
+        handles = ranks.gather({} if self.buffer is None else export(self.buffer))
+        self.handles = base64.b64encode(pickle.dumps({uuid: handle for each in handles for uuid, handle in each.items()})).decode()
+        self._post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
+
+    def send(self) -> int:
+        """All weights; every rank calls it. Returns the sum of their bit patterns."""
+        total = 0
+        self._post("/start_weight_update")
+        for chunk in chunks(self._weights(), self.chunk_bytes):
+            total += weight_sum(chunk)
+            if self.buffer is not None:
+                fill(self.buffer, chunk)
+            self.ranks.barrier()
+            self._post("/update_weights", {"update_info": self._describe(chunk)})
+            self.ranks.barrier()
+        self._post("/finish_weight_update")
+        return total
+
+    def weight_sum(self) -> int:
+        return weight_sum(self._weights())
+
+    def _weights(self) -> Iterator[Named]:
+        """LoRA folded into the weights it adapts, under the names that vLLM knows."""
+        state = {name: parameter.detach() for name, parameter in self.policy.lm.named_parameters()}
+        return fold_adapters(state, self.config.lora) if self.config.lora.rank else iter(state.items())
+
+    def _describe(self, chunk: list[Named]) -> dict[str, Any]:
+        info: dict[str, Any] = {
+            "names": [name for name, _ in chunk], "dtype_names": [str(tensor.dtype).removeprefix("torch.") for _, tensor in chunk],
+            "shapes": [list(tensor.shape) for _, tensor in chunk], "tensor_sizes": [tensor.numel() * tensor.element_size() for _, tensor in chunk],
+            "ipc_handles_pickled": self.handles,
+        }
+        return {**info, "packed": True} if self.is_packed_per_update else info
+
+    def _post(self, path: str, body: dict[str, Any] | None = None) -> None:
+        if self.http is not None:
+            self.http.post(path, body)
+
+
+def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:
+    """In order, as many bytes each as fit."""
+    chunk: list[Named] = []
+    size = 0
+    for name, tensor in weights:
+        if chunk and size + tensor.numel() * tensor.element_size() > limit:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append((name, tensor))
+        size += tensor.numel() * tensor.element_size()
+    if chunk:
+        yield chunk
+
+
+def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
+    start = 0
+    for _, tensor in chunk:
+        flat = tensor.contiguous().view(-1).view(torch.uint8)
+        buffer[start : start + flat.numel()].copy_(flat)
+        start += flat.numel()
+    if buffer.is_cuda:
+        torch.cuda.synchronize(buffer.device)
+
+
+def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
+    """Outside expandable segments: another process may map those only with the right to trace this one."""
+    if device.type != "cuda" or "expandable_segments:True" not in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
+        return torch.empty(num_bytes, dtype=torch.uint8, device=device)
+    torch.cuda.memory._set_allocator_settings("expandable_segments:False")
+    try:
+        return torch.empty(num_bytes, dtype=torch.uint8, device=device)
+    finally:
+        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
+
+
+def export(buffer: torch.Tensor) -> dict[str, Any]:
+    """The GPU's UUID with the arguments of PyTorch's `rebuild_cuda_tensor`. Host memory, in the tests alone, goes by its file."""
+    if not buffer.is_cuda:
+        return {"cpu": buffer.untyped_storage()._share_filename_cpu_()}
+    _, arguments = reduce_tensor(buffer)
+    return {str(torch.cuda.get_device_properties(buffer.device).uuid): arguments}

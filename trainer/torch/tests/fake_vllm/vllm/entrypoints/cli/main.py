@@ -1,0 +1,53 @@
+"""`python -m vllm.entrypoints.cli.main serve MODEL`: speaks the part of vLLM's interface that the worker uses, over transformers on a CPU.
+
+It takes no flag, body field or order of calls that vLLM 0.26 through 0.33 would refuse or not know; names and shapes are
+those of vLLM's own sources. What the real one does that this does not: batching, CUDA IPC (here shared host memory).
+FAKE_VLLM_VERSION: what it says it is, 0.33.0. FAKE_VLLM_FAIL=1: it ends at start. POST /stand_in {"fault": ...}: `deaf` takes new
+weights and drops them; `stale` keeps them but samples from the old; `crash` ends with the third token of any answer;
+`midstream` sends an error with the second; `slow` takes 50 ms a token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from .app import Server
+from .model import Model
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("command", choices=["serve"])
+    parser.add_argument("model")
+    for flag in ("--uds", "--served-model-name", "--worker-extension-cls"):
+        parser.add_argument(flag, required=True)
+    parser.add_argument("--dtype", required=True, choices=["auto", "bfloat16", "float", "float16", "float32", "half"])
+    parser.add_argument("--logprobs-mode", default="raw_logprobs", choices=["raw_logits", "raw_logprobs", "processed_logits", "processed_logprobs"])
+    parser.add_argument("--generation-config", default="auto")
+    parser.add_argument("--weight-transfer-config", type=json.loads)
+    for flag in ("--max-model-len", "--max-num-seqs", "--seed", "--tensor-parallel-size"):
+        parser.add_argument(flag, type=int, required=True)
+    parser.add_argument("--gpu-memory-utilization", type=float, default=0.92)
+    for flag in ("--enable-prefix-caching", "--disable-uvicorn-access-log", "--enforce-eager", "--skip-tokenizer-init"):
+        parser.add_argument(flag, action="store_true")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = parse_arguments()
+    assert args.logprobs_mode == "processed_logprobs" and args.generation_config == "vllm" and args.weight_transfer_config == {"backend": "ipc"}
+    assert os.environ.get("VLLM_SERVER_DEV_MODE") == "1", "the routes of weight transfer exist in this mode alone"
+    assert not any(name.startswith("TORCHELASTIC_") for name in os.environ)
+    assert args.skip_tokenizer_init, "the folder has no tokenizer"
+    print("Loading weights", flush=True)
+    if "FAKE_VLLM_FAIL" in os.environ:
+        print("ValueError: Free memory on device (10.0/80.0 GiB) on startup is less than desired GPU memory utilization", flush=True)
+        sys.exit(1)
+    Server(args, Model(args)).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Stands in for vLLM in the tests; see vllm/entrypoints/openai/api_server.py."""
