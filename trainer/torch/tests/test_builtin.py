@@ -9,9 +9,11 @@ import torch
 from ajet_torch.config import InferenceConfig
 from ajet_torch.head import HeadOptions
 from ajet_torch.model import PolicyModel
-from ajet_torch.sampling.builtin import BuiltinServer, Fill, batches
+from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.held_tokens import HeldTokens
+from ajet_torch.sampling.prefill import Fill, PrefixCopies, batches
 from ajet_torch.sampling.server import SampleRequest
+from ajet_torch.sampling.slots import SlotCache
 from tiny import FAMILIES, VOCAB, tiny_lm
 
 
@@ -135,3 +137,15 @@ def test_prompts_of_one_pass_are_alike_in_length() -> None:
     fills = [Fill(i, 0, length, np.zeros(length, np.int32)) for i, length in enumerate([9, 100, 60, 5000, 4000, 2000, 0])]
     found = [[fill.stop for fill in batch] for batch in batches(fills)]
     assert found == [[5000], [4000, 2000], [100, 60], [9]]
+
+
+def test_copies_of_copies_come_from_the_first_and_before_it_changes() -> None:
+    cache = SlotCache(4, 8)
+    keys, values = cache.at(0, torch.zeros(1, 1, 1, 1))
+    keys[:, 0, :, 0] = torch.arange(4.0)[:, None]
+    copies = PrefixCopies()
+    copies.add(0, 1, 5, cache)
+    copies.add(1, 2, 4, cache)
+    copies.add(3, 0, 2, cache)
+    copies.carry_out(cache)
+    assert keys[:, 0, :6, 0].tolist() == [[3, 3, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 2, 2], [3, 3, 3, 3, 3, 3]]

@@ -17,17 +17,15 @@ from ..config import InferenceConfig
 from ..model import PolicyModel
 from .choose import choose_tokens, uniform
 from .held_tokens import FEWEST_SHARED, HeldTokens, shared_length
+from .prefill import Fill, PrefixCopies, batches
 from .server import SampleRequest, TokenEvent, require_room, weight_sum
-from .slots import DecodePlan, PrefillPlan, SlotCache
+from .slots import DecodePlan, PrefillPlan, SlotCache, fitting_slots
 
 BUCKET = 256
 LONGEST_FED = 4
 """A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
 TICKS_BETWEEN_PREFILLS = 4
 """While others decode: requests that come meanwhile share one pass."""
-PREFILL_TOKENS = 8192
-SLOTS_ON_CPU = 16
-MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
 
 
 @dataclass
@@ -40,35 +38,6 @@ class Slot:
     request: SampleRequest | None = None
     num_sampled: int = 0
     last_used: int = 0
-
-
-@dataclass(frozen=True)
-class Fill:
-    """Tokens [start, stop) of a prompt, to be cached in a slot that holds those before them."""
-
-    slot: int
-    start: int
-    stop: int
-    prompt: np.ndarray
-
-
-class PrefixCopies:
-    """Copies between slots that have been decided on and are carried out together."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[int, tuple[int, int]] = {}
-
-    def add(self, source: int, target: int, length: int, cache: SlotCache) -> None:
-        """A source that itself waits for its copy is replaced by where that comes from."""
-        if any(target == other for other, _ in self.waiting.values()):
-            self.carry_out(cache)
-        self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)
-
-    def carry_out(self, cache: SlotCache) -> None:
-        for length in {length for _, length in self.waiting.values()}:
-            targets = [target for target, (_, wanted) in self.waiting.items() if wanted == length]
-            cache.copy_prefixes([self.waiting[target][0] for target in targets], targets, length)
-        self.waiting.clear()
 
 
 class BuiltinServer:
@@ -265,27 +234,3 @@ class Graph:
         self.positions_B.copy_(positions_B)
         self.graph.replay()
         return self.logits
-
-
-def batches(fills: list[Fill]) -> list[list[Fill]]:
-    """Fills that go in one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with padding."""
-    found: list[list[Fill]] = []
-    for fill in sorted((f for f in fills if f.stop > f.start), key=lambda f: f.start - f.stop):
-        longest = found[-1][0].stop - found[-1][0].start if found else 0
-        if found and fill.stop - fill.start >= longest / 2 and (len(found[-1]) + 1) * longest <= PREFILL_TOKENS:
-            found[-1].append(fill)
-        else:
-            found.append([fill])
-    return found
-
-
-def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
-    """Slots whose keys and values fit CACHE_SHARE of the GPU."""
-    if device.type != "cuda":
-        return SLOTS_ON_CPU
-    config = lm.config
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    slot_bytes = 2 * config.num_hidden_layers * heads * dim * context_length * lm.dtype.itemsize
-    room = torch.cuda.get_device_properties(device).total_memory * CACHE_SHARE
-    return int(max(FEWEST_SLOTS, min(MOST_SLOTS, room // slot_bytes)))

@@ -7,12 +7,27 @@ the step can be captured as a CUDA graph.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 COPIED_AT_ONCE = 64
+SLOTS_ON_CPU = 16
+MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
+
+
+def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
+    """Slots whose keys and values fit CACHE_SHARE of the GPU."""
+    if device.type != "cuda":
+        return SLOTS_ON_CPU
+    config = lm.config
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    slot_bytes = 2 * config.num_hidden_layers * heads * dim * context_length * lm.dtype.itemsize
+    room = torch.cuda.get_device_properties(device).total_memory * CACHE_SHARE
+    return int(max(FEWEST_SLOTS, min(MOST_SLOTS, room // slot_bytes)))
 
 
 class SlotCache:
