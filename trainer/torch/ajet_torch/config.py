@@ -37,7 +37,8 @@ class LoraConfig:
 @dataclass(frozen=True)
 class InferenceConfig:
     """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
-    tokens per slot; 0 takes the model's context length, at most 4,096. gpu_memory_utilization, colocated, tensor_parallel_size: vllm alone.
+    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. gpu_memory_utilization (of the whole GPU's
+    memory), tensor_parallel_size (over the trainer's first GPUs): vllm alone.
     """
 
     server: str = "builtin"

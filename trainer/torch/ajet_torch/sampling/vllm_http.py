@@ -76,6 +76,6 @@ def error_text(answer: bytes) -> str:
     try:
         found = json.loads(answer)
         error = found.get("error", found.get("detail", found))
-        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+        return str(error.get("message") or error) if isinstance(error, dict) else str(error)
     except (ValueError, AttributeError):
         return answer[:500].decode(errors="replace")
