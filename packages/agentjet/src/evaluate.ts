@@ -37,7 +37,7 @@ export async function evaluateModel(given: AgentJetConfig, { inputs, onEvent, ch
     throw new TaskError('no_tasks', 'There are no evaluation tasks. Set task_reader.jsonl_dataset_file.validation.file_path, or give setData() a validation part.');
   }
   const config = await withCheckpoint(given, checkpoint);
-  const { policy, close } = await openUntrainedPolicy(config);
+  const { policy, close } = await openUntrainedPolicy(config, onEvent);
   const session = await openSession(config, { inputs, policy, emit: onEvent });
   try {
     const outcome = await evaluatePhase(session.context, { step: 0, tasks, subject: config.model.path, signal });

@@ -1,6 +1,6 @@
 import { createConfig, type OptimizerOptions } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
-import { toTorchOptions } from './open-backbone.js';
+import { toTorchOptions, toWorkerNotice } from './open-backbone.js';
 
 const optimizer: OptimizerOptions = { learningRate: 1, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
 const model = { path: import.meta.dirname };
@@ -31,4 +31,11 @@ describe('what the GPU worker gets from the names of the YAML', () => {
     expect(options.optimizer.learningRate).toBe(0);
     for (const key of ['lora', 'python', 'token']) expect(options).not.toHaveProperty(key);
   });
+});
+
+it('what the worker says of its own is passed on, what its libraries say is not', () => {
+  expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch INFO The model has 0.5 M parameters.')).toBe('torch worker: The model has 0.5 M parameters.');
+  expect(toWorkerNotice('2026-11-21 18:00:00,123 httpx INFO HTTP Request')).toBeUndefined();
+  expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch ERROR request 3 failed:')).toBeUndefined();
+  expect(toWorkerNotice('Traceback (most recent call last):')).toBeUndefined();
 });

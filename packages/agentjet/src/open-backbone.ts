@@ -1,5 +1,6 @@
 import type { AgentJetConfig, Backbone, OptimizerOptions } from '@agentjet/core';
 import { createOnnxBackbone, createTorchBackbone, type TorchBackboneOptions } from '@agentjet/trainer';
+import type { JobListener } from './events.js';
 import { findModelDir } from './inputs/model-dir.js';
 
 function openOnnx(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
@@ -61,9 +62,23 @@ function track(opening: Promise<Backbone>): Promise<Backbone> {
   return tracked;
 }
 
+/** What a line of the worker's log says to whoever waits for it; undefined for what matters only after a failure. */
+export function toWorkerNotice(line: string): string | undefined {
+  const said = / ajet_torch (?:INFO|WARNING) (.+)$/.exec(line)?.[1];
+  return said === undefined ? undefined : `torch worker: ${said}`;
+}
+
+function openTorch(config: AgentJetConfig, emit: JobListener, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
+  const onLogLine = (line: string): void => {
+    const message = toWorkerNotice(line);
+    if (message !== undefined) emit({ type: 'notice', message });
+  };
+  return createTorchBackbone({ ...toTorchOptions(config, optimizer), onLogLine });
+}
+
 /** The backbone that the configuration names, with the weights of `model.path`. Without an optimizer it only samples. */
-export function openBackbone(config: AgentJetConfig, optimizer?: OptimizerOptions): Promise<Backbone> {
-  return track(config.backbone === 'torch' ? createTorchBackbone(toTorchOptions(config, optimizer)) : openOnnx(config, optimizer));
+export function openBackbone(config: AgentJetConfig, emit: JobListener, optimizer?: OptimizerOptions): Promise<Backbone> {
+  return track(config.backbone === 'torch' ? openTorch(config, emit, optimizer) : openOnnx(config, optimizer));
 }
 
 /**

@@ -16,16 +16,16 @@ export type TuneParts = {
 };
 
 /** A policy without training, and what must be closed behind it. */
-export async function openUntrainedPolicy(config: AgentJetConfig): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
+export async function openUntrainedPolicy(config: AgentJetConfig, emit: JobListener): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null) return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const backbone = await openBackbone(config);
+  const backbone = await openBackbone(config, emit);
   return { policy: await openEnginePolicy(config, backbone), close: () => backbone.close() };
 }
 
 async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
-  const { policy, close } = await openUntrainedPolicy(config);
+  const { policy, close } = await openUntrainedPolicy(config, onEvent);
   const session = await openSession(config, { inputs, policy, emit: onEvent });
   try {
     const { episodes, failedEpisodes } = await debugJob(session.context, { reader: inputs.reader, signal });

@@ -159,11 +159,15 @@ def decoder_layers(lm: PreTrainedModel) -> nn.ModuleList:
     return layers
 
 
+def compiles(config: WorkerConfig, device: torch.device) -> bool:
+    return config.compile == "on" or (config.compile == "auto" and device.type == "cuda")
+
+
 def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.device) -> None:
     """Activation checkpointing and per-layer compilation, in the order in which they compose."""
     if config.activation_checkpointing:
         lm.gradient_checkpointing_enable({"use_reentrant": False})
-    if config.compile == "on" or (config.compile == "auto" and device.type == "cuda"):
+    if compiles(config, device):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         torch._functorch.config.activation_memory_budget = config.activation_budget
         join_projections(lm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,12 +22,15 @@ from .errors import WorkerError
 from .head import HeadOptions
 from .losses import LossConfig, TermLoss, check_batch, term_loss
 from .lora import adapters_off, add_lora
-from .model import ModelOutput, PolicyModel, decoder_layers, load_lm, prepare_layers, smallest_window
+from .model import ModelOutput, PolicyModel, compiles, decoder_layers, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .ranks import Ranks
 from .schedule import learning_rate
 from .share_out import share_out
+
+log = logging.getLogger("ajet_torch")
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -58,6 +62,7 @@ class Trainer:
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
+        self.compiled: set[tuple[int, str]] = set()
 
     def _load(self) -> PreTrainedModel:
         placed = self.placement
@@ -131,7 +136,16 @@ class Trainer:
         padded = pad_pack(pack, length)
         real = torch.float64 if placed.dtype == torch.float64 else torch.float32
         plan = build_plan(padded.ends, padded.positions, pack.num_tokens, self.plan_options)
+        self._announce(length, plan)
         return PlacedPack(to_device(padded, placed.device, real), plan)
+
+    def _announce(self, length: int, plan: AttentionPlan) -> None:
+        """Says why the first step with a pack of this size takes so long."""
+        size = (length, type(plan).__name__)
+        if size in self.compiled or not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
+            return
+        self.compiled.add(size)
+        log.info("Compiling the layers for packs of %d tokens, once for each size; the first step waits.", length)
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
         """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""

@@ -235,7 +235,9 @@ def main() -> int:
         if connection is None:
             follow(session)
         else:
-            connection.send({"kind": "ready", **describe(session)})
+            facts = describe(session)
+            log.info("%.4g M parameters in %s on %s, %d process%s", facts["num_parameters"] / 1e6, facts["dtype"], facts["device"], ranks.size, "es" if ranks.size > 1 else "")
+            connection.send({"kind": "ready", **facts})
             Director(session, connection).run()
     finally:
         session.server.close()

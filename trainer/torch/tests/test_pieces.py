@@ -195,6 +195,19 @@ def test_logprobs_of_rows_of_any_length() -> None:
     assert all(a == pytest.approx(b, abs=1e-6) and a[0] == 0 for a, b in zip(found, alone))
 
 
+def test_the_first_pack_of_a_size_is_announced_where_layers_are_compiled(caplog: pytest.LogCaptureFixture) -> None:
+    rng = np.random.default_rng(0)
+    packs = [rows_pack([rng.integers(0, 61, length).astype(np.int32)]) for length in (40, 40, 70)]
+    with caplog.at_level("INFO", "ajet_torch"):
+        for compile_, words in (("off", []), ("on", ["40 tokens", "70 tokens"])):
+            caplog.clear()
+            trainer = tiny_trainer(compile=compile_)
+            for pack in packs:
+                trainer.place(pack)
+            assert [word for word in words for record in caplog.records if word in record.getMessage()] == words
+            assert len(caplog.records) == len(words)
+
+
 def test_learning_rate_schedules() -> None:
     at = lambda schedule, step: learning_rate(OptimizerConfig(learning_rate=1.0, schedule=schedule, warmup_steps=4, total_steps=12), step)  # noqa: E731
     assert [at("constant", s) for s in (0, 3, 99)] == [0.25, 1, 1]

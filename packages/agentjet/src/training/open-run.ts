@@ -3,6 +3,7 @@ import { formatConfig, TaskError, type AgentJetConfig, type Backbone, type Task 
 import type { TaskReader } from '@agentjet/rollout';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/trainer';
 import { collectTasks, createTaskSchedule, type TaskSchedule } from '../inputs/task-schedule.js';
+import type { JobListener } from '../events.js';
 import { openBackbone } from '../open-backbone.js';
 import { openResumedRun } from './resume-run.js';
 import { toOptimizerOptions } from './train-settings.js';
@@ -45,7 +46,7 @@ async function openOldRun(config: AgentJetConfig, resume: true | string, open: (
 }
 
 /** A new run folder, or an old one as its last checkpoint left it; and the backbone with the weights that go with it. */
-export function openRun(config: AgentJetConfig, totalSteps: number, resume: boolean | string): Promise<OpenRun> {
-  const open = (): Promise<Backbone> => openBackbone(config, toOptimizerOptions(config, totalSteps));
+export function openRun(config: AgentJetConfig, totalSteps: number, { resume, emit }: { readonly resume: boolean | string; readonly emit: JobListener }): Promise<OpenRun> {
+  const open = (): Promise<Backbone> => openBackbone(config, emit, toOptimizerOptions(config, totalSteps));
   return resume === false ? openNewRun(config, open) : openOldRun(config, resume, open);
 }

@@ -119,7 +119,7 @@ function nothingCompleted(failed: number, runDir: string): WorkflowError {
 export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const plan = await readPlan(config, options.inputs.reader);
-  const open = await openRun(config, plan.schedule.totalSteps, options.resume);
+  const open = await openRun(config, plan.schedule.totalSteps, options);
   const { run, backbone } = open;
   try {
     await run.log('started', { model: config.model.path, backbone: config.backbone, total_steps: plan.schedule.totalSteps });
