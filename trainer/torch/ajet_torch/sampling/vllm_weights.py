@@ -102,14 +102,15 @@ def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
 
 
 def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
-    """Outside expandable segments: another process may map those only with the right to trace this one."""
+    """Outside expandable segments, in which the worker is started: PyTorch refuses to share those with other processes."""
     if device.type != "cuda" or "expandable_segments:True" not in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
         return torch.empty(num_bytes, dtype=torch.uint8, device=device)
-    torch.cuda.memory._set_allocator_settings("expandable_segments:False")
+    set_allocator = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch.cuda.memory._set_allocator_settings
+    set_allocator("expandable_segments:False")
     try:
         return torch.empty(num_bytes, dtype=torch.uint8, device=device)
     finally:
-        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
+        set_allocator("expandable_segments:True")
 
 
 def export(buffer: torch.Tensor) -> dict[str, Any]:
