@@ -14,7 +14,7 @@ export type TorchLossOptions = {
 export type TorchInferenceOptions = {
   /** `builtin` needs nothing but the worker; `vllm` (0.26 or later) is faster and must be installed. */
   readonly server?: 'builtin' | 'vllm';
-  /** Answers sampled at once per GPU; more wait. Default: as many as fit a twelfth of the GPU, at most 256; 16 on a CPU. vLLM has its own. */
+  /** Answers sampled at once per GPU; more wait. Default: as many as fit a twelfth of the GPU, at most 256; 64 on a CPU. vLLM has its own. */
   readonly slots?: number;
   /** Cache per slot, tokens of prompt plus answer. Default: the model's context, at most 4,096. */
   readonly kvTokens?: number;

@@ -41,7 +41,7 @@ class Slot:
 
 
 class BuiltinServer:
-    """`slots` of 0 takes as many as fit a twelfth of the GPU's memory, 8 to 256, and 16 on a CPU."""
+    """`slots` of 0 takes as many as fit a twelfth of the GPU's memory, 8 to 256, and 64 on a CPU."""
 
     def __init__(self, policy: PolicyModel, config: InferenceConfig, device: torch.device) -> None:
         self.policy = policy

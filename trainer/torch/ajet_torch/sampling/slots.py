@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 COPIED_AT_ONCE = 64
-SLOTS_ON_CPU = 16
+SLOTS_ON_CPU = 64
 MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
 
 
