@@ -21,6 +21,8 @@ describe('importUserModule', () => {
     await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
     await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(/exports nothing named "Flaw"\. It exports: Flow, a, default\./);
     await expect(importUserModule('empty.ts->Flow', dir)).rejects.toThrow(/exports nothing at all/);
+    await expect(importUserModule('flow.ts', dir, 'rollout.user_workflow')).rejects.toThrow(/^rollout\.user_workflow "flow\.ts" does not name an export/);
+    await expect(importUserModule('none.ts->Flow', dir, 'rollout.user_workflow')).rejects.toThrow(/^rollout\.user_workflow .*none\.ts, which does not exist\. Paths are looked for beside the YAML file/);
   });
 
   it('keeps the error of a module that throws at load, and its line', async () => {
@@ -65,7 +67,7 @@ describe('what a module exports', () => {
       }
     }
     expect(createWorkflow(parseWorkflowSource(Flow, 'flow.ts->Flow'))).toBeInstanceOf(Flow);
-    expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(/flow\.ts->five is not a workflow: it is number/);
+    expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(/flow\.ts->five is not a workflow: it is of type number/);
     expect(() => parseWorkflowSource(new Flow(), 'flow.ts->flow')).toThrow(/export the class itself/);
   });
 

@@ -7,16 +7,19 @@ import { register } from 'tsx/esm/api';
 
 /**
  * Loads what a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
- * `baseDir`. TypeScript just loads, with source maps: stacks and breakpoints are those of the user's file. Throws
- * ConfigError: `bad_reference`, `missing_file`, `missing_export`, `module_failed` (with the module's own error as cause).
+ * `baseDir`. TypeScript just loads, with source maps: stacks and breakpoints are those of the user's file. `key` is
+ * the configuration's name for it, for messages. Throws ConfigError: `bad_reference`, `missing_file`, `missing_export`,
+ * `module_failed` (with the module's own error as cause).
  */
-export async function importUserModule(reference: string, baseDir: string): Promise<unknown> {
-  const { file, exportName } = parseReference(reference);
+export async function importUserModule(reference: string, baseDir: string, key?: string): Promise<unknown> {
+  const named = key === undefined ? `"${reference}"` : `${key} "${reference}"`;
+  const { file, exportName } = parseReference(reference, named);
   const fullPath = path.resolve(baseDir, file);
   if (!existsSync(fullPath) || !statSync(fullPath).isFile()) {
-    throw new ConfigError('missing_file', `"${reference}" names ${fullPath}, which does not exist. Paths are relative to ${path.resolve(baseDir)}.`);
+    const places = key === undefined ? `Paths are relative to ${path.resolve(baseDir)}.` : 'Paths are looked for beside the YAML file that names them, then in the working directory.';
+    throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${places}`);
   }
-  const exported = await load(fullPath, reference);
+  const exported = await load(fullPath, named);
   if (!(exportName in exported) || exported[exportName] === undefined) {
     const names = Object.keys(exported).filter((name) => name !== 'module.exports').sort();
     throw new ConfigError('missing_export', `${fullPath} exports nothing named "${exportName}". ${names.length === 0 ? 'It exports nothing at all.' : `It exports: ${names.join(', ')}.`}`);
@@ -24,10 +27,10 @@ export async function importUserModule(reference: string, baseDir: string): Prom
   return exported[exportName];
 }
 
-function parseReference(reference: string): { readonly file: string; readonly exportName: string } {
+function parseReference(reference: string, named: string): { readonly file: string; readonly exportName: string } {
   const match = /^(?<file>.+?)->(?<exportName>[^>]+)$/.exec(reference.trim());
   if (match?.groups === undefined) {
-    throw new ConfigError('bad_reference', `"${reference}" does not name an export. Write path/file.ts->Export.`);
+    throw new ConfigError('bad_reference', `${named} does not name an export. Write path/file.ts->Export.`);
   }
   return { file: match.groups['file']?.trim() ?? '', exportName: match.groups['exportName']?.trim() ?? '' };
 }
@@ -53,12 +56,12 @@ function registerTypeScript(): void {
   process.setSourceMapsEnabled(true);
 }
 
-async function load(fullPath: string, reference: string): Promise<Readonly<Record<string, unknown>>> {
+async function load(fullPath: string, named: string): Promise<Readonly<Record<string, unknown>>> {
   registerTypeScript();
   try {
     return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new ConfigError('module_failed', `"${reference}" could not be loaded: ${[toErrorMessage(error), usersLines(error)].filter(Boolean).join('\n')}`, { cause: error });
+    throw new ConfigError('module_failed', `${named} could not be loaded: ${[toErrorMessage(error), usersLines(error)].filter(Boolean).join('\n')}`, { cause: error });
   }
 }
 

@@ -32,7 +32,7 @@ export function parseWorkflowSource(value: unknown, where: string): WorkflowSour
   if (typeof value === 'function') {
     return value as WorkflowSource;
   }
-  const seen = value === null ? 'null' : typeof value;
+  const seen = value === null ? 'null' : `of type ${typeof value}`;
   const repair = 'Export a class that extends Workflow, or an async function (task, tuner).';
   const isInstance = typeof value === 'object' && value !== null && 'execute' in value;
   const hint = isInstance ? 'an instance; export the class itself, since every episode gets a new one' : seen;

@@ -11,13 +11,13 @@ async function loadWorkflow(config: AgentJetConfig): Promise<WorkflowSource> {
   if (reference === null) {
     throw new ConfigError('no_workflow', 'There is no workflow. Set rollout.user_workflow to path/file.ts->Export, or call setWorkflow() on the job.');
   }
-  return parseWorkflowSource(await importUserModule(reference, process.cwd()), `rollout.user_workflow ${reference}`);
+  return parseWorkflowSource(await importUserModule(reference, process.cwd(), 'rollout.user_workflow'), `rollout.user_workflow ${reference}`);
 }
 
 async function loadJudge(config: AgentJetConfig): Promise<Judge | undefined> {
   const reference = config.taskJudge.judgeProtocol;
   if (reference === null) return undefined;
-  return createJudge(await importUserModule(reference, process.cwd()), `task_judge.judge_protocol ${reference}`);
+  return createJudge(await importUserModule(reference, process.cwd(), 'task_judge.judge_protocol'), `task_judge.judge_protocol ${reference}`);
 }
 
 /** What code gave goes before what the configuration names. */

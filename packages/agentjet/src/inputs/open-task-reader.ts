@@ -33,7 +33,7 @@ async function openProtocol(reference: string | null): Promise<TaskReader> {
   if (reference === null) {
     throw new ConfigError('no_tasks', 'task_reader.type is customized_protocol, but task_reader.reader_protocol is empty. Name a reader: path/file.ts->Export.');
   }
-  const exported = await importUserModule(reference, process.cwd());
+  const exported = await importUserModule(reference, process.cwd(), 'task_reader.reader_protocol');
   const made: unknown = typeof exported === 'function' ? construct(exported, reference) : exported;
   if (isTaskReader(made)) return made;
   throw new ConfigError('bad_reader', `${reference} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks.`);
