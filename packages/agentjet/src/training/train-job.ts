@@ -4,6 +4,7 @@ import type { JobListener, JobResult, RunPlan } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { openEnginePolicy, openSession } from '../open-session.js';
 import type { RolloutContext } from '../run-phase.js';
+import { noticeStall } from './notice-stall.js';
 import { openRun, readPlan, type OpenRun, type Plan } from './open-run.js';
 import { createRunEvaluations, type RunEvaluations } from './run-evaluations.js';
 import { toTrainSettings } from './train-settings.js';
@@ -78,7 +79,7 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
 async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly startedAt: number }): Promise<JobResult> {
   const { open, plan, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
-  const { emit, counts } = countCompleted(options.emit);
+  const { emit, counts } = countCompleted(noticeStall(options.emit));
   const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, backbone), emit });
   try {
     const evaluations = createRunEvaluations({ context: session.context, run, tasks: plan.evaluationTasks, signal });

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import type { Episode } from '@agentjet/rollout';
+import type { JobEvent } from '../events.js';
+import { noticeStall } from './notice-stall.js';
+
+const stats = { generatedTokens: 0, trainedTokens: 0, samples: 0, forks: {}, splices: {}, foreignMessages: {} };
+const calls = { answered: 0, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
+
+function episodeWith(numCalls: number): JobEvent {
+  const task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} };
+  const episode: Episode = { episodeId: 'e', task, repeatIndex: 0, seed: 1, samples: [], turns: [], stats: { ...stats, calls: numCalls }, calls, metadata: {}, logMetrics: {}, seconds: 1, status: 'completed', reward: 1, isSuccess: true };
+  return { type: 'episode_finished', phase: 'sample', step: 1, episode };
+}
+
+const stepWith = (step: number, metrics: Readonly<Record<string, number>>): JobEvent => ({ type: 'step_finished', step, totalSteps: 9, metrics: { groups: 2, ...metrics } });
+
+function noticesOf(events: readonly JobEvent[]): readonly string[] {
+  const notices: string[] = [];
+  const listener = noticeStall((event) => void (event.type === 'notice' && notices.push(event.message)));
+  for (const event of events) listener(event);
+  return notices;
+}
+
+it('says once that no model was asked, and how to change that', () => {
+  const stalled = { groups_skipped: 2, policy_version: 0 };
+  const notices = noticesOf([episodeWith(0), stepWith(1, stalled), episodeWith(0), stepWith(2, stalled)]);
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toMatch(/No episode asked a tuned model .* asModel\(tuner, .*trainable_targets/);
+});
+
+it('says that equal rewards teach nothing', () => {
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: in none of its 2 groups/)]);
+});
+
+it('keeps quiet in a run that learns, and in one whose later steps have nothing to teach', () => {
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 1 }), episodeWith(3), stepWith(2, { groups_skipped: 2, policy_version: 1 })])).toEqual([]);
+});
+
+it('leaves runs in which every episode failed to what is said of them elsewhere', () => {
+  expect(noticesOf([stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([]);
+});
