@@ -37,7 +37,7 @@ async function readOptionalObject(file: string): Promise<JsonObject | undefined>
 async function readObject(file: string): Promise<JsonObject> {
   const found = await readOptionalObject(file);
   if (found !== undefined) return found;
-  throw badModelFiles(`The model folder has no ${path.basename(file)}: ${file} does not exist. Point "model" at a folder in the Hugging Face layout.`);
+  throw badModelFiles(`The model folder has no ${path.basename(file)}: ${file} does not exist. Point model.path at a folder in the Hugging Face layout.`);
 }
 
 /**

@@ -96,7 +96,7 @@ async function readWeightFiles(dir: string): Promise<readonly string[]> {
 
 async function readJsonObject(file: string): Promise<{ readonly [key: string]: unknown }> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw badFile(file, error.code === 'ENOENT' ? 'the file is missing' : error.message, error);
+    throw badFile(file, error.code === 'ENOENT' ? 'the file is missing. Name a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors' : error.message, error);
   });
   try {
     const json: unknown = JSON.parse(text);

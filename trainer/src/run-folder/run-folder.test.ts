@@ -54,7 +54,8 @@ describe('openRunFolder, findLatestRun', () => {
     for (let count = 0; count < 10; count++) await newRun();
     expect(await findLatestRun(dir, 'lake')).toBe(`${run.dir}_11`);
     expect(await findLatestRun(dir, 'unknown')).toBeUndefined();
-    await expect(openRunFolder(dir)).rejects.toThrow(/is not a run folder: it holds no config.yaml/);
+    await expect(openRunFolder(dir)).rejects.toThrow(/is not a run folder: it holds no config.yaml\. Runs are the folders/);
+    await expect(openRunFolder(path.join(dir, 'lake'))).rejects.toThrow(`The newest run in it is ${run.dir}_11.`);
     expect((await openRunFolder(run.dir)).dir).toBe(run.dir);
   });
 });

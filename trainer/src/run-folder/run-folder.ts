@@ -151,8 +151,13 @@ export async function createRunFolder({ experimentDir, experimentName, configYam
 /** A run folder that exists. Throws BackboneError `run_folder` for what is none. */
 export async function openRunFolder(dir: string, options: { readonly clock?: () => Date } = {}): Promise<RunFolder> {
   const isRun = await stat(path.join(dir, files.config)).then((entry) => entry.isFile(), () => false);
-  if (!isRun) throw new BackboneError('run_folder', `${dir} is not a run folder: it holds no ${files.config}.`);
+  if (!isRun) throw new BackboneError('run_folder', `${dir} is not a run folder: it holds no ${files.config}. ${await sayWhereRunsAre(dir)}`);
   return new RunFolder(path.resolve(dir), options.clock);
+}
+
+async function sayWhereRunsAre(dir: string): Promise<string> {
+  const newest = await findLatestRun(dir, '.');
+  return newest === undefined ? 'Runs are the folders <experiment_dir>/<experiment_name>/<time>.' : `The newest run in it is ${newest}.`;
 }
 
 /** The newest run of an experiment; undefined where there is none. */

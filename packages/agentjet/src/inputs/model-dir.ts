@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { nanoModelDir } from '@agentjet/nano';
 
@@ -11,7 +12,8 @@ export function findModelDir(modelPath: string): string {
   }
   const isHubName = /^[\w.-]+\/[\w.-]+$/.test(modelPath);
   const repair = isHubName
-    ? `Nothing is downloaded: get it first, for example with \`huggingface-cli download ${modelPath} --local-dir ${modelPath}\`.`
+    ? `Nothing is downloaded: get it first, for example with \`hf download ${modelPath} --local-dir ${modelPath}\`.`
     : 'Correct the path, or use "nano", the tiny model that comes along.';
-  throw new BackboneError('bad_model_files', `There is no model folder ${modelPath}. ${repair}`);
+  const places = path.isAbsolute(modelPath) ? '' : `, neither beside the YAML file nor in ${process.cwd()}`;
+  throw new BackboneError('bad_model_files', `There is no model folder ${modelPath} (model.path)${places}. ${repair}`);
 }
