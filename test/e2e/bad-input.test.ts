@@ -26,7 +26,7 @@ const cases: Readonly<Record<string, Case>> = {
   'YAML that does not parse': { files: { 'job.yaml': 'ajet:\n  rollout: [1,\n' }, says: [/job\.yaml:\d+:\d+ is not valid YAML/] },
   'an unknown key': { changes: { rollouts: { num_repeat: 2 } }, says: [/Unknown key "rollouts" in job\.yaml:\d+\. Did you mean "rollout"\?/] },
   'a wrong type': { args: ['--conf', 'job.yaml', 'rollout.num_repeat=many'], says: [/"rollout\.num_repeat" in the override .* is "many", but must be a number/] },
-  'a workflow path that does not exist': { args: ['--conf', 'job.yaml', 'rollout.user_workflow=nobody.ts->Agent'], says: [/nobody\.ts.*does not exist/] },
+  'a workflow path that does not exist': { args: ['--conf', 'job.yaml', 'rollout.user_workflow=nobody.ts->Agent'], says: [/rollout\.user_workflow .*nobody\.ts.*does not exist/] },
   'a workflow file that exports nothing': { files: { 'agent.ts': 'const x = 1;\n' }, says: [/agent\.ts exports nothing named "sayLetters"/, /exports nothing at all/] },
   'a workflow file that does not compile': { files: { 'agent.ts': 'export function sayLetters( {\n' }, says: [/agent\.ts/] },
   'no workflow': { args: ['--conf', 'job.yaml', 'rollout.user_workflow=null'], says: [/There is no workflow\. Set rollout\.user_workflow/] },
@@ -35,7 +35,7 @@ const cases: Readonly<Record<string, Case>> = {
   'two tasks with one id': { files: { 'train.jsonl': toJsonLines([{ task_id: 'a', main_query: 'x' }, { task_id: 'a', main_query: 'y' }]) }, says: [/train\.jsonl:2: task_id "a" was used in line 1 already/] },
   'a task without an id': { files: { 'test.jsonl': toJsonLines([{ main_query: 'x' }]) }, says: [/test\.jsonl:1: task_id is missing/] },
   'a model folder that is missing': { changes: { model: { path: './no-model' } }, says: [/There is no model folder .*no-model/] },
-  'a model that would have to be downloaded': { changes: { model: { path: 'Qwen/Qwen2.5-0.5B' } }, says: [/Nothing is downloaded/] },
+  'a model that would have to be downloaded': { changes: { model: { path: 'Qwen/Qwen2.5-0.5B' } }, says: [/Nothing is downloaded: .*`hf download Qwen/] },
   'a model folder without a tokenizer': { spoil: (dir) => rmSync(path.join(dir, 'tokenizer.json')), says: [/tokenizer\.json/] },
   'a model folder without config.json': { spoil: (dir) => rmSync(path.join(dir, 'config.json')), says: [/config\.json.*missing/] },
   'truncated safetensors': { spoil: (dir) => truncateSync(path.join(dir, 'model.safetensors'), 20_000), says: [/model\.safetensors/] },
@@ -57,6 +57,8 @@ const cases: Readonly<Record<string, Case>> = {
   'a resume without a run': { args: ['--conf', 'job.yaml', '--resume'], says: [/there is no run in .*e2e/] },
   'no trainable target': { args: ['--conf', 'job.yaml', 'trainable_targets=[]'], says: [/"trainable_targets" .* is \[\], but must be not empty/] },
   'a command line without a job': { args: [], says: [/--conf <file\.yaml>/] },
+  'a job named without --conf': { args: ['job.yaml'], says: [/Did you mean --conf job\.yaml\?/] },
+  'a folder to inspect that is no run': { args: ['inspect', '.'], says: [/\. is not a run folder: .* Runs are the folders <experiment_dir>/] },
 };
 
 function prepare({ files, changes, spoil }: Case): string {

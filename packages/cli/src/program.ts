@@ -47,7 +47,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .enablePositionalOptions()
     .action(async (overrides: string[], flags: Partial<RunFlags>) => {
       const { runJob } = await import('./commands/run-job.js');
-      setExitCode(await runJob(requireConf(program, flags), overrides));
+      setExitCode(await runJob(requireConf(program, flags, overrides), overrides));
     });
 
   program
@@ -78,8 +78,10 @@ export function createProgram(setExitCode: (code: number) => void): Command {
   return program;
 }
 
-function requireConf(program: Command, flags: Partial<RunFlags>): RunFlags {
+function requireConf(program: Command, flags: Partial<RunFlags>, overrides: readonly string[]): RunFlags {
   const { conf } = flags;
-  if (conf === undefined) program.error('error: name the job with --conf <file.yaml>; `ajet --help` shows examples.', { exitCode: 1 });
+  const file = overrides.find((text) => /\.ya?ml$/.test(text) && !text.includes('='));
+  const meant = file === undefined ? '' : ` Did you mean --conf ${file}?`;
+  if (conf === undefined) program.error(`error: name the job with --conf <file.yaml>; \`ajet --help\` shows examples.${meant}`, { exitCode: 1 });
   return { ...flags, conf };
 }

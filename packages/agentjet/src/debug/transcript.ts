@@ -112,7 +112,7 @@ function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly s
 }
 
 function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): string {
-  const facts = `${calls.length} calls, ${episode.seconds.toFixed(1)} s`;
+  const facts = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${episode.seconds.toFixed(1)} s`;
   if (episode.status === 'completed') {
     return style(episode.isSuccess ? 'good' : 'title', `reward ${episode.reward}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
   }

@@ -18,12 +18,14 @@ export async function inspectRun(run: string, episode: string | undefined, { htm
 }
 
 async function printEpisodes(run: string): Promise<void> {
-  console.log('step  reward  tokens  trained  samples  status     episode');
+  let numListed = 0;
   for await (const episode of listEpisodes(run)) {
+    if (numListed++ === 0) console.log('step  reward  tokens  trained  samples  status     episode');
     const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
     const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.trainedTokens).padStart(7), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
     console.log(columns.join('  '));
   }
+  if (numListed === 0) console.log(`${run} holds no episodes: no step was finished.`);
 }
 
 async function printEpisode(run: string, episodeId: string): Promise<void> {
