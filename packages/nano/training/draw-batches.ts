@@ -1,19 +1,22 @@
 import { createRandom, type Sample } from '@agentjet/core';
 
-/** Batches of about `tokensPerStep` row tokens, without end: one pass over the samples after another, each in a new order. */
-export function* drawBatches(samples: readonly Sample[], options: { readonly tokensPerStep: number; readonly seed: number }): Generator<readonly Sample[]> {
-  const random = createRandom(options.seed);
+/** Samples without end: one pass after another, each in a new order. */
+export function* drawPasses(samples: readonly Sample[], seed: number): Generator<Sample> {
+  const random = createRandom(seed);
+  for (;;) yield* shuffle(samples, random.next);
+}
+
+/** Batches of about `tokensPerStep` row tokens. */
+export function* drawBatches(samples: Iterable<Sample>, tokensPerStep: number): Generator<readonly Sample[]> {
   let batch: Sample[] = [];
   let numTokens = 0;
-  for (;;) {
-    for (const sample of shuffle(samples, random.next)) {
-      batch.push(sample);
-      numTokens += sample.ids.length;
-      if (numTokens < options.tokensPerStep) continue;
-      yield batch;
-      batch = [];
-      numTokens = 0;
-    }
+  for (const sample of samples) {
+    batch.push(sample);
+    numTokens += sample.ids.length;
+    if (numTokens < tokensPerStep) continue;
+    yield batch;
+    batch = [];
+    numTokens = 0;
   }
 }
 

@@ -1,15 +1,14 @@
-/** Makes the nano model: transcripts, tokenizer, random weights, three lessons of fine-tuning, model card. `npm run train:nano` */
+/** Makes the nano model: transcripts, tokenizer, random weights, three lessons, model card. `npm run train:nano` */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
-import type { Sample } from '@agentjet/core';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { createModelFolder, createOnnxBackbone } from '@agentjet/trainer';
 import { courses } from './courses.js';
 import { learnMerges } from './learn-tokenizer.js';
 import { type TrainingReport, writeModelCard } from './model-card.js';
-import { configJson, lessons, type LessonPlan, planOptimizer, recipe } from './nano-recipe.js';
+import { configJson, lessons, optimizer, recipe } from './nano-recipe.js';
 import { recordTranscripts, type Transcripts } from './record-transcripts.js';
 import { createTokenizerConfig, createTokenizerJson, turnEnd } from './tokenizer-files.js';
 import { type LessonReport, measureLoss, trainLesson } from './train-lessons.js';
@@ -45,14 +44,13 @@ async function recordAll(dir: string, seed: number, numEpisodes?: number): Promi
   return recorded;
 }
 
-type Lessons = { readonly lessons: readonly LessonReport[]; readonly heldOutLoss: Readonly<Record<string, number>> };
-
-/** Takes the model of one folder through some lessons to another folder. The optimizer begins anew. */
-async function teach(from: string, to: string, plans: readonly [LessonPlan, ...LessonPlan[]], samples: readonly Sample[]): Promise<readonly LessonReport[]> {
-  const backbone = await createOnnxBackbone({ modelDir: from, optimizer: planOptimizer(plans) });
+/** Takes the model of one folder through all lessons to another folder. */
+async function teach(from: string, to: string, transcripts: readonly Transcripts[]): Promise<readonly LessonReport[]> {
+  const samples = transcripts.flatMap((course) => course.samples);
+  const backbone = await createOnnxBackbone({ modelDir: from, optimizer });
   try {
     const reports: LessonReport[] = [];
-    for (const plan of plans) reports.push(await trainLesson(backbone, samples, plan));
+    for (const plan of lessons) reports.push(await trainLesson(backbone, samples, plan));
     await backbone.save(to);
     return reports;
   } finally {
@@ -71,15 +69,6 @@ async function measureHeldOut(trainedDir: string): Promise<Readonly<Record<strin
   }
 }
 
-async function train(untrainedDir: string, trainedDir: string, transcripts: readonly Transcripts[]): Promise<Lessons> {
-  const samples = transcripts.flatMap((course) => course.samples);
-  const [reading, answering, revising] = lessons;
-  const halfway = `${trainedDir}-halfway`;
-  const first = await teach(untrainedDir, halfway, [reading, answering], samples);
-  const second = await teach(halfway, trainedDir, [revising], samples);
-  return { lessons: [...first, ...second], heldOutLoss: await measureHeldOut(trainedDir) };
-}
-
 /** The trained folder without what only a resumed training needs. */
 async function publish(trainedDir: string, report: TrainingReport): Promise<void> {
   await rm(path.join(trainedDir, 'trainer_state'), { recursive: true });
@@ -94,9 +83,10 @@ const [untrainedDir, trainedDir] = [path.join(workDir, 'untrained'), path.join(w
 const merges = await learnMerges(courses);
 const numParameters = await createUntrained(untrainedDir, merges);
 const transcripts = await recordAll(untrainedDir, recipe.seed);
-const learned = await train(untrainedDir, trainedDir, transcripts);
+const reports = await teach(untrainedDir, trainedDir, transcripts);
+const heldOutLoss = await measureHeldOut(trainedDir);
 const seconds = (performance.now() - startedAt) / 1000;
 const machine = `${availableParallelism()} CPU cores`;
-await publish(trainedDir, { numParameters, vocabSize: recipe.vocabSize, numMerges: merges.length, transcripts, ...learned, seconds, machine });
+await publish(trainedDir, { numParameters, vocabSize: recipe.vocabSize, numMerges: merges.length, transcripts, lessons: reports, heldOutLoss, seconds, machine });
 await rm(workDir, { recursive: true });
 console.log(`nano: ${numParameters} parameters, ${seconds.toFixed(0)} seconds, written to ${nanoModelDir}`);

@@ -1,5 +1,5 @@
 import type { Transcripts } from './record-transcripts.js';
-import { lessons, recipe } from './nano-recipe.js';
+import { optimizer, recipe } from './nano-recipe.js';
 import type { LessonReport } from './train-lessons.js';
 
 export type TrainingReport = {
@@ -60,8 +60,8 @@ ${describeData(report)}
 
 ## Training
 
-Supervised fine-tuning, AdamW, cosine from ${lessons[0].learningRate}: first every token of the transcripts, then the answers alone;
-then the answers again, from ${lessons[2].learningRate} and with a new optimizer. Losses are nats per token.
+Supervised fine-tuning, AdamW, one cosine from ${optimizer.learningRate}: first pieces of random tokens to be copied, then every token of the
+transcripts, then the answers alone. Losses are nats per token.
 
 ${describeLessons(report)}
 `;

@@ -9,8 +9,11 @@ import { recipe } from './nano-recipe.js';
 import { recordTranscripts } from './record-transcripts.js';
 import { measureLoss } from './train-lessons.js';
 
-/** Nats per answer token: the teachers' own randomness is most of it, an untrained model has log(640) = 6.5. */
-const highestLoss = 0.8;
+/** Nats per answer token: the teachers' own randomness is most of it. A model that cannot copy has 0.5 in math-agent, 0.35 in werewolves. */
+function highestLoss(course: string): number {
+  if (course === 'frozen-lake') return 0.8;
+  return course === 'werewolves' ? 0.25 : 0.15;
+}
 
 it('is small enough to come along', () => {
   const sizes = readdirSync(nanoModelDir).map((file) => statSync(path.join(nanoModelDir, file)).size);
@@ -24,7 +27,7 @@ it('answers transcripts that it has not seen as the teachers do', async () => {
   try {
     for (const course of courses) {
       const { samples } = await recordTranscripts({ ...course, numEpisodes: 10 }, { chatTokenizer, contextLength: recipe.contextLength, seed: 11 });
-      expect(await measureLoss(backbone, samples), course.name).toBeLessThan(highestLoss);
+      expect(await measureLoss(backbone, samples), course.name).toBeLessThan(highestLoss(course.name));
     }
   } finally {
     await backbone.close();

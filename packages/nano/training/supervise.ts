@@ -1,9 +1,9 @@
 import type { Sample } from '@agentjet/core';
 import type { LessonPlan } from './nano-recipe.js';
 
-/** `reading`: every token but the first is to be predicted; `answering`: only what the teacher wrote. */
+/** `reading`: every token but the first is to be predicted; otherwise only what the loss mask says: repetitions, or what the teacher wrote. */
 export function supervise(sample: Sample, lesson: LessonPlan['lesson']): Sample {
-  if (lesson === 'answering') return { ...sample, advantages: Float32Array.from(sample.lossMask) };
+  if (lesson !== 'reading') return { ...sample, advantages: Float32Array.from(sample.lossMask) };
   const lossMask = sample.ids.map((_, index) => Math.min(index, 1));
   return {
     ...sample,

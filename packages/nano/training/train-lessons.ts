@@ -1,8 +1,10 @@
 import type { Backbone, Sample } from '@agentjet/core';
 import { packTrees } from '@agentjet/trainer';
-import { drawBatches } from './draw-batches.js';
+import { drawBatches, drawPasses } from './draw-batches.js';
+import { drawCopies } from './draw-copies.js';
 import { type LessonPlan, recipe } from './nano-recipe.js';
 import { supervise } from './supervise.js';
+import { addedTokens } from './tokenizer-files.js';
 
 export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
@@ -20,14 +22,19 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** Ends and marks come last in the vocabulary, and are not copied. */
+function drawSamples({ lesson, seed }: LessonPlan, transcripts: readonly Sample[]): Iterable<Sample> {
+  return lesson === 'copying' ? drawCopies({ numTokens: recipe.vocabSize - addedTokens.length, seed }) : drawPasses(transcripts, seed);
+}
+
 /** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. */
-export async function trainLesson(backbone: Backbone, samples: readonly Sample[], plan: LessonPlan): Promise<LessonReport> {
-  const { lesson, numSteps, seed } = plan;
+export async function trainLesson(backbone: Backbone, transcripts: readonly Sample[], plan: LessonPlan): Promise<LessonReport> {
+  const { lesson, numSteps, tokensPerStep } = plan;
   const startedAt = performance.now();
   const losses: number[] = [];
   let rowTokens = 0;
   let treeTokens = 0;
-  for (const batch of drawBatches(samples, { tokensPerStep: recipe.tokensPerStep, seed })) {
+  for (const batch of drawBatches(drawSamples(plan, transcripts), tokensPerStep)) {
     const { packs } = packTrees(batch.map((sample) => supervise(sample, lesson)), { maxPackTokens });
     const metrics = await backbone.trainStep({ packs, loss: { kind: 'sft' } });
     losses.push(metrics.loss);

@@ -1,0 +1,45 @@
+import { createRandom, type Random, type Sample } from '@agentjet/core';
+
+export type CopyOptions = { readonly numTokens: number; readonly seed: number };
+
+/** Tokens of the repeated piece, of one whole row, and the most that stands between two repetitions. */
+const [shortestPiece, longestPiece] = [2, 8];
+const [shortestRow, longestRow] = [32, 48];
+const longestGap = 4;
+
+function intBetween(least: number, most: number, random: Random): number {
+  return least + random.int(most - least + 1);
+}
+
+function drawCopy(index: number, numTokens: number, random: Random): Sample {
+  const drawIds = (count: number): readonly number[] => Array.from({ length: count }, () => random.int(numTokens));
+  const piece = drawIds(intBetween(shortestPiece, longestPiece, random));
+  const length = intBetween(shortestRow, longestRow, random);
+  const ids = [...drawIds(random.int(longestGap + 1)), ...piece];
+  const lossMask = ids.map(() => 0);
+  while (ids.length < length) {
+    const gap = drawIds(random.int(longestGap + 1));
+    ids.push(...gap, ...piece);
+    lossMask.push(...gap.map(() => 0), ...piece.map((_, place) => Math.min(place, 1)));
+  }
+  return {
+    episodeId: `copy-${index}`,
+    agentName: 'copyist',
+    targetTag: 'copyist',
+    ids: Int32Array.from(ids),
+    lossMask: Uint8Array.from(lossMask),
+    logprobs: new Float32Array(ids.length),
+    policyVersions: Int32Array.from(lossMask, (mask) => mask - 1),
+    advantages: new Float32Array(ids.length),
+  };
+}
+
+/**
+ * Rows without end in which a short piece of random tokens, of ids below `numTokens`, comes again and again with random
+ * tokens between. What is to be predicted is how a repetition goes on after its first token: nothing but looking back
+ * for the same token and copying what followed it helps (an induction head; Olsson et al. 2022).
+ */
+export function* drawCopies({ numTokens, seed }: CopyOptions): Generator<Sample> {
+  const random = createRandom(seed);
+  for (let index = 0; ; index++) yield drawCopy(index, numTokens, random);
+}
