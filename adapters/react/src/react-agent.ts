@@ -8,8 +8,9 @@ export type ReActAgentOptions = {
   readonly systemPrompt: string;
   readonly model: ChatModel;
   readonly toolkit?: Toolkit;
+  /** Default: keeps everything. */
   readonly memory?: Memory;
-  /** Model calls per reply. */
+  /** Most model calls per reply; default 10. A reply cut by it has finish reason `max_iterations`. */
   readonly maxIterations?: number;
   readonly sampling?: SamplingOptions;
   readonly hooks?: ReActHooks;

@@ -1,5 +1,6 @@
 import { toErrorMessage, type ToolCall, type ToolMessage, type ToolSpec } from '@agentjet/core';
 
+/** What the model wrote, parsed; nothing is checked against `parameters`. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** A function that the model may call. */

@@ -7,6 +7,7 @@ import { identityPromises } from './promises/identity.js';
 import { recordPromises } from './promises/record.js';
 import { samplingPromises } from './promises/sampling.js';
 
+/** What became of one promise. */
 export type PromiseResult = {
   readonly promise: string;
   /** `skipped`: the framework has no words for it. */
@@ -15,6 +16,7 @@ export type PromiseResult = {
   readonly detail?: string;
 };
 
+/** Of all promises, in a fixed order. `isKept`: none is broken; skipped ones do not count. */
 export type AdapterReport = {
   readonly name: string;
   readonly isKept: boolean;

@@ -26,6 +26,7 @@ export type AdapterDriver<M, H> = {
   readonly stream?: (model: M, history: H, options: DriverCall, onText: (text: string) => void) => Promise<DriverAnswer<H>>;
 };
 
+/** What the suite asks of one call; nothing that `says` leaves out. */
 export type DriverCall = {
   readonly tools: readonly ToolSpec[];
   readonly sampling: SamplingOptions;
@@ -37,6 +38,7 @@ export type DriverCall = {
   readonly signal?: AbortSignal;
 };
 
+/** What a tool gave for the call of that id. */
 export type ToolResult = { readonly id: string; readonly name: string; readonly content: string };
 
 /** What the framework shows of an answer. */

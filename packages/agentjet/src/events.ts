@@ -23,6 +23,7 @@ export type Evaluation = {
 /** One line of metrics.jsonl. */
 export type StepMetrics = Readonly<Record<string, number>>;
 
+/** How a job ended. */
 export type JobResult = {
   /** Null where nothing is written: backbone `debug`. */
   readonly runDir: string | null;
@@ -31,12 +32,13 @@ export type JobResult = {
   /** Null where there was no evaluation. */
   readonly successBefore: number | null;
   readonly successAfter: number | null;
-  /** Of this process, loading included. */
+  /** Wall time of this process, loading included. */
   readonly seconds: number;
   /** Episodes of training steps. */
   readonly secondsSampling: number;
   readonly secondsTraining: number;
   readonly secondsEvaluating: number;
+  /** Optimizer steps behind the model, those before a resume included. */
   readonly policyVersion: number;
   /** Whether the run was stopped before its last step. */
   readonly isInterrupted: boolean;

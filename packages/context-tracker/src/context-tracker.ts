@@ -32,6 +32,7 @@ export type ContextTrackerOptions = {
   readonly maxSampleTokens?: number;
 };
 
+/** The tracker of one episode. Its `begin` throws EngineError: `bad_request` for messages or tools the template cannot print, `context_overflow` over `maxSampleTokens`. */
 export function createContextTracker(options: ContextTrackerOptions): ContextTracker {
   return new EpisodeTracker(options);
 }

@@ -1,5 +1,6 @@
 import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
 
+/** Whose call it is. Histories are told apart by `agentName`; `targetTag` is recorded. */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
 /** `as_generated`: a recognised turn of ours keeps its own ids, however the framework re-spelled it. `as_sent`: what was sent is what the model sees. */
@@ -30,6 +31,7 @@ export interface Turn {
   commit(completion: Completion): CommittedTurn;
 }
 
+/** The answer as the caller sees it. */
 export type CommittedTurn = {
   readonly message: AssistantMessage;
   readonly finishReason: ChatFinishReason;
@@ -38,6 +40,7 @@ export type CommittedTurn = {
   readonly tokenTexts: readonly string[];
 };
 
+/** What one episode has recorded. */
 export type TrackerStats = {
   readonly calls: number;
   readonly generatedTokens: number;

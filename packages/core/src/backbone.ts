@@ -47,7 +47,8 @@ export type LossTerms = {
  * sum_k weight_k * loss_k.
  * - `policy`: -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) (PPO, Schulman et al. 2017; asymmetric bounds: DAPO, 2025),
  *   with dual clip: min(that, -dualClip * A) where A < 0 (Ye et al. 2020); 0 turns it off.
- *   plus klCoef * KL estimate against the frozen initial weights (k3: exp(d) - d - 1, d = reference - logprob; Schulman 2020),
+ *   plus klCoef * KL estimate against the frozen initial weights (Schulman 2020; d = reference - logprob;
+ *   k1: -d, k2: d^2 / 2, k3: exp(d) - d - 1),
  *   minus entropyCoef * entropy.
  * - `sft`: -logprob.
  */
@@ -65,6 +66,7 @@ export type LossOptions =
       readonly temperature: number;
     };
 
+/** AdamW (Loshchilov & Hutter 2019), bias-corrected; the decay is taken from the weights: w *= 1 - rate * weightDecay. */
 export type OptimizerOptions = {
   readonly learningRate: number;
   readonly beta1: number;
@@ -90,6 +92,7 @@ export type TrainBatch = {
   readonly isOnPolicy?: boolean;
 };
 
+/** What one optimizer step found and did. */
 export type TrainStepMetrics = {
   readonly loss: number;
   /** Before clipping. */
@@ -106,11 +109,14 @@ export type TrainStepMetrics = {
   readonly learningRate: number;
   /** After the update. */
   readonly policyVersion: number;
+  /** Terms of the loss. */
   readonly trainedTokens: number;
+  /** Tokens of the rows, and of the trees they were laid out as. */
   readonly rowTokens: number;
   readonly treeTokens: number;
 };
 
+/** Shape [T], T >= 1. */
 export type TokenRow = { readonly ids: Int32Array };
 
 /**

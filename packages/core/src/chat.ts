@@ -35,8 +35,10 @@ export type ToolSpec = {
   readonly parameters: Readonly<Record<string, unknown>>;
 };
 
+/** `required`: at least one call; a name: a call of that tool. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
+/** The form an answer is asked for. It is said in the system message; nothing constrains the sampling. */
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
@@ -57,6 +59,7 @@ export type SamplingOptions = {
   readonly seed?: number;
 };
 
+/** One model call, as every framework's request comes down to it. */
 export type ChatRequest = {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[];
@@ -72,8 +75,10 @@ export type ChatRequest = {
 /** `stop`: the model ended its turn; `tool_calls`: it ended with calls; `length`: cut by a token limit. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
 
+/** Tokens of the whole prompt, reused ones included, and of the answer with its end token. */
 export type TokenUsage = { readonly promptTokens: number; readonly completionTokens: number };
 
+/** Natural log, under the distribution that the token was sampled from (see `Completion.logprobs`). */
 export type TokenLogprob = { readonly id: number; readonly text: string; readonly logprob: number };
 
 export type ChatResponse = {
@@ -104,5 +109,6 @@ export type ChatOptions = {
 /** Messages in, message out. The tuned model, debug models and scripted models all are one. */
 export interface ChatModel {
   readonly name: string;
+  /** Rejects with EngineError: `context_overflow`, `bad_request`, `aborted`, `closed` (the episode has ended), `failed`. */
   generate(request: ChatRequest, options?: ChatOptions): Promise<ChatResponse>;
 }

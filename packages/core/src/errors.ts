@@ -5,6 +5,7 @@
 
 type ErrorOptions = { readonly cause?: unknown };
 
+/** Every error of ours. `code` is for programs and stays; the message is for people. */
 export class AgentJetError extends Error {
   readonly code: string;
 

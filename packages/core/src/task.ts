@@ -1,14 +1,18 @@
 /** One problem. `taskId` is unique among the tasks of a reader. */
 export type Task = {
   readonly taskId: string;
+  /** The question; empty where `initMessages` say everything. */
   readonly mainQuery: string;
   readonly initMessages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
+  /** Whatever else the workflow or the judge wants to know of it: the solution, a map, a seed. */
   readonly metadata: Readonly<Record<string, unknown>>;
 };
 
 /** What a workflow returns. `reward` null or absent means: ask the judge. */
 export type WorkflowOutput = {
+  /** Finite; any scale. */
   readonly reward?: number | null;
+  /** What the success rate counts. Null or absent, beside a reward: whether that is at least 1. */
   readonly isSuccess?: boolean | null;
   /** Feeds the judge; must be JSON. */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -16,4 +20,5 @@ export type WorkflowOutput = {
   readonly logMetrics?: Readonly<Record<string, number>>;
 };
 
+/** What a judge says of an episode: its reward, finite, and whether it counts as a success. */
 export type Verdict = { readonly reward: number; readonly isSuccess: boolean };

@@ -17,6 +17,7 @@ export type EndpointOptions = Partial<Timing> & {
   readonly hostname?: string;
   /** 0 picks a free port. */
   readonly port?: number;
+  /** Longest request body; a longer one gets status 413. Default 32 MiB. */
   readonly maxBodyBytes?: number;
 };
 

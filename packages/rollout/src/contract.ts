@@ -38,6 +38,7 @@ export interface EndpointHost {
   open(registration: EndpointRegistration): OpenAIEndpoint;
 }
 
+/** One agent of one episode, and the model that answers it. */
 export type EndpointRegistration = {
   readonly episodeId: string;
   readonly agentName: string;

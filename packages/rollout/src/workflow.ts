@@ -9,7 +9,9 @@ export abstract class Workflow implements WorkflowLike {
   abstract execute(task: Task, tuner: Tuner): Promise<WorkflowOutput>;
 }
 
+/** A workflow without state. */
 export type WorkflowFunction = (task: Task, tuner: Tuner) => Promise<WorkflowOutput> | WorkflowOutput;
+/** A workflow with state: an instance lives for one episode. */
 export type WorkflowClass = new () => WorkflowLike & { readonly trainableTargets?: readonly string[] | undefined };
 
 /** What a user may hand in: a class, or a plain function for a workflow without state. */

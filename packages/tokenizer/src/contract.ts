@@ -12,6 +12,7 @@ export interface Tokenizer {
   createStreamDecoder(): StreamDecoder;
 }
 
+/** Ids in, text out, piece by piece; together the pieces are what `decode` gives. */
 export interface StreamDecoder {
   push(id: number): string;
   flush(): string;
@@ -48,10 +49,12 @@ export interface ChatTemplate {
   callOpening?(name?: string): string | undefined;
 }
 
+/** Text in, deltas out; together the deltas are the reply that `flush` returns, which is what `parse` gives. */
 export interface ReplyStreamParser {
   push(text: string): readonly ChatDelta[];
   flush(): { readonly deltas: readonly ChatDelta[]; readonly reply: ParsedReply };
 }
 
+/** What a model folder says about text: the two halves that are always needed together. */
 export type ChatTokenizer = { readonly tokenizer: Tokenizer; readonly template: ChatTemplate };
 

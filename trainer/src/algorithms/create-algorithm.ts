@@ -4,6 +4,7 @@ import { createReinforce, type ReinforceOptions } from './reinforce.js';
 import { createSft } from './sft.js';
 
 export type AlgorithmName = 'grpo' | 'reinforce' | 'sft';
+/** Options of all algorithms; each reads its own. */
 export type AlgorithmOptions = GrpoOptions & ReinforceOptions;
 
 const algorithms: Readonly<Record<AlgorithmName, (options: AlgorithmOptions) => Algorithm>> = {

@@ -67,6 +67,7 @@ export type TrainObserver = {
   readonly onCheckpoint?: (checkpoint: Checkpoint) => void;
 };
 
+/** Where the run stands when `train` returns. */
 export type TrainOutcome = {
   /** `stopped`: the signal ended it before the last step. */
   readonly status: 'completed' | 'stopped';

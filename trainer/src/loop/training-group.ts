@@ -6,6 +6,7 @@ import type { EpisodeGroup } from '@agentjet/core';
  */
 export type TrainingGroup = EpisodeGroup & { readonly report?: GroupReport };
 
+/** What the rollout side counted in one group. */
 export type GroupReport = {
   /** Episodes that ran for this group, failed ones included, also those that are not in the group. */
   readonly episodes: number;

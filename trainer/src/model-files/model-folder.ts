@@ -11,6 +11,7 @@ import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './
 import { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 import type { NamedTensor, TensorEntry } from './safetensors.js';
 
+/** A model folder whose headers were read; the tensors are read one by one, with `readTensor`. */
 export type ModelFolder = {
   readonly dir: string;
   /** config.json as it stands there. */
@@ -48,6 +49,7 @@ export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, d
   await readTensorInto(entry, data);
 }
 
+/** What `writeModelFolder` writes. */
 export type ModelFolderContent = {
   /** config.json, whole. */
   readonly config: { readonly [key: string]: unknown };

@@ -31,6 +31,7 @@ export type SchedulerOptions = {
   readonly maxPrefixCacheBytes: number;
 };
 
+/** Counters since the engine was opened, but for `running`, `waiting` and the bytes, which are of now. */
 export type SchedulerStats = {
   readonly running: number;
   readonly waiting: number;

@@ -11,6 +11,7 @@ import { BackboneError, type Sample } from '@agentjet/core';
  */
 export type OverlongPolicy = 'error' | 'drop_episode' | 'truncate';
 
+/** Most tokens of one sample, prompt and answers together, and what becomes of a longer one. */
 export type LengthLimit = { readonly maxSampleTokens: number; readonly policy: OverlongPolicy };
 
 export type LimitedSamples = {

@@ -18,6 +18,7 @@ export type PackOptions = {
   readonly sharing?: Sharing;
 };
 
+/** What the packing saved and what it cost, over the whole optimizer step. */
 export type PackReport = {
   /** Rows with something to train. */
   readonly rows: number;

@@ -2,7 +2,9 @@ import type { Sample } from '@agentjet/core';
 import { groupBy } from './group-by.js';
 import { layOut, TokenTrie } from './token-trie.js';
 
+/** What a generated token counts that stands in several rows of its episode: see `superviseRows`. */
 export type Weighting = 'episode' | 'row';
+/** The denominator of the step's loss, formula and source at `superviseRows`. `constantLength` is in tokens. */
 export type Normalization = 'token' | 'sequence' | { readonly constantLength: number };
 
 /** What is trained in each row, and how much each of its tokens weighs. */

@@ -14,6 +14,7 @@ export type TrainingState = {
   readonly groupsDrawn: number;
 };
 
+/** What a run can go on from. */
 export type Checkpoint = {
   /** A Hugging Face model folder with `trainer_state/` and `state.json`. */
   readonly dir: string;

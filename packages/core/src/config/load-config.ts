@@ -59,6 +59,7 @@ export function formatConfig(config: AgentJetConfig, comment = ''): string {
   return head + stringify({ ajet: safe });
 }
 
+/** A key in YAML spelling, and what it is in either configuration. */
 export type ConfigDifference = { readonly key: string; readonly before: unknown; readonly after: unknown };
 
 function compareValues(before: unknown, after: unknown, key: string): readonly ConfigDifference[] {

@@ -28,6 +28,7 @@ export type TunedModelOptions = {
   readonly modelName?: string;
 };
 
+/** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
 export function createTunedModel(options: TunedModelOptions): ChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
   return {

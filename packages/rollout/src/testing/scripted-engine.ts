@@ -33,6 +33,7 @@ export type ScriptedEngineOptions = {
   readonly policyVersion?: number;
 };
 
+/** An engine that remembers what it was asked. */
 export type ScriptedEngine = Engine & {
   readonly requests: readonly ScriptedRequest[];
   /** Calls that are running now. */

@@ -38,6 +38,7 @@ function smallTokenizer(family: TemplateFamily): ChatTokenizer {
   return known;
 }
 
+/** Nothing has to be closed, but `finish` says what was recorded. Replies are given in order; the last one stays. */
 export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEpisode {
   const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');
   const engine = createScriptedEngine({ ...options, chatTokenizer });

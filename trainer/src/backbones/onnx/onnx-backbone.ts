@@ -8,6 +8,7 @@ export interface FrozenEngine extends Engine {
   close(): Promise<void>;
 }
 
+/** The embedded backbone: one model on the CPU, for sampling and training. */
 export interface OnnxBackbone extends Backbone {
   /**
    * Another engine, over a copy of the present weights that later steps do not touch: for opponents and judges. It
