@@ -2,6 +2,7 @@ import type { AgentJetConfig, Task } from '@agentjet/core';
 import { runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { JobListener, Phase } from './events.js';
+import { userFrames } from './user-frames.js';
 
 /** What every phase of a run shares. `workflow` is the user's with the limits of the configuration around it. */
 export type RolloutContext = {
@@ -52,7 +53,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });
   for await (const group of running) groups.push(group);
-  noticeFailures(groups, emit);
+  if (phase !== 'debug') noticeFailures(groups, emit); // there, each episode is shown
   const seconds = (performance.now() - startedAt) / 1000;
   emit({ type: 'phase_finished', phase, step, seconds });
   return { groups, seconds };
@@ -65,6 +66,6 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const [first] = failed;
   if (first === undefined) return;
   const { code, message, stack } = first.error;
-  const place = code === 'workflow_failed' ? stack?.split('\n').find((line) => /^\s+at /.test(line)) : undefined;
+  const [place] = code === 'workflow_failed' ? (stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? []) : userFrames(stack);
   emit({ type: 'notice', message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}` });
 }

@@ -63,6 +63,20 @@ it('says when an agent sends another history', async () => {
   expect(text).toContain('solver sends another history:');
 });
 
+it('shows what it can of a request that is none, and what was wrong with it', async () => {
+  const circular: Record<string, unknown> = { role: 'user', content: 'hello' };
+  circular['self'] = circular;
+  for (const request of ['hello', undefined, {}, { messages: 'hello' }, { messages: [null, 'hello', { text: 'hi' }, { role: 'user', content: [{ type: 'text', text: 'hi' }] }, circular] }]) {
+    const { result, text } = await debug(async (_, tuner) => {
+      await tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned).generate(request as never);
+      throw new Error('the workflow went on');
+    });
+    expect(result.failedEpisodes).toBe(2);
+    expect(text).toMatch(/^--- episode a-r0/);
+    expect(text).toMatch(/\nfailed \(/);
+  }
+});
+
 it('shows a call that never got its answer', async () => {
   const hanging: Policy = { kind: 'chat', model: { name: 'hanging', generate: () => new Promise(() => undefined) } };
   const config = createConfig({ rollout: { episodeTimeout: 0.05 }, debug: { debugFirstNTasks: 1 } });

@@ -94,20 +94,42 @@ function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
   return [...formatAssistant(writer, call.agentName, message, true), writer.style('label', note)];
 }
 
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value); // it refers to itself
+  }
+}
+
+/** A workflow may hand in anything, and the debug run is where its author looks for what was wrong with it. */
+function toReadable(message: unknown): ChatMessage {
+  const { role, content } = (typeof message === 'object' && message !== null ? message : {}) as { readonly role?: unknown; readonly content?: unknown };
+  if (typeof role !== 'string') return { role: 'user', content: toText(message) };
+  return { ...(message as ChatMessage), content: toText(content ?? '') };
+}
+
+function readMessages(request: Partial<ChatRequest> | undefined): readonly ChatMessage[] {
+  const { messages } = request ?? {};
+  return Array.isArray(messages) ? messages.map(toReadable) : [];
+}
+
 /** Each agent's messages once, in the order of the calls; what an agent sends again unchanged is not repeated. */
 function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly string[] {
   const seen = new Map<string, readonly string[]>();
   return calls.flatMap((call) => {
-    const { agentName, request } = call;
-    const sent = request.messages.map((message) => JSON.stringify(message));
+    const { agentName } = call;
+    const messages = readMessages(call.request);
+    const sent = messages.map(toText);
     const before = seen.get(agentName) ?? [];
     const shared = countShared(before, sent);
     const continues = shared === before.length;
     const note = continues ? [] : [writer.style('label', `${agentName} sends another history:`)];
-    const ownTurn = continues && before.length > 0 && request.messages[shared]?.role === 'assistant' ? 1 : 0;
+    const ownTurn = continues && before.length > 0 && messages[shared]?.role === 'assistant' ? 1 : 0;
     const known = shared + ownTurn;
     seen.set(agentName, sent);
-    return [...note, ...request.messages.slice(known).flatMap((message) => formatMessage(writer, agentName, message)), ...formatAnswer(writer, call)];
+    return [...note, ...messages.slice(known).flatMap((message) => formatMessage(writer, agentName, message)), ...formatAnswer(writer, call)];
   });
 }
 

@@ -25,7 +25,7 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
   // Time stands still at a breakpoint, but clocks do not: with a debugger there is no limit.
   const expire = (): void => {
-    if (inspector.url() === undefined) end(new WorkflowError('timeout', `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise the time limit of an episode.`));
+    if (inspector.url() === undefined) end(new WorkflowError('timeout', `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise rollout.episode_timeout.`));
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestMs));
   if (signal?.aborted) stop();
