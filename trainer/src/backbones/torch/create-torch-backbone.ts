@@ -113,7 +113,9 @@ async function meetWorker(door: ListeningDoor, worker: WorkerProcess, options: T
 }
 
 function startError(worker: WorkerProcess, code: string, how: string): BackboneError {
-  return new BackboneError(code, `The torch worker ${how} before it was ready. Its last lines:\n${worker.lastLines()}`);
+  const lines = worker.lastLines();
+  const repair = lines.includes('ModuleNotFoundError') ? '\nThis Python lacks a package: `npm run setup:torch` makes one that has them all.' : '';
+  return new BackboneError(code, `The torch worker ${how} before it was ready. Its last lines:\n${lines}${repair}`);
 }
 
 type WorkerFacts = TorchBackbone['workerInfo'] & { readonly pid: number; readonly contextLength: number };

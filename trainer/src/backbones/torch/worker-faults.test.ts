@@ -56,6 +56,11 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
     await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('no room on /dev/shm') as unknown });
   });
 
+  test('whose interpreter lacks a package says how to get one that does not', async () => {
+    const env = makeRogueWorker('print("ModuleNotFoundError: No module named numpy", file=sys.stderr)');
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringMatching(/named numpy[^]*npm run setup:torch/) as unknown });
+  });
+
   test('of another release is refused with both versions', async () => {
     const env = makeRogueWorker('send({"kind": "hello", "schema": 99, "token": os.environ["AJET_TOKEN"]})\ntime.sleep(20)');
     await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'version_mismatch', message: expect.stringContaining('99') as unknown });
