@@ -5,7 +5,7 @@ import path from 'node:path';
 import { BackboneError, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
 
 import { openDoor, type ListeningDoor } from './accept-worker.js';
-import { findPython } from './find-python.js';
+import { findPython, setupCommand } from './find-python.js';
 import { schemaVersion, toFloat32, toSnakeCase } from './messages.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { createTorchEngine } from './torch-engine.js';
@@ -114,7 +114,7 @@ async function meetWorker(door: ListeningDoor, worker: WorkerProcess, options: T
 
 function startError(worker: WorkerProcess, code: string, how: string): BackboneError {
   const lines = worker.lastLines();
-  const repair = lines.includes('ModuleNotFoundError') ? '\nThis Python lacks a package: `npm run setup:torch` makes one that has them all.' : '';
+  const repair = lines.includes('ModuleNotFoundError') ? `\nThis Python lacks a package. An environment that has them all is made by ${setupCommand}.` : '';
   return new BackboneError(code, `The torch worker ${how} before it was ready. Its last lines:\n${lines}${repair}`);
 }
 
