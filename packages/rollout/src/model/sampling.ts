@@ -17,7 +17,7 @@ export function resolveSampling(request: ChatRequest, defaults: SamplingDefaults
   if (room < 1) {
     throw new EngineError(
       'context_overflow',
-      `The prompt has ${limits.promptTokens} tokens and the model's context holds ${limits.contextLength}, answer included. Shorten the history, or raise rollout.max_model_len.`,
+      `The prompt has ${limits.promptTokens} tokens and the model's context holds ${limits.contextLength}, answer included. Shorten the history, or raise rollout.max_model_len where the model's own context is longer.`,
     );
   }
   return {
