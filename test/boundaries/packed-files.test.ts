@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -19,4 +19,13 @@ it('whoever installs the trainer has the GPU worker and what sets it up, and no 
   expect(worker.length).toBeGreaterThan(20);
   expect(packed).toEqual(expect.arrayContaining([...worker, 'torch/setup.mjs', 'torch/requirements.txt', 'torch/README.md']));
   expect(packed.filter((file) => /\.venv|__pycache__|torch\/(tests|bench)\//.test(file))).toEqual([]);
+});
+
+it('a command lies in the repository itself, so that npm links it before anything is built', () => {
+  const cliDir = path.resolve(import.meta.dirname, '../../packages/cli');
+  const { bin, files } = JSON.parse(readFileSync(path.join(cliDir, 'package.json'), 'utf8')) as { readonly bin: Readonly<Record<string, string>>; readonly files: readonly string[] };
+  const [folder = '', ...rest] = path.normalize(bin['ajet'] ?? '').split(path.sep);
+  expect(existsSync(path.join(cliDir, folder, ...rest))).toBe(true);
+  expect(folder).not.toBe('dist');
+  expect(files).toContain(folder);
 });

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { createProgram } from './program.js';
 import { reportError } from './report-error.js';
 
