@@ -2,7 +2,7 @@ import type { AgentJetConfig, Task } from '@agentjet/core';
 import { runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { JobListener, Phase } from './events.js';
-import { userFrames } from './user-frames.js';
+import { failureFrames } from './user-frames.js';
 
 /** What every phase of a run shares. `workflow` is the user's with the limits of the configuration around it. */
 export type RolloutContext = {
@@ -65,7 +65,7 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
   const [first] = failed;
   if (first === undefined) return;
-  const { code, message, stack } = first.error;
-  const [place] = code === 'workflow_failed' ? (stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? []) : userFrames(stack);
+  const { code, message } = first.error;
+  const [place] = failureFrames(first.error);
   emit({ type: 'notice', message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}` });
 }

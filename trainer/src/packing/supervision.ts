@@ -81,7 +81,10 @@ function isNew(seen: Set<number>, key: number): boolean {
 }
 
 function weighRows(positions: readonly Int32Array[], sequenceOf: (row: number) => unknown, normalization: Normalization): number[] {
-  if (normalization === 'token') return positions.map(() => 1 / countTerms(positions));
+  if (normalization === 'token') {
+    const numTerms = countTerms(positions);
+    return positions.map(() => 1 / numTerms);
+  }
   const terms = new Map<unknown, number>();
   positions.forEach(({ length }, row) => {
     if (length > 0) terms.set(sequenceOf(row), (terms.get(sequenceOf(row)) ?? 0) + length);

@@ -1,6 +1,6 @@
 import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { Episode } from '@agentjet/rollout';
-import { userFrames } from '../user-frames.js';
+import { failureFrames } from '../user-frames.js';
 import type { WrapModel } from '../wrap-workflow.js';
 
 /** One model call as the agent's framework made it. */
@@ -138,10 +138,8 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
   if (episode.status === 'completed') {
     return style(episode.isSuccess ? 'good' : 'title', `reward ${episode.reward}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
   }
-  const { code, message, stack } = episode.error;
-  const ofWorkflow = stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 8) ?? [];
-  const frames = code === 'workflow_failed' ? ofWorkflow : userFrames(stack);
-  return style('bad', [`failed (${code}): ${message}`, ...frames].join('\n')) + `\n(${facts})`;
+  const { code, message } = episode.error;
+  return style('bad', [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n')) + `\n(${facts})`;
 }
 
 /** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */

@@ -1,6 +1,6 @@
-import { ConfigError, toErrorMessage, type AgentJetConfig, type Task } from '@agentjet/core';
+import { ConfigError, type AgentJetConfig, type Task } from '@agentjet/core';
 import { importUserModule, readJsonlTasks, type TaskReader } from '@agentjet/rollout';
-import { userFrames } from '../user-frames.js';
+import { withUserFrames } from '../user-frames.js';
 import { createRandomTaskReader } from './random-tasks.js';
 
 /** Reads the file when the pass begins. */
@@ -24,8 +24,7 @@ function construct(reader: Function, reference: string): unknown {
   try {
     return Reflect.construct(reader, []);
   } catch (error) {
-    const frames = userFrames(error instanceof Error ? error.stack : undefined);
-    throw new ConfigError('bad_reader', [`${reference} threw while it was constructed: ${toErrorMessage(error)}`, ...frames].join('\n'), { cause: error });
+    throw new ConfigError('bad_reader', withUserFrames(`${reference} threw while it was constructed`, error), { cause: error });
   }
 }
 

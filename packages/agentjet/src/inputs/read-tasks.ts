@@ -1,5 +1,5 @@
-import { AgentJetError, TaskError, toErrorMessage, type Task } from '@agentjet/core';
-import { userFrames } from '../user-frames.js';
+import { AgentJetError, TaskError, type Task } from '@agentjet/core';
+import { withUserFrames } from '../user-frames.js';
 
 /** The tasks of one pass. What the user's reader throws becomes a TaskError that shows the user's line. */
 export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Task> {
@@ -7,7 +7,6 @@ export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Ta
     yield* source;
   } catch (error) {
     if (error instanceof AgentJetError) throw error;
-    const frames = userFrames(error instanceof Error ? error.stack : undefined);
-    throw new TaskError('reader_failed', [`The task reader failed: ${toErrorMessage(error)}`, ...frames].join('\n'), { cause: error });
+    throw new TaskError('reader_failed', withUserFrames('The task reader failed', error), { cause: error });
   }
 }

@@ -43,14 +43,13 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
  */
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const token = chooseToken(options);
-  findPython(options.python);
+  const python = findPython(options.python);
   await checkModelFolder(options.modelDir);
   const door = await openDoor(token, options.listenHost ?? '127.0.0.1');
   let worker: WorkerProcess | undefined;
   try {
     worker = await startWorkerProcess({
-      numGpus: options.numGpus ?? 1, address: door.address, token, fsdp: options.cpuOffload === true,
-      ...(options.python === undefined ? {} : { python: options.python }),
+      python, numGpus: options.numGpus ?? 1, address: door.address, token, fsdp: options.cpuOffload === true,
       ...(options.env === undefined ? {} : { env: options.env }),
       ...(options.onLogLine === undefined ? {} : { onLine: options.onLogLine }),
     });

@@ -4,10 +4,11 @@ import os from 'node:os';
 import path from 'node:path';
 
 import { LastLines } from './last-lines.js';
-import { findPython, workerDir } from './find-python.js';
+import { workerDir } from './find-python.js';
 
 export type WorkerProcessOptions = {
-  readonly python?: string;
+  /** The interpreter. */
+  readonly python: string;
   readonly numGpus: number;
   /** host:port the first process connects to. */
   readonly address: string;
@@ -32,9 +33,8 @@ const numKeptLines = 40;
 
 /** Starts one process, or one per GPU under torchrun; they meet through a file, so that no port is opened for that. */
 export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
-  const python = findPython(options.python);
   const storeDir = await mkdtemp(path.join(os.tmpdir(), 'ajet-torch-'));
-  const child = spawn(python, launchArguments(options.numGpus, storeDir), {
+  const child = spawn(options.python, launchArguments(options.numGpus, storeDir), {
     cwd: workerDir,
     env: { ...process.env, ...workerEnvironment(options, storeDir), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,7 +18,7 @@ from ..model import PolicyModel
 from .choose import choose_tokens, uniform
 from .held_tokens import FEWEST_SHARED, HeldTokens, shared_length
 from .prefill import Fill, PrefixCopies, batches
-from .server import SampleRequest, TokenEvent, require_room, weight_sum
+from .server import SampleRequest, TokenEvent, require_room, take_weights, weight_sum
 from .slots import DecodePlan, PrefillPlan, SlotCache, fitting_slots
 
 BUCKET = 256
@@ -107,11 +107,11 @@ class BuiltinServer:
                 self._prefill(batch)
 
     def _copies_one_of(self, fills: list[Fill], prompt: np.ndarray) -> bool:
-        head = prompt[:FEWEST_SHARED]
-        alike = [fill for fill in fills if fill.stop > fill.start and np.array_equal(fill.prompt[:FEWEST_SHARED], head)]
-        most = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in alike), default=0)
-        held = int(self.held.shared(prompt).max()) if most >= FEWEST_SHARED else 0
-        return most >= FEWEST_SHARED and most - held > (len(prompt) - held) / 2
+        most = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in fills if fill.stop > fill.start), default=0)
+        if most < FEWEST_SHARED:
+            return False
+        held = int(self.held.shared(prompt).max())
+        return most - held > (len(prompt) - held) / 2
 
     def _assign(self, request: SampleRequest, free: set[int]) -> Fill:
         """Takes the slot that the prompt continues, else the one unused for longest; the prompt's end, its last token at
@@ -196,12 +196,8 @@ class BuiltinServer:
         return TokenEvent(request.id, token, logprob, finish)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Nothing to copy where the sampler reads the trained weights themselves; either way what was cached is stale."""
-        own = dict(self.policy.lm.named_parameters())
-        with torch.no_grad():
-            for name, tensor in tensors:
-                if own[name].data_ptr() != tensor.data_ptr():
-                    own[name].copy_(tensor)
+        """What was cached is stale, also where the sampler reads the trained weights themselves."""
+        take_weights(self.policy.lm, tensors)
         self.held.forget()
 
     def fingerprint(self) -> int | None:

@@ -98,6 +98,15 @@ def require_room(request: SampleRequest, context_length: int) -> None:
         raise WorkerError("context_overflow", f"The prompt has {len(request.prompt_ids)} tokens; with a context of {context_length} there is no room for an answer. Shorten it or raise max_model_len.")
 
 
+def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Copies new weights by name; there is nothing to copy where the model is the trained one itself."""
+    own = dict(lm.named_parameters())
+    with torch.no_grad():
+        for name, tensor in tensors:
+            if own[name].data_ptr() != tensor.data_ptr():
+                own[name].copy_(tensor)
+
+
 def weight_sum(tensors: Iterable[tuple[str, torch.Tensor]]) -> int:
     """Sum of the weights' bit patterns as integers: exact in any order, and any real update moves it."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}

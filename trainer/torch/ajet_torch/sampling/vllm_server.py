@@ -26,7 +26,7 @@ from ..errors import WorkerError
 from ..model import PolicyModel
 from ..ranks import Ranks
 from .idle import IdleServer
-from .server import SampleRequest, TokenEvent, require_room
+from .server import SampleRequest, TokenEvent, require_room, take_weights
 from .vllm_http import JSON_HEADERS, UnixConnection, error_text
 from .vllm_process import MODEL_NAME, VllmProcess, require_vllm
 from .vllm_weights import WeightSender
@@ -147,7 +147,7 @@ class VllmServer:
         """No request of ours is being sampled. The pause ends what hung up a moment ago and empties the prefix cache, which
         holds keys and values of the old weights. Raises `weight_sync` where vLLM does not hold the new ones afterwards.
         """
-        take_weights(self.policy, tensors)
+        take_weights(self.policy.lm, tensors)
         http = self.process.http
         http.post("/pause?mode=abort&clear_cache=true")
         sent = self.sender.send()
@@ -191,17 +191,8 @@ class VllmPeer(IdleServer):
         self.sender = WeightSender(policy, config, ranks, None, ranks.share(None))
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        take_weights(self.policy, tensors)
+        take_weights(self.policy.lm, tensors)
         self.sender.send()
-
-
-def take_weights(policy: PolicyModel, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """Nothing to copy where the policy holds the trained weights themselves."""
-    own = dict(policy.lm.named_parameters())
-    with torch.no_grad():
-        for name, tensor in tensors:
-            if own[name].data_ptr() != tensor.data_ptr():
-                own[name].copy_(tensor)
 
 
 def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
