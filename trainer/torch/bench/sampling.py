@@ -1,6 +1,7 @@
 """How many tokens a second does the builtin sampler make, and how long until it holds new weights?
 
-Groups of eight share a prompt, as in GRPO. vLLM is measured where it is installed: --server vllm.
+Groups of eight share a prompt, as in GRPO. vLLM is measured where it is installed: --server vllm. Whole answers are asked of it,
+so the time of its first token is not seen.
 Writes sampling.json and weight_sync.json into --out.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from pathlib import Path
 
@@ -48,19 +50,30 @@ def measure(server: BuiltinServer, concurrent: int, prompt: int, answer: int, vo
     return {"server": "builtin", "concurrent": concurrent, "prompt_tokens": prompt, "answer_tokens": answer, "seconds": seconds, "first_token_seconds": first, "tokens_per_second": events / seconds}
 
 
-def run_vllm(args: argparse.Namespace, device: torch.device) -> None:
-    """The same requests through vLLM beside a trainer of the same folder, and one transfer of its weights."""
+def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict], dict]:
+    """The same requests through vLLM beside a trainer of the same folder, and the time of a transfer of its weights, checked."""
     from ajet_torch.sampling.vllm_server import VllmServer
 
-    inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer)
-    config = WorkerConfig(model_dir=args.model_dir, inference=inference)
-    trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False))
-    server = VllmServer(config, trainer.policy, trainer.placement.ranks)
-    vocab = int(trainer.policy.lm.config.vocab_size)
-    for concurrent in args.concurrent:
-        print(json.dumps({"model": args.model_dir, **measure(server, concurrent, args.prompt, args.answer, vocab), "server": "vllm"}), flush=True)
-    print(json.dumps({"model": args.model_dir, "server": "vllm", "gpus": 1, "seconds": timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 3)}))
-    server.close()
+    with tempfile.TemporaryDirectory() as folder:
+        if args.model_dir is None:
+            random_lm(args.model, device, torch.bfloat16).save_pretrained(folder)
+            torch.cuda.is_available() and torch.cuda.empty_cache()
+        inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer, gpu_memory_utilization=args.memory)
+        config = WorkerConfig(model_dir=args.model_dir or folder, compile="off", inference=inference)
+        trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False))
+        server = VllmServer(config, trainer.policy, trainer.placement.ranks)
+    name = args.model_dir or args.model
+    rows = []
+    try:
+        for concurrent in args.concurrent:
+            found = measure(server, concurrent, args.prompt, args.answer, int(trainer.policy.lm.config.vocab_size))
+            rows.append({"model": name, **found, "server": "vllm", "first_token_seconds": None, "vllm": ".".join(map(str, server.process.version))})
+            print(json.dumps(rows[-1]), flush=True)
+        trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
+        seconds = timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 3)
+    finally:
+        server.close()
+    return rows, {"model": name, "gpus": 1, "server": "vllm", "transferred_seconds": seconds, "checked": True}
 
 
 def measure_sync(trainer: Trainer, name: str) -> dict:
@@ -83,21 +96,7 @@ def measure_sync(trainer: Trainer, name: str) -> dict:
     return {"model": name, "gpus": 1, "server": "builtin", "shared_seconds": timed(shared, 3), "copied_seconds": timed(copied, 3), "checked": True}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default="1.5B")
-    parser.add_argument("--server", default="builtin", choices=["builtin", "vllm"])
-    parser.add_argument("--model-dir", help="folder of the model that vLLM loads")
-    parser.add_argument("--concurrent", type=int, nargs="+", default=[64, 512])
-    parser.add_argument("--prompt", type=int, default=512)
-    parser.add_argument("--answer", type=int, default=256)
-    parser.add_argument("--date", default="")
-    parser.add_argument("--out", default=".")
-    args = parser.parse_args()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if args.server == "vllm":
-        run_vllm(args, device)
-        return
+def run_builtin(args: argparse.Namespace, device: torch.device) -> tuple[list[dict], dict]:
     vocab = SHAPES[args.model].vocab
     trainer = Trainer(WorkerConfig(max_pack_tokens=1024, compile="off"), Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), random_lm(args.model, device, torch.bfloat16))
     rows = []
@@ -110,7 +109,23 @@ def main() -> None:
         del server
         torch.cuda.is_available() and torch.cuda.empty_cache()
     trainer.step([full_row(256, vocab)], LossConfig())
-    sync = measure_sync(trainer, args.model)
+    return rows, measure_sync(trainer, args.model)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="1.5B")
+    parser.add_argument("--server", default="builtin", choices=["builtin", "vllm"])
+    parser.add_argument("--model-dir", help="folder of the model that vLLM loads; without it, random weights of --model")
+    parser.add_argument("--memory", type=float, default=0.45, help="part of the GPU that vLLM may use")
+    parser.add_argument("--concurrent", type=int, nargs="+", default=[64, 512])
+    parser.add_argument("--prompt", type=int, default=512)
+    parser.add_argument("--answer", type=int, default=256)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out", default=".")
+    args = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    rows, sync = run_vllm(args, device) if args.server == "vllm" else run_builtin(args, device)
     print(json.dumps(sync), flush=True)
     for name, found in (("sampling", rows), ("weight_sync", [sync])):
         (Path(args.out) / f"{name}.json").write_text(json.dumps({**header(args.date), "rows": found}, indent=1))

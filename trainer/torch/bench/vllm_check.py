@@ -64,6 +64,7 @@ class Check:
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("vllm:num_requests_running"))
 
     def answers(self) -> None:
+        """Logits in bfloat16 often tie at the top, so that top_k=1 leaves a few tokens, all as likely."""
         for stream in (True, False):
             for temperature in (1.0, 0.0):
                 gap = self.gap(self.ask(1, stream=stream, temperature=temperature))
@@ -71,7 +72,8 @@ class Check:
         greedy = self.ask(2, temperature=0.0)
         stopped = self.ask(3, temperature=0.0, stop_ids=frozenset([greedy[3].token]))
         say("a stop id is an answer's last token", stopped[-1].finish == "stop" and stopped[-1].token == greedy[3].token)
-        say("logprobs are those after truncation", abs(self.ask(4, top_k=1)[0].logprob) < 1e-5)
+        ties = [float(np.exp(-event.logprob)) for event in self.ask(4, top_k=1)]
+        say("logprobs are those after truncation", max(ties) < 16 and max(abs(number - round(number)) for number in ties) < 1e-3, ties=max(ties))
 
     def abort(self) -> None:
         for stream in (True, False):

@@ -37,6 +37,9 @@ DROPPED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
 """torchrun's, this worker's and a user's that would change how the server starts. With torchrun's
 TORCHELASTIC_USE_AGENT_STORE, vLLM's own process group would wait for a store that nobody opens."""
 
+CAUSE = re.compile(r"(?:^|[\]\s)])((?:\w+\.)*\w*(?:Error|Exception): .+)")
+"""An exception in a line of vLLM's log. The first is the cause; the tracebacks of the processes that waited for it follow."""
+
 log = logging.getLogger("ajet_torch")
 
 
@@ -85,11 +88,12 @@ def has_tokenizer(model_dir: str) -> bool:
 
 
 def environment() -> dict[str, str]:
+    """FlashInfer's sampler knows neither seeds nor the logprobs after truncation that every request asks for; it would only be loaded."""
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
     return {
         **kept, "PYTHONPATH": os.pathsep.join(part for part in (package, kept.get("PYTHONPATH", "")) if part), "PYTHONUNBUFFERED": "1",
-        "VLLM_SERVER_DEV_MODE": "1", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
     }
 
 
@@ -106,6 +110,7 @@ class VllmProcess:
         self.folder = private_folder()
         self.http = VllmHttp(os.path.join(self.folder, "vllm.sock"))
         self.lines: deque[str] = deque(maxlen=30)
+        self.cause: str | None = None
         command = command_line(config, self.http.path, context_length, dtype)
         self.child = subprocess.Popen(command, env=environment(), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         self.reader = threading.Thread(target=self._read_log, daemon=True)
@@ -122,6 +127,8 @@ class VllmProcess:
         assert self.child.stdout is not None
         for line in self.child.stdout:
             self.lines.append(line.rstrip()[:500])
+            if self.cause is None and " WARNING " not in line and (found := CAUSE.search(line)):
+                self.cause = found[1].rstrip()[:500]
             sys.stderr.write(f"vllm: {line}")
 
     def _wait_until_ready(self) -> None:
@@ -129,7 +136,7 @@ class VllmProcess:
         while time.monotonic() - start < START_TIMEOUT_S:
             if self.child.poll() is not None:
                 self.reader.join(5)
-                raise start_error(f"vLLM ended with code {self.child.returncode} while it started", self.last_lines())
+                raise start_error(f"vLLM ended with code {self.child.returncode} while it started", self.last_words())
             try:
                 if self.http.is_healthy():
                     log.info("vLLM is ready after %.0f s", time.monotonic() - start)
@@ -140,10 +147,12 @@ class VllmProcess:
                 said = time.monotonic()
                 log.info("vLLM has been starting for %.0f s; its last line: %s", said - start, self.lines[-1] if self.lines else "none yet")
             time.sleep(0.2)
-        raise start_error(f"vLLM was not ready within {START_TIMEOUT_S} s", self.last_lines())
+        raise start_error(f"vLLM was not ready within {START_TIMEOUT_S} s", self.last_words())
 
-    def last_lines(self) -> str:
-        return "\n".join(self.lines)
+    def last_words(self) -> str:
+        """The first exception, if there was one, and the end of the log."""
+        cause = "" if self.cause is None else f"Its first error: {self.cause}\n"
+        return cause + "Its last lines:\n" + "\n".join(self.lines)
 
     def close(self) -> None:
         """Its engine processes end with it."""
@@ -166,8 +175,8 @@ def private_folder() -> str:
     return tempfile.mkdtemp(prefix="ajet-vllm-", dir="/tmp")
 
 
-def start_error(what: str, last_lines: str) -> WorkerError:
+def start_error(what: str, last_words: str) -> WorkerError:
     """vLLM words a GPU that is too full in three ways."""
-    if re.search(r"out of memory|Free memory on device|No available memory for the cache blocks", last_lines):
-        return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to what the trainer leaves free, or lower rollout.max_num_seqs or the context. Its last lines:\n{last_lines}")
-    return WorkerError("failed", f"{what}. Its last lines:\n{last_lines}")
+    if re.search(r"out of memory|Free memory on device|No available memory for the cache blocks", last_words):
+        return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to what the trainer leaves free, or lower rollout.max_num_seqs or the context. {last_words}")
+    return WorkerError("failed", f"{what}. {last_words}")

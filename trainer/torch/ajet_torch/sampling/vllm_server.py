@@ -139,7 +139,7 @@ class VllmServer:
                 self.events.put((request.id, event))
         except (OSError, ValueError, KeyError, AttributeError, http.client.HTTPException) as error:
             if not stream.is_cancelled.is_set():
-                self.events.put((request.id, WorkerError("failed", f"vLLM failed: {type(error).__name__}: {error}. Its last lines:\n{self.process.last_lines()}")))
+                self.events.put((request.id, WorkerError("failed", f"vLLM failed: {type(error).__name__}: {error}. {self.process.last_words()}")))
         finally:
             connection.close()
 

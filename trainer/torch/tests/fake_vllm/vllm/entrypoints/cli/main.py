@@ -44,7 +44,9 @@ def main() -> None:
     assert args.skip_tokenizer_init, "the folder has no tokenizer"
     print("Loading weights", flush=True)
     if "FAKE_VLLM_FAIL" in os.environ:
-        print("ValueError: Free memory on device (10.0/80.0 GiB) on startup is less than desired GPU memory utilization", flush=True)
+        print("(APIServer pid=1) WARNING 01-01 00:00:00 [base.py:1] ImportError: harmless", flush=True)
+        print("(EngineCore pid=2) ERROR 01-01 00:00:00 [core.py:1] ValueError: Free memory on device (10.0/80.0 GiB) on startup is less than desired GPU memory utilization", flush=True)
+        print("(APIServer pid=1) Traceback (most recent call last):\n" + "(APIServer pid=1)   File ...\n" * 60 + "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.", flush=True)
         sys.exit(1)
     Server(args, Model(args)).serve_forever()
 
