@@ -37,16 +37,22 @@ class LoraConfig:
 @dataclass(frozen=True)
 class InferenceConfig:
     """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
-    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. gpu_memory_utilization (of the whole GPU's
-    memory), tensor_parallel_size (over the trainer's first GPUs): vllm alone.
+    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. vllm alone: tensor_parallel_size, its
+    GPUs; colocated, whether they are the trainer's first ones or those after the trainer's; gpu_memory_utilization, its share of
+    a whole GPU's memory, where 0 takes 0.45 beside the trainer and 0.9 on its own.
     """
 
     server: str = "builtin"
     slots: int = 0
     kv_tokens: int = 0
-    gpu_memory_utilization: float = 0.45
+    gpu_memory_utilization: float = 0.0
     tensor_parallel_size: int = 1
+    colocated: bool = True
     cuda_graphs: bool = True
+
+    @property
+    def gpu_share(self) -> float:
+        return self.gpu_memory_utilization or (0.45 if self.colocated else 0.9)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from .lora import add_lora
 from .model import PolicyModel, load_lm
 from .pack import parse_pack
 from .sampling.builtin import BuiltinServer
+from .sampling.idle import IdleServer
 from .sampling.server import InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
 from .training import Placement, Trainer
 
@@ -37,13 +38,15 @@ class Session:
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
 
     def _create_server(self) -> InferenceServer:
+        inference, ranks = self.config.inference, self.placement.ranks
+        if inference.server == "vllm" and not inference.colocated and not ranks.is_first:
+            return IdleServer()
         policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
-        if self.config.inference.server == "vllm":
+        if inference.server == "vllm":
             from .sampling.vllm_server import VllmPeer, VllmServer
 
-            ranks = self.placement.ranks
             return VllmServer(self.config, policy, ranks) if ranks.is_first else VllmPeer(self.config, policy, ranks)
-        return BuiltinServer(policy, self.config.inference, self.placement.device)
+        return BuiltinServer(policy, inference, self.placement.device)
 
     @property
     def num_samplers(self) -> int:

@@ -15,9 +15,11 @@ import torch  # noqa: E402
 torch.set_num_threads(1)
 
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
-from ajet_torch.config import LoraConfig, OptimizerConfig, WorkerConfig  # noqa: E402
+from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig  # noqa: E402
 from ajet_torch.losses import LossConfig  # noqa: E402
 from ajet_torch.ranks import Ranks, join_ranks, leave_ranks  # noqa: E402
+from ajet_torch.sampling.server import SampleRequest  # noqa: E402
+from ajet_torch.session import Session  # noqa: E402
 from ajet_torch.training import Placement, Trainer  # noqa: E402
 from tiny import random_rows, supervise, tree_pack  # noqa: E402
 
@@ -50,11 +52,34 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
     return {"steps": steps, "logprobs": [x.tolist() for x in logprobs]}
 
 
+def run_vllm(out: Path, mode: str, ranks: Ranks) -> dict:
+    """The sampler's logprobs against the trainer's, with the first weights and after a step."""
+    inference = InferenceConfig(server="vllm", kv_tokens=64, colocated="alone" not in mode)
+    config = WorkerConfig(model_dir=str(out / "model"), optimizer=OptimizerConfig(learning_rate=0.05), inference=inference)
+    session = Session(config, Placement(torch.device("cpu"), torch.float32, ranks, ranks.size > 1))
+    prompt = np.asarray([3, 1, 4], np.int32)
+    gaps = []
+    try:
+        for _ in range(2):
+            asked = [SampleRequest(7, prompt, 0.0, 1.0, 0, 6, frozenset(), 0, False)] if ranks.is_first else []
+            events = session.sample(asked, [])
+            while not ranks.share(len(events) > 0 and events[-1].finish is not None):
+                events += session.sample([], [])
+            answer = ranks.share([(event.token, event.logprob) for event in events])
+            row = np.concatenate([prompt, np.asarray([token for token, _ in answer], np.int32)])
+            gaps.append(float(np.abs(session.trainer.logprobs([row])[0][3:] - [logprob for _, logprob in answer]).max()))
+            session.trainer.step(make_packs(), LossConfig(kind="sft"))
+            session.sync_weights()
+    finally:
+        session.server.close()
+    return {"gaps": gaps}
+
+
 def main() -> None:
     out, *modes = sys.argv[1:]
     ranks = join_ranks("cpu", os.environ.get("AJET_STORE"), True, 60)
     for mode in modes:
-        result = run(Path(out), mode, ranks)
+        result = (run_vllm if "vllm" in mode else run)(Path(out), mode, ranks)
         if ranks.is_first:
             (Path(out) / f"{mode}-{ranks.size}.json").write_text(json.dumps(result))
     leave_ranks()

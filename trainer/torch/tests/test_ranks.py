@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from start_ranks import start_ranks
 from tiny import tiny_folder
-
-SCRIPT = Path(__file__).parent / "run_rank.py"
 
 
 @pytest.fixture(scope="module")
@@ -20,23 +16,10 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All runs, in three starts: one process, two that resume from it too, and one that resumes from them."""
     path = tmp_path_factory.mktemp("ranks")
     tiny_folder(path / "model")
-    start(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1")
-    start(path, 2, "plain-save", "plain-lora-kl", "resume-from1")
-    start(path, 1, "resume-from2")
+    start_ranks(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1")
+    start_ranks(path, 2, "plain-save", "plain-lora-kl", "resume-from1")
+    start_ranks(path, 1, "resume-from2")
     return path
-
-
-def start(out: Path, size: int, *modes: str) -> None:
-    env = {**os.environ, "WORLD_SIZE": str(size), "AJET_STORE": str(out / f"store-{size}-{modes[0]}"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(SCRIPT), str(out), *modes]
-    processes = [subprocess.Popen(command, env={**env, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True) for rank in range(size)]
-    try:
-        for process in processes:
-            _, errors = process.communicate(timeout=240)
-            assert process.returncode == 0, errors[-3000:]
-    finally:
-        for process in processes:
-            process.kill()
 
 
 def read(out: Path, mode: str, size: int) -> dict:

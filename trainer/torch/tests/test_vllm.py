@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -18,11 +20,14 @@ import torch
 from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.errors import WorkerError
 from ajet_torch.losses import LossConfig
+from ajet_torch.ranks import Ranks
 from ajet_torch.sampling.server import SampleRequest, TokenEvent
 from ajet_torch.sampling import vllm_weights
+from ajet_torch.sampling.vllm_gpus import buffer_devices, require_gpus, visible_to_vllm
 from ajet_torch.sampling.vllm_process import environment, require_version, require_vllm
 from ajet_torch.sampling.vllm_server import with_finish
 from ajet_torch.session import Session
+from start_ranks import start_ranks
 from tiny import cpu_placement, random_rows, supervise, tiny_folder, tree_pack
 
 FAKE = str(Path(__file__).parent / "fake_vllm")
@@ -165,7 +170,7 @@ def test_the_oldest_version_takes_folded_adapters_in_small_chunks(model_dir: Pat
     session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0), "0.26.0")
     try:
         largest = max(tensor.numel() * tensor.element_size() for _, tensor in session.weights())
-        assert session.server.is_exact and session.server.sender.buffer.numel() == largest
+        assert session.server.is_exact and [buffer.numel() for buffer in session.server.sender.buffers] == [largest]
         for _ in range(2):
             train(session)
             session.sync_weights()
@@ -235,6 +240,36 @@ def test_a_server_over_more_gpus_than_the_trainer_has_is_refused(model_dir: Path
     forget_vllm(monkeypatch)
     with pytest.raises(WorkerError, match="tensor_model_parallel_size"):
         Session(WorkerConfig(model_dir=str(model_dir), inference=InferenceConfig(server="vllm", tensor_parallel_size=2)), cpu_placement(torch.float32))
+
+
+@pytest.mark.parametrize("mode", ["vllm", "vllm-alone"])
+def test_two_ranks_of_a_sharded_trainer_feed_one_server(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, os.environ.get("PYTHONPATH", "")]))
+    (tmp_path / "model").symlink_to(model_dir)
+    start_ranks(tmp_path, 2, mode)
+    assert max(json.loads((tmp_path / f"{mode}-2.json").read_text())["gaps"]) < 1e-4
+
+
+def test_vllm_has_the_trainers_first_gpus_or_those_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = [torch.device("cuda", index) for index in range(6)]
+    shared, alone = (InferenceConfig(server="vllm", tensor_parallel_size=2, colocated=colocated) for colocated in (True, False))
+    assert [buffer_devices(shared, Ranks(rank, 4, rank), cuda[rank]) for rank in range(4)] == [[cuda[0]], [cuda[1]], [], []]
+    assert [buffer_devices(alone, Ranks(rank, 4, rank), cuda[rank]) for rank in range(4)] == [[cuda[4], cuda[5]], [], [], []]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert (visible_to_vllm(shared, 4, 8), visible_to_vllm(alone, 4, 8), visible_to_vllm(alone, 1, 0)) == (None, "4,5", None)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,5,3,1")
+    assert visible_to_vllm(alone, 2, 4) == "3,1" and environment("3,1")["CUDA_VISIBLE_DEVICES"] == "3,1"
+    assert (shared.gpu_share, alone.gpu_share, replace(alone, gpu_memory_utilization=0.5).gpu_share) == (0.45, 0.9, 0.5)
+
+
+def test_too_few_gpus_are_told_with_the_keys_that_help() -> None:
+    shared, alone = (InferenceConfig(server="vllm", tensor_parallel_size=2, colocated=colocated) for colocated in (True, False))
+    for inference, num_trainers, num_visible in ((shared, 2, 2), (alone, 2, 4), (alone, 1, 0)):
+        require_gpus(inference, num_trainers, num_visible)
+    with pytest.raises(WorkerError, match="rollout.colocated=false"):
+        require_gpus(shared, 1, 8)
+    with pytest.raises(WorkerError, match="takes 2 GPUs .* vLLM 2 of its own .* there are 3"):
+        require_gpus(alone, 2, 3)
 
 
 @pytest.mark.parametrize(("version", "pair"), [("0.26.0", (0, 26)), ("0.31.1rc2", (0, 31)), ("1.0.0", (1, 0)), ("0.1.dev12+g0123abc", (0, 33)), ("dev", (0, 33))])

@@ -72,7 +72,7 @@ def command_line(config: WorkerConfig, socket_path: str, context_length: int, dt
     options = {
         "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),
         "--max-model-len": str(context_length), "--max-num-seqs": str(inference.slots or MOST_SEQUENCES), "--seed": str(config.seed),
-        "--gpu-memory-utilization": str(inference.gpu_memory_utilization), "--tensor-parallel-size": str(inference.tensor_parallel_size),
+        "--gpu-memory-utilization": str(inference.gpu_share), "--tensor-parallel-size": str(inference.tensor_parallel_size),
         "--logprobs-mode": "processed_logprobs", "--generation-config": "vllm", "--weight-transfer-config": '{"backend": "ipc"}',
         "--worker-extension-cls": "ajet_torch.sampling.vllm_worker.WeightReader",
     }
@@ -87,13 +87,13 @@ def has_tokenizer(model_dir: str) -> bool:
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 
-def environment() -> dict[str, str]:
-    """FlashInfer's sampler knows neither seeds nor the logprobs after truncation that every request asks for; it would only be loaded."""
+def environment(visible_gpus: str | None = None) -> dict[str, str]:
+    """`visible_gpus`: what the server sees of them; None: as the worker. FlashInfer's sampler knows neither seeds nor the logprobs after truncation that every request asks for; it would only be loaded."""
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
     return {
         **kept, "PYTHONPATH": os.pathsep.join(part for part in (package, kept.get("PYTHONPATH", "")) if part), "PYTHONUNBUFFERED": "1",
-        "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
+        **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
     }
 
 
@@ -106,13 +106,13 @@ def end_with_parent() -> None:
 class VllmProcess:
     """Raises `failed` or `out_of_memory`, with the server's last lines, where it does not come up."""
 
-    def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype) -> None:
+    def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype, visible_gpus: str | None) -> None:
         self.folder = private_folder()
         self.http = VllmHttp(os.path.join(self.folder, "vllm.sock"))
         self.lines: deque[str] = deque(maxlen=30)
         self.cause: str | None = None
         command = command_line(config, self.http.path, context_length, dtype)
-        self.child = subprocess.Popen(command, env=environment(), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.child = subprocess.Popen(command, env=environment(visible_gpus), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         self.reader = threading.Thread(target=self._read_log, daemon=True)
         self.reader.start()
         atexit.register(self.close)

@@ -1,8 +1,8 @@
 """Sampling through vLLM (0.26 or later) in a server process of its own.
 
 Token ids in and out with logprobs over its OpenAI-compatible completions; new weights through its native weight transfer
-(CUDA IPC, so it shares the trainer's GPUs) inside pause and resume. The first rank owns the server; every other rank is a
-`VllmPeer`, whose whole copy of the weights feeds the part of the server on its own GPU.
+(CUDA IPC) inside pause and resume. The first rank owns the server. On the trainer's GPUs every other rank is a `VllmPeer`, whose
+whole copy of the weights feeds the part of the server on its own GPU; with GPUs of its own the first rank feeds all of them.
 
 What is said to vLLM was checked against the sources of 0.26 through 0.33 (see LOG.md); the tests run it against a small
 server that takes nothing else (`tests/fake_vllm`).
@@ -27,6 +27,7 @@ from ..model import PolicyModel
 from ..ranks import Ranks
 from .idle import IdleServer
 from .server import SampleRequest, TokenEvent, require_room, take_weights
+from .vllm_gpus import buffer_devices, require_gpus, visible_to_vllm
 from .vllm_http import JSON_HEADERS, UnixConnection, error_text
 from .vllm_process import MODEL_NAME, VllmProcess, require_vllm
 from .vllm_weights import WeightSender
@@ -50,27 +51,28 @@ class VllmServer:
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         require_vllm()
-        parallel = config.inference.tensor_parallel_size
-        if parallel > ranks.size:
-            raise WorkerError("bad_request", f"vLLM would use {parallel} GPUs (rollout.tensor_model_parallel_size) but the trainer runs on {ranks.size}, and only there can weights be handed over. Lower it, or raise trainer_common.n_gpus_per_node.")
+        inference, device = config.inference, next(policy.lm.parameters()).device
+        num_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
+        require_gpus(inference, ranks.size, num_gpus)
         self.policy = policy
         limit = int(policy.lm.config.max_position_embeddings)
-        self.context_length = min(limit, config.inference.kv_tokens or limit)
-        self.process = VllmProcess(config, self.context_length, next(policy.lm.parameters()).dtype)
+        self.context_length = min(limit, inference.kv_tokens or limit)
+        self.process = VllmProcess(config, self.context_length, next(policy.lm.parameters()).dtype, visible_to_vllm(inference, ranks.size, num_gpus))
         self.events: queue.SimpleQueue[tuple[int, TokenEvent | WorkerError]] = queue.SimpleQueue()
         self.streams: dict[int, Stream] = {}
         self.waiting: list[SampleRequest] = []
         self.unsent: list[TokenEvent] = []
         self.open = True
         try:
-            self.sender = WeightSender(policy, config, ranks, self.process.http, ranks.share(self.process.version))
+            group = ranks if inference.colocated else Ranks(0, 1, 0)
+            self.sender = WeightSender(policy, config, group, self.process.http, group.share(self.process.version), buffer_devices(inference, ranks, device))
             self.sent_sum, self.held_sums = self.sender.weight_sum(), self._held_sums()
         except BaseException:
             self.close()
             raise
         self.is_exact = self.held_sums == [self.sent_sum]
         if not self.is_exact:
-            log.info("vLLM lays its weights out in its own way (%d GPUs); after each step only their change and a probe are checked.", parallel)
+            log.info("vLLM lays its weights out in its own way (%d GPUs); after each step only their change and a probe are checked.", inference.tensor_parallel_size)
 
     def submit(self, request: SampleRequest) -> None:
         require_room(request, self.context_length)
@@ -184,11 +186,12 @@ class VllmServer:
 
 
 class VllmPeer(IdleServer):
-    """Takes no requests; hands over the weights of its GPU where vLLM uses it."""
+    """Takes no requests; hands over the weights of its GPU, which it shares with vLLM."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         self.policy = policy
-        self.sender = WeightSender(policy, config, ranks, None, ranks.share(None))
+        devices = buffer_devices(config.inference, ranks, next(policy.lm.parameters()).device)
+        self.sender = WeightSender(policy, config, ranks, None, ranks.share(None), devices)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         take_weights(self.policy.lm, tensors)

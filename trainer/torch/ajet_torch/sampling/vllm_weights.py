@@ -30,16 +30,19 @@ Named = tuple[str, torch.Tensor]
 
 
 class WeightSender:
-    """One on each rank; `http` on the first alone. The ranks whose GPUs vLLM uses export a buffer, the others only keep step."""
+    """One on each rank of the group; `http` on the first alone. `devices`: where this rank exports a buffer, a GPU of vLLM's each; a
+    rank without any only keeps step.
+    """
 
-    def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, http: VllmHttp | None, version: tuple[int, int]) -> None:
+    def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, http: VllmHttp | None, version: tuple[int, int], devices: list[torch.device]) -> None:
         self.policy, self.config, self.ranks, self.http = policy, config, ranks, http
         self.is_packed_per_update = version < (0, 27)
         self.chunk_bytes = max(CHUNK_BYTES, *(tensor.numel() * tensor.element_size() for _, tensor in self._weights()))
         total = sum(tensor.numel() * tensor.element_size() for _, tensor in self._weights())
-        self.buffer = exportable(min(self.chunk_bytes, total), next(policy.lm.parameters()).device) if ranks.rank < config.inference.tensor_parallel_size else None
-        handles = ranks.gather({} if self.buffer is None else export(self.buffer))
-        self.handles = base64.b64encode(pickle.dumps({uuid: handle for each in handles for uuid, handle in each.items()})).decode()
+        self.buffers = [exportable(min(self.chunk_bytes, total), device) for device in devices]
+        exported = ranks.gather([export(buffer) for buffer in self.buffers])
+        handles = {uuid: handle for of_rank in exported for of_buffer in of_rank for uuid, handle in of_buffer.items()}
+        self.handles = base64.b64encode(pickle.dumps(handles)).decode()
         self._post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
 
     def send(self) -> int:
@@ -48,8 +51,8 @@ class WeightSender:
         self._post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):
             total += weight_sum(chunk)
-            if self.buffer is not None:
-                fill(self.buffer, chunk)
+            for buffer in self.buffers:
+                fill(buffer, chunk)
             self.ranks.barrier()
             self._post("/update_weights", {"update_info": self._describe(chunk)})
             self.ranks.barrier()
@@ -97,8 +100,9 @@ def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
         flat = tensor.contiguous().view(-1).view(torch.uint8)
         buffer[start : start + flat.numel()].copy_(flat)
         start += flat.numel()
-    if buffer.is_cuda:
-        torch.cuda.synchronize(buffer.device)
+    for device in {buffer.device, *(tensor.device for _, tensor in chunk)}:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
 
 
 def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
