@@ -10,7 +10,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
     const config = createConfig({
       backbone: 'torch',
       model,
-      rollout: { maxModelLen: 4096, name: 'vllm', maxNumSeqs: 7, gpuMemoryUtilization: 0.3, tensorModelParallelSize: 2 },
+      rollout: { maxModelLen: 4096, name: 'vllm', maxNumSeqs: 7, gpuMemoryUtilization: 0.3, tensorModelParallelSize: 2, colocated: false },
       trainerCommon: { seed: 5, nGpusPerNode: 4, maxPackTokens: 9000, lossMode: 'cispo', tisCap: 2 },
       lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
       torch: {
@@ -22,7 +22,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
       modelDir: model.path, optimizer, seed: 5, numGpus: 4, dtype: 'bfloat16', maxPackTokens: 9000, attention: 'flash4', compile: 'off', activationCheckpointing: true,
       activationBudget: 0.5, cpuOffload: true, reshard: 'always', listenHost: '10.0.0.1', token: 'secret', python: '/opt/python', loss: { objective: 'cispo', tisCap: 2 },
       lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
-      inference: { server: 'vllm', kvTokens: 4096, gpuMemoryUtilization: 0.3, tensorParallelSize: 2, cudaGraphs: false, slots: 7 },
+      inference: { server: 'vllm', kvTokens: 4096, gpuMemoryUtilization: 0.3, tensorParallelSize: 2, colocated: false, cudaGraphs: false, slots: 7 },
     });
   });
 

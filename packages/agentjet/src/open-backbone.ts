@@ -37,10 +37,11 @@ export function toTorchOptions(config: AgentJetConfig, optimizer: OptimizerOptio
     inference: {
       server: rollout.name,
       kvTokens: rollout.maxModelLen,
-      gpuMemoryUtilization: rollout.gpuMemoryUtilization,
       tensorParallelSize: rollout.tensorModelParallelSize,
+      colocated: rollout.colocated,
       cudaGraphs: torch.cudaGraphs,
       ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
+      ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
     },
     ...(lora.rank === 0 ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }) } }),
     ...(torch.python === null ? {} : { python: torch.python }),

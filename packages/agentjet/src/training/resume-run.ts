@@ -9,7 +9,7 @@ const freeKeys = [
   /^debug\./,
   /^onnx\.num_threads$/,
   /^torch\.(python|compile|activation_checkpointing|activation_budget|cpu_offload|reshard|cuda_graphs|listen_host|token)$/,
-  /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs)$/,
+  /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|colocated)$/,
   /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
 ];
 

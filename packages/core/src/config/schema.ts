@@ -38,8 +38,9 @@ const rollout = z.strictObject({
   failed_episode_policy: z.enum(['drop_group', 'zero_reward']),
   name: z.enum(['builtin', 'vllm']),
   max_num_seqs: count.nullable(),
-  gpu_memory_utilization: z.number().gt(0).max(1),
+  gpu_memory_utilization: z.number().gt(0).max(1).nullable(),
   tensor_model_parallel_size: count,
+  colocated: z.boolean(),
 });
 
 const taskReader = z.strictObject({

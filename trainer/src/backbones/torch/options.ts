@@ -18,9 +18,12 @@ export type TorchInferenceOptions = {
   readonly slots?: number;
   /** Cache per slot, tokens of prompt plus answer. Default: the model's context, at most 4,096. */
   readonly kvTokens?: number;
-  /** Share of the GPU that vLLM may take beside the trainer. */
+  /** Share of a GPU that vLLM may take; default 0.45 beside the trainer, 0.9 on GPUs of its own. */
   readonly gpuMemoryUtilization?: number;
+  /** GPUs that vLLM runs on; default 1. */
   readonly tensorParallelSize?: number;
+  /** Whether they are the trainer's first ones (default) or those after the trainer's. */
+  readonly colocated?: boolean;
   readonly cudaGraphs?: boolean;
 };
 
