@@ -1,8 +1,7 @@
 import type { AgentJetConfig, Task } from '@agentjet/core';
-import { runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
+import { failureFrames, runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { JobListener, Phase } from './events.js';
-import { failureFrames } from './user-frames.js';
 
 /** What every phase of a run shares. `workflow` is the user's with the limits of the configuration around it. */
 export type RolloutContext = {

@@ -2,8 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, toErrorMessage } from '@agentjet/core';
+import { ConfigError } from '@agentjet/core';
 import { register } from 'tsx/esm/api';
+import { withUserFrames } from './user-frames.js';
 
 /**
  * Loads what a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
@@ -61,13 +62,6 @@ async function load(fullPath: string, named: string): Promise<Readonly<Record<st
   try {
     return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new ConfigError('module_failed', `${named} could not be loaded: ${[toErrorMessage(error), usersLines(error)].filter(Boolean).join('\n')}`, { cause: error });
+    throw new ConfigError('module_failed', withUserFrames(`${named} could not be loaded`, error), { cause: error });
   }
-}
-
-/** The user's own lines of the stack; without them "x is not defined" says nothing. */
-function usersLines(error: unknown): string {
-  const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
-  const isUsers = (line: string): boolean => /^\s+at /.test(line) && !/node:|node_modules/.test(line) && !line.includes(import.meta.dirname);
-  return lines.filter(isUsers).slice(0, 5).join('\n');
 }

@@ -1,6 +1,5 @@
 import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
-import type { Episode } from '@agentjet/rollout';
-import { failureFrames } from '../user-frames.js';
+import { failureFrames, type Episode } from '@agentjet/rollout';
 import type { WrapModel } from '../wrap-workflow.js';
 
 /** One model call as the agent's framework made it. */

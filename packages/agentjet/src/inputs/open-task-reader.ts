@@ -1,6 +1,5 @@
 import { ConfigError, type AgentJetConfig, type Task } from '@agentjet/core';
-import { importUserModule, readJsonlTasks, type TaskReader } from '@agentjet/rollout';
-import { withUserFrames } from '../user-frames.js';
+import { importUserModule, readJsonlTasks, withUserFrames, type TaskReader } from '@agentjet/rollout';
 import { createRandomTaskReader } from './random-tasks.js';
 
 /** Reads the file when the pass begins. */

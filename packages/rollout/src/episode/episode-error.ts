@@ -12,7 +12,7 @@ export function toEpisodeError(thrown: unknown): EpisodeError {
   return { code: error.code, message: error.message, ...(stack === undefined ? {} : { stack }) };
 }
 
-/** Checked by shape: a user's module may have loaded our packages a second time. */
+/** Frameworks keep what a model call threw as the `cause` of an error of their own. */
 function findOwnError(thrown: unknown): AgentJetError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 10; error = error.cause, depth++) {
     if (error instanceof AgentJetError) return error;

@@ -19,7 +19,7 @@ export function failureFrames({ code, stack }: { readonly code: string; readonly
   return code === 'workflow_failed' ? framesOf(stack).slice(0, 8) : userFrames(stack);
 }
 
-/** What failed, why, and below it where in the user's code. */
+/** What failed, why, and below it where in the user's code: without that, "x is not defined" says nothing. */
 export function withUserFrames(what: string, error: unknown): string {
   return [`${what}: ${toErrorMessage(error)}`, ...userFrames(error instanceof Error ? error.stack : undefined)].join('\n');
 }
