@@ -154,7 +154,9 @@ describe.skipIf(!hasTorch)('a torch backbone that cannot start', { timeout: 240_
     const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-broken-'));
     await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('config.json') as unknown });
     writeFileSync(path.join(dir, 'config.json'), '{');
-    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files' });
+    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('no JSON') as unknown });
+    writeFileSync(path.join(dir, 'config.json'), '{}');
+    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('model.safetensors') as unknown });
   });
 
   test('says which interpreter is not there', async () => {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { BackboneError, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
 
+import { readModelFolder } from '../../model-files/model-folder.js';
 import { openDoor, type ListeningDoor } from './accept-worker.js';
 import { findPython, setupCommand } from './find-python.js';
 import { schemaVersion, toFloat32, toSnakeCase } from './messages.js';
@@ -44,7 +44,7 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const token = chooseToken(options);
   const python = findPython(options.python);
-  await checkModelFolder(options.modelDir);
+  await readModelFolder(options.modelDir); // for its errors, which would otherwise come only after the worker has loaded PyTorch
   const door = await openDoor(token, options.listenHost ?? '127.0.0.1');
   let worker: WorkerProcess | undefined;
   try {
@@ -65,17 +65,6 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
     throw error;
   } finally {
     door.close();
-  }
-}
-
-/** What would fail only after the worker has loaded PyTorch. */
-async function checkModelFolder(dir: string): Promise<void> {
-  const file = path.join(dir, 'config.json');
-  try {
-    JSON.parse(await readFile(file, 'utf8'));
-  } catch (cause) {
-    const what = cause instanceof SyntaxError ? `is no JSON: ${cause.message}` : 'cannot be read';
-    throw new BackboneError('bad_model_files', `${file} ${what}. A model folder holds config.json, tokenizer.json and *.safetensors.`, { cause });
   }
 }
 
