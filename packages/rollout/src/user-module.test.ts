@@ -59,6 +59,29 @@ describe('in plain Node', () => {
   });
 });
 
+describe('a folder without node_modules', () => {
+  const root = path.resolve(import.meta.dirname, '../../..');
+  const project = mkdtempSync(path.join(tmpdir(), 'bare-'));
+
+  function load(file: string): { readonly stdout: string; readonly stderr: string } {
+    const script = `
+      import { importUserModule } from ${JSON.stringify(path.join(import.meta.dirname, 'user-module.ts'))};
+      console.log(await importUserModule(${JSON.stringify(`${file}->found`)}, ${JSON.stringify(project)}).catch((error) => error.message));`;
+    const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
+    return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
+  }
+
+  it('has the packages that are installed beside ours', () => {
+    writeFileSync(path.join(project, 'flow.ts'), "import { register } from 'tsx/esm/api';\nexport const found: string = typeof register;\n");
+    expect(load('flow.ts')).toMatchObject({ stdout: 'function\n', stderr: '' });
+  });
+
+  it('is still named where a package is found nowhere', () => {
+    writeFileSync(path.join(project, 'typo.ts'), "import { found } from 'agentjett';\nexport { found };\n");
+    expect(load('typo.ts').stdout).toContain(`Cannot find package 'agentjett' imported from ${path.join(project, 'typo.ts')}`);
+  });
+});
+
 describe('what a module exports', () => {
   it('is narrowed to a workflow', () => {
     class Flow {

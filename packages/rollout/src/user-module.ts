@@ -38,10 +38,21 @@ function parseReference(reference: string, named: string): { readonly file: stri
 
 /**
  * TypeScript is loaded as ES modules, whatever the nearest package.json says: as CommonJS it would get a second copy
- * of our packages. (Written as text, since hooks run in a thread that knows no TypeScript.)
+ * of our packages. A package that the user's folder does not have is looked for where this one is installed, so that a
+ * workflow may stand anywhere. (Written as text, since hooks run in a thread that knows no TypeScript.)
  */
-const asModules = `export async function resolve(specifier, context, nextResolve) {
-  const resolved = await nextResolve(specifier, context);
+const hooks = `
+const isPackage = (specifier) => /^[@a-z]/i.test(specifier) && !/^[a-z][a-z0-9+.-]*:/i.test(specifier);
+async function find(specifier, context, nextResolve) {
+  try {
+    return await nextResolve(specifier, context);
+  } catch (error) {
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !isPackage(specifier)) throw error;
+    return nextResolve(specifier, { ...context, parentURL: ${JSON.stringify(import.meta.url)} }).catch(() => { throw error; });
+  }
+}
+export async function resolve(specifier, context, nextResolve) {
+  const resolved = await find(specifier, context, nextResolve);
   const isTypeScript = /^file:.*\\.tsx?(\\?|$)/.test(resolved.url) && !resolved.url.includes('/node_modules/');
   return isTypeScript ? { ...resolved, format: 'module' } : resolved;
 }`;
@@ -52,7 +63,7 @@ function registerTypeScript(): void {
   if (isRegistered) return;
   isRegistered = true;
   // The last one registered is asked first: ours answers what tsx asks for.
-  module.register(`data:text/javascript,${encodeURIComponent(asModules)}`);
+  module.register(`data:text/javascript,${encodeURIComponent(hooks)}`);
   register();
   process.setSourceMapsEnabled(true);
 }
