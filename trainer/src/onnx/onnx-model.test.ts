@@ -156,6 +156,20 @@ describe('the policy loss', () => {
     expect(await stepWith(() => 0.05, true)).toEqual(await stepWith(() => 0.05, false));
   });
 
+  test.each([
+    ['above its bound', 1, 3],
+    ['at the dual clip', -1, 3],
+    ['without an advantage', 0, 0],
+  ])('a ratio that no float holds trains like any other that is clipped: %s', (_, advantage, dualClip) =>
+    withModel(tinyModel({ optimizer: { ...plainOptimizer, learningRate: 0 } }), async (model) => {
+      const gradientsAt = async (behaviour: number) => {
+        const samples = [sampleOf([1, 2, 3], [0, 0, 1], { logprobs: Float32Array.of(0, 0, behaviour), advantages: Float32Array.of(0, 0, advantage) }), sampleOf([1, 2, 4], [0, 0, 1], { episodeId: 'b' })];
+        const { loss } = await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: { ...policyLoss, dualClip } });
+        return { loss, gradients: model.gradients.slice() };
+      };
+      expect(await gradientsAt(-9999)).toEqual(await gradientsAt(-20));
+    }));
+
   test('the KL term is zero at the start and grows as the weights leave their frozen copy', () =>
     withModel(tinyModel({ reference: 'initial', optimizer: { ...plainOptimizer, learningRate: 0.05 } }), async (model) => {
       const first = await model.trainStep(randomBatch(5));
@@ -174,6 +188,7 @@ describe('what cannot be trained is refused and changes nothing', () => {
     ['an end before its token', withElement(randomBatch(6), ({ ends }) => ends.fill(0, 2, 3)), 'ends[2] is 0'],
     ['arrays of different lengths', { ...randomBatch(6), packs: randomBatch(6).packs.map((pack) => ({ ...pack, targets: pack.targets.subarray(1) })) }, 'its pairs have different lengths'],
     ['nothing supervised', { packs: nothingSupervised, loss: policyLoss }, 'bad_batch: The batch of 1 packs supervises no token'],
+    ['a loss that is no number', { ...randomBatch(6), loss: { ...policyLoss, clipLow: Number.NaN } }, 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
     ['a gradient that is not finite', withElement(randomBatch(6), ({ terms }) => terms.weights.fill(3e38)), 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
   ])('%s', (_, batch, problem) =>
     withModel(tinyModel(), async (model) => {

@@ -190,10 +190,10 @@ export class OnnxModel {
   }
 
   #refuseNonFinite(gradNorm: number, loss: number): void {
-    if (Number.isFinite(gradNorm)) return;
+    if (Number.isFinite(gradNorm) && !Number.isNaN(loss)) return;
     throw new BackboneError(
       'non_finite_gradient',
-      `The gradient norm of optimizer step ${this.#step + 1} is ${gradNorm} (loss ${loss}). The weights are unchanged. A lower learning rate, or max_grad_norm, keeps training from diverging.`,
+      `The gradient norm of optimizer step ${this.#step + 1} is ${gradNorm} (loss ${loss}). The weights are unchanged. A lower learning rate (trainer_common.optim.lr) or a limit of the norm (trainer_common.optim.grad_clip) keeps training from diverging.`,
     );
   }
 

@@ -254,6 +254,17 @@ describe('packTrees', () => {
     expect(() => packTrees([row], { maxPackTokens: 10 })).toThrow(/episode "a"/);
   });
 
+  it.each([
+    [{ maxPackTokens: Number.NaN }, 'maxPackTokens is NaN; it must be at least 1.'],
+    [{ maxPackTokens: 0 }, 'maxPackTokens is 0; it must be at least 1.'],
+    [{ maxPackTokens: 8, normalization: { constantLength: 0 } }, 'normalization.constantLength is 0; it must be a number of tokens above 0.'],
+    [{ maxPackTokens: 8, normalization: 'tokens' as 'token' }, 'normalization is "tokens"; choose one of token, sequence.'],
+    [{ maxPackTokens: 8, weighting: 'rows' as 'row' }, 'weighting is "rows"; choose one of episode, row.'],
+    [{ maxPackTokens: 8, sharing: 'all' as 'tree' }, 'sharing is "all"; choose one of tree, prompt, linear, none.'],
+  ] as const)('refuses options that mean nothing: %j', (options, problem) => {
+    expect(() => packTrees([sample([1, 2], [0, 1])], options)).toThrow(problem);
+  });
+
   it('makes no pack of nothing', () => {
     expect(packTrees([], { maxPackTokens: 10 })).toMatchObject({ packs: [], report: { rows: 0, ratio: 1, trainedTokens: 0 } });
     expect(packTrees([sample([1, 2], [0, 0])], { maxPackTokens: 10 })).toMatchObject({ packs: [], report: { untrainedRows: 1 } });

@@ -1,4 +1,5 @@
 import type { Sample, TreePack } from '@agentjet/core';
+import { checkOptions } from './check-options.js';
 import { checkSamples } from './check-samples.js';
 import { fillPacks } from './fill-packs.js';
 import { planSharing, type Sharing } from './sharing.js';
@@ -59,9 +60,11 @@ export type PackedTrees = {
  * Worked example: samples [5,6,7] and [5,6,8] of two episodes, last tokens trained, make the one pack
  * that stands at `TreePack` in @agentjet/core.
  *
- * Throws BackboneError `bad_sample` for a sample whose arrays do not fit together or hold no finite numbers.
+ * Throws BackboneError `bad_sample` for a sample whose arrays do not fit together or hold no finite numbers, and
+ * `bad_pack_options`.
  */
 export function packTrees(samples: readonly Sample[], options: PackOptions): PackedTrees {
+  checkOptions(options);
   checkSamples(samples);
   const { maxPackTokens, weighting = 'episode', normalization = 'token', sharing = 'tree' } = options;
   const ids = samples.map((sample) => sample.ids);

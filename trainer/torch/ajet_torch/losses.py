@@ -16,6 +16,8 @@ from .pack import DeviceTerms, TreePack
 
 OBJECTIVES = ("ppo", "gspo", "cispo", "reinforce")
 ESTIMATORS = ("k1", "k2", "k3")
+# exp(60) is 1e26: beyond every clip, and still finite in float32 once it meets an advantage. exp(89) is not, and 0 * inf is nan.
+MAX_LOG_RATIO = 60.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
     logprob = logprob_M[terms.pair_K].to(terms.weights_K.dtype)
     entropy = entropy_M[terms.pair_K].to(terms.weights_K.dtype)
     mismatch = (logprob - terms.logprobs_K).detach()
-    importance = mismatch.exp()
+    importance = mismatch.clamp(max=MAX_LOG_RATIO).exp()
     if config.kind == "sft":
         per_term, kl, clipped = -logprob, torch.zeros_like(logprob), torch.zeros_like(logprob)
     else:
@@ -138,7 +140,7 @@ def _objective(terms: DeviceTerms, logprob: torch.Tensor, old: torch.Tensor, con
         return cispo_loss(terms.advantages_K, logprob, log_ratio, config)
     if config.objective == "gspo":
         log_ratio = sequence_log_ratio(terms, log_ratio)
-    return clipped_loss(terms.advantages_K, log_ratio.exp(), config)
+    return clipped_loss(terms.advantages_K, log_ratio.clamp(max=MAX_LOG_RATIO).exp(), config)
 
 
 def clipped_loss(advantages: torch.Tensor, ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:

@@ -84,6 +84,13 @@ def test_losses_by_hand() -> None:
     assert loss_and_slope(one_term(5.0, -1.0), -0.5, LossConfig(kind="sft")) == pytest.approx((0.5, -1))
 
 
+@pytest.mark.parametrize("objective", ["ppo", "gspo"])
+@pytest.mark.parametrize("advantage", [1.0, 0.0, -1.0])
+def test_a_ratio_that_no_float_holds_is_clipped_like_any_other(objective: str, advantage: float) -> None:
+    at = lambda old: loss_and_slope(one_term(advantage, old), -1.0, LossConfig(objective=objective))  # noqa: E731
+    assert at(-9999.0) == at(-20.0)
+
+
 def test_kl_estimates_are_zero_at_equality_and_agree_nearby() -> None:
     logprob, reference = torch.tensor([-1.0], dtype=torch.float64), torch.tensor([-1.001], dtype=torch.float64)
     assert [float(kl_estimate(logprob, logprob, kind)) for kind in ("k1", "k2", "k3")] == [0, 0, 0]

@@ -13,6 +13,9 @@ import type { Value } from '../graph/value.js';
 import type { LossForm } from './loss-form.js';
 import type { GridForm, ScoredTokens } from './sequence-inputs.js';
 
+/** exp(60) is 1e26: beyond every clip, and still finite in float32 once it meets an advantage. exp(89) is not, and 0 * Infinity is NaN. */
+const maxLogRatio = 60;
+
 export const embeddedGradientName = 'gradient of embedded';
 
 /** Name of the output with a parameter's gradient. */
@@ -82,7 +85,7 @@ function termInputs(graph: Graph): { readonly pairs: Value; readonly weights: Va
 function clippedLoss(graph: Graph, logprobs: Value): Value {
   const sampled = graph.input('term_logprobs', ['K']);
   const behaviour = graph.withoutGradient(() => behaviourLogprobs(logprobs, sampled, graph.input('rounding', [])));
-  const ratio = exponential(subtract(logprobs, behaviour));
+  const ratio = exponential(minimum(subtract(logprobs, behaviour), maxLogRatio));
   const advantages = graph.input('term_advantages', ['K']);
   const clipped = minimum(maximum(ratio, graph.input('ratio_low', [])), graph.input('ratio_high', []));
   const loss = negate(minimum(multiply(ratio, advantages), multiply(clipped, advantages)));
