@@ -13,7 +13,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/context-tracker': ['@agentjet/core', '@agentjet/tokenizer'],
   'packages/rollout': ['@agentjet/core', '@agentjet/tokenizer', '@agentjet/context-tracker'],
   'packages/endpoint': ['@agentjet/core', '@agentjet/rollout'],
-  'packages/adapter-kit': ['@agentjet/core', '@agentjet/tokenizer', '@agentjet/context-tracker', '@agentjet/rollout'],
+  'packages/adapter-kit': ['@agentjet/core', '@agentjet/rollout'],
   'packages/agentjet': [
     '@agentjet/core',
     '@agentjet/tokenizer',
@@ -23,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     '@agentjet/endpoint',
     '@agentjet/trainer',
   ],
-  'packages/cli': ['@agentjet/core', '@agentjet/context-tracker', 'agentjet'],
+  'packages/cli': ['@agentjet/core', 'agentjet'],
   'adapters/react': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/openai': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/langgraph': ['@agentjet/core', '@agentjet/rollout'],

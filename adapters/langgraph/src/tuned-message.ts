@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
+import { parseJsonObject, type AssistantMessage, type ChatDelta, type ChatResponse, type ToolCall } from '@agentjet/core';
 import { AIMessageChunk, type AIMessageChunkFields, type UsageMetadata } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { stashKey } from './chat-request.js';
@@ -12,7 +12,7 @@ class TunedMessageChunk extends AIMessageChunk {
     super(fields);
     const chunks = this.tool_call_chunks ?? [];
     if (chunks.length === 0) return;
-    const parsed = chunks.map((chunk) => ({ id: chunk.id, name: chunk.name ?? '', text: chunk.args ?? '', args: parseArguments(chunk.args ?? '') }));
+    const parsed = chunks.map((chunk) => ({ id: chunk.id, name: chunk.name ?? '', text: chunk.args ?? '', args: parseJsonObject(chunk.args ?? '') }));
     this.tool_calls = parsed.flatMap(({ id, name, args }) => (args === undefined ? [] : [{ type: 'tool_call' as const, name, args, ...(id !== undefined && { id }) }]));
     this.invalid_tool_calls = parsed.flatMap(({ id, name, text, args }) =>
       args === undefined ? [{ type: 'invalid_tool_call' as const, name, args: text, error: 'The arguments are not a JSON object.', ...(id !== undefined && { id }) }] : [],
@@ -21,15 +21,6 @@ class TunedMessageChunk extends AIMessageChunk {
 }
 // Checkpoints store a message under its class's name, and know this one only as LangChain's own.
 Object.defineProperty(TunedMessageChunk, 'name', { value: 'AIMessageChunk' });
-
-function parseArguments(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A piece of a streamed answer. */
 export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {

@@ -35,7 +35,7 @@ export interface Participant {
   readonly name: string;
   observe(messages: Message | readonly Message[]): Promise<void>;
   reply(messages?: Message | readonly Message[], options?: ReplyOptions): Promise<Reply>;
-  /** Called by a hub; undefined where replies stay private. */
+  /** A hub hears every reply from then on; what comes back ends that. */
   onReply(listener: (reply: Reply) => Promise<void>): () => void;
 }
 

@@ -1,4 +1,4 @@
-import { toErrorMessage, type ToolCall, type ToolMessage, type ToolSpec } from '@agentjet/core';
+import { parseJsonObject, toErrorMessage, type ToolCall, type ToolMessage, type ToolSpec } from '@agentjet/core';
 
 /** What the model wrote, parsed; nothing is checked against `parameters`. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export class Toolkit {
     if (tool === undefined) {
       return `Error: there is no tool named "${call.name}". Tools: ${[...this.#tools.keys()].join(', ') || 'none'}.`;
     }
-    const args = parseArguments(call.arguments);
+    const args = parseJsonObject(call.arguments);
     if (args === undefined) {
       return `Error: the arguments of "${call.name}" are not a JSON object: ${call.arguments}`;
     }
@@ -55,15 +55,6 @@ export class Toolkit {
     } catch (error) {
       return `Error: ${toErrorMessage(error)}`;
     }
-  }
-}
-
-function parseArguments(text: string): ToolArguments | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ToolArguments) : undefined;
-  } catch {
-    return undefined;
   }
 }
 

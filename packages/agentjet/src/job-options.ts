@@ -1,4 +1,4 @@
-import { ConfigError, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
+import { ConfigError, isJsonObject, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
 
 /** The settings that a job is usually made with, by the names of the original; `config` takes everything else. */
 export type JobOptions = {
@@ -52,7 +52,7 @@ function setPath(target: Mutable, path: string, value: unknown): void {
 }
 
 function checkObject(value: unknown, name: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  if (isJsonObject(value)) return;
   throw new ConfigError('wrong_type', `${name} is ${JSON.stringify(value)}, but must be an object such as { model: 'nano' }.`);
 }
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, createConfig, formatConfig, loadConfig, makeFolders, toErrorMessage, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
+import { ConfigError, createConfig, formatConfig, isJsonObject, loadConfig, makeFolders, toErrorMessage, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
 import { createJudge, parseWorkflowSource, type Judge, type WorkflowSource } from '@agentjet/rollout';
 import { createLineListener } from './event-lines.js';
 import type { Evaluation, JobListener, JobResult } from './events.js';
@@ -119,9 +119,8 @@ export class AgentJetJob {
 }
 
 function mergeInput(base: unknown, over: unknown): unknown {
-  const isSection = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isSection(base) || !isSection(over)) return over;
-  const merged = { ...base };
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
+  const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) merged[key] = mergeInput(base[key], value);
   return merged;
 }

@@ -41,6 +41,7 @@ export {
   toErrorMessage,
   WorkflowError,
 } from './errors.js';
+export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export {

@@ -1,13 +1,11 @@
 import { Template } from '@huggingface/jinja';
-import { type ChatMessage, EngineError, type ToolCall, toErrorMessage, type ToolSpec } from '@agentjet/core';
+import { type ChatMessage, EngineError, type JsonObject, type ToolCall, toErrorMessage, type ToolSpec } from '@agentjet/core';
 import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { createVerbatimArguments } from './verbatim-arguments.js';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 export type ChatTemplateOptions = {
   /** Jinja source, with or without tools; `withTools` where the model brings a second one for them. */

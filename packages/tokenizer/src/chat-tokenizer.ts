@@ -1,10 +1,8 @@
-import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { BackboneError, type JsonObject, toErrorMessage } from '@agentjet/core';
 import { createChatTemplate } from './chat-template.js';
 import type { ChatTokenizer, Tokenizer } from './contract.js';
 import { createHfTokenizer } from './hf-tokenizer.js';
 import type { ReplyFormat } from './reply/reply-format.js';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Content of a model folder's files, and what may be set from outside. */
 export type ChatTokenizerOptions = {

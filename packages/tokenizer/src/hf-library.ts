@@ -1,6 +1,5 @@
+import type { JsonObject } from '@agentjet/core';
 import { Tokenizer } from '@huggingface/tokenizers';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What we use of the library, whose own type files do not resolve under NodeNext. */
 export type HfLibrary = {

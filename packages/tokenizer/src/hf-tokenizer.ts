@@ -1,10 +1,9 @@
+import type { JsonObject } from '@agentjet/core';
 import { toTokenBytes } from './byte-level.js';
 import type { Tokenizer } from './contract.js';
 import { type HfLibrary, openHfLibrary } from './hf-library.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
 import { createWordEncoder } from './word-encoder.js';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 function isByteLevel(decoder: unknown): boolean {
   if (typeof decoder !== 'object' || decoder === null) return false;

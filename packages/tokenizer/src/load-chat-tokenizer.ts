@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, toErrorMessage } from '@agentjet/core';
-import { type ChatTokenizerOptions, createChatTokenizer, type JsonObject } from './chat-tokenizer.js';
+import { BackboneError, isJsonObject, type JsonObject, toErrorMessage } from '@agentjet/core';
+import { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 import type { ChatTokenizer } from './contract.js';
 
 function badModelFiles(message: string, cause?: unknown): BackboneError {
@@ -25,7 +25,7 @@ function parseObject(file: string, text: string): JsonObject {
   } catch (thrown) {
     throw badModelFiles(`${file} is not valid JSON: ${toErrorMessage(thrown)}. Download the file again.`, thrown);
   }
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
+  if (isJsonObject(parsed)) return parsed;
   throw badModelFiles(`${file} must hold a JSON object, not ${text.trim().slice(0, 20)}. Download the file again.`);
 }
 

@@ -3,10 +3,9 @@
  * what a word becomes depends on the word alone, so it is looked up after the first time. Prompts repeat their words;
  * this is several times faster than encoding whole texts, with the same ids (a property in the tests).
  */
+import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 const maxWords = 50_000;
 const maxWordLength = 64;

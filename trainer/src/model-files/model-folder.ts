@@ -5,7 +5,7 @@
 
 import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 import { describeFileError } from './file-error.js';
 import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
 import { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
@@ -15,7 +15,7 @@ import type { NamedTensor, TensorEntry } from './safetensors.js';
 export type ModelFolder = {
   readonly dir: string;
   /** config.json as it stands there. */
-  readonly config: { readonly [key: string]: unknown };
+  readonly config: JsonObject;
   readonly tensors: ReadonlyMap<string, TensorEntry>;
 };
 
@@ -52,7 +52,7 @@ export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, d
 /** What `writeModelFolder` writes. */
 export type ModelFolderContent = {
   /** config.json, whole. */
-  readonly config: { readonly [key: string]: unknown };
+  readonly config: JsonObject;
   readonly tensors: readonly NamedTensor[];
   /** Folder to take tokenizer and template files from. */
   readonly companionsFrom?: string;
@@ -96,13 +96,13 @@ async function readWeightFiles(dir: string): Promise<readonly string[]> {
   });
 }
 
-async function readJsonObject(file: string): Promise<{ readonly [key: string]: unknown }> {
+async function readJsonObject(file: string): Promise<JsonObject> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw badFile(file, error.code === 'ENOENT' ? 'the file is missing. Name a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors' : error.message, error);
   });
   try {
     const json: unknown = JSON.parse(text);
-    if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as { readonly [key: string]: unknown };
+    if (isJsonObject(json)) return json;
   } catch (error) {
     throw badFile(file, `it is no JSON (${(error as Error).message})`, error);
   }

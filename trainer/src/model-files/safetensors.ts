@@ -6,7 +6,7 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { BackboneError, isJsonObject, toErrorMessage } from '@agentjet/core';
 import { bfloat16ToFloat32, float16ToFloat32 } from './half-precision.js';
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16';
@@ -102,8 +102,8 @@ function parseHeader(file: string, json: string): Header['tensors'] {
   } catch (error) {
     throw badFile(file, 'its header is no JSON', error);
   }
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw badFile(file, 'its header is no JSON object');
-  return header as Header['tensors'];
+  if (!isJsonObject(header)) throw badFile(file, 'its header is no JSON object');
+  return header;
 }
 
 type RawEntry = { readonly name: string; readonly description: unknown; readonly contentStart: number; readonly fileSize: number };

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { toErrorMessage } from '@agentjet/core';
-import { AgentJetError, inspectEpisode, listEpisodes } from 'agentjet';
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
+import { inspectEpisode, listEpisodes } from 'agentjet';
 import { formatEpisode } from '../inspect/format-episode.js';
 import { choosePalette } from '../inspect/palette.js';
 import { renderPage } from '../inspect/render-page.js';

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { InspectedEpisode } from 'agentjet';
 import { formatInteger } from './number-text.js';
 
@@ -23,14 +24,12 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
   ];
 }
 
-type Values = Readonly<Record<string, unknown>>;
-
-function numberAt(record: Values, key: string): number | undefined {
+function numberAt(record: JsonObject, key: string): number | undefined {
   const value = record[key];
   return typeof value === 'number' ? value : undefined;
 }
 
-function labelled(record: Values, keys: readonly string[]): readonly string[] {
+function labelled(record: JsonObject, keys: readonly string[]): readonly string[] {
   return keys.flatMap((key) => (isScalar(record[key]) ? [`${key.replace(/_(id|index)$/, '')} ${record[key]}`] : []));
 }
 
@@ -38,7 +37,7 @@ function isScalar(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-function describeOutcome(record: Values): string {
+function describeOutcome(record: JsonObject): string {
   const seconds = numberAt(record, 'seconds');
   const time = seconds === undefined ? '' : ` after ${seconds.toFixed(1)} s`;
   const { status, reward, error } = record;
@@ -52,19 +51,15 @@ function messageOf(error: unknown): string {
   return typeof error === 'string' ? error : 'no reason was kept';
 }
 
-function isObject(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Counts that are not 0, as `answered 3, truncated 1`. */
-function formatCounts(counts: unknown, fallback: Values = {}): string {
-  const entries = Object.entries(isObject(counts) ? counts : fallback).filter(([, count]) => count !== 0);
+function formatCounts(counts: unknown, fallback: JsonObject = {}): string {
+  const entries = Object.entries(isJsonObject(counts) ? counts : fallback).filter(([, count]) => count !== 0);
   return entries.map(([name, count]) => `${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${String(count)}`).join(', ');
 }
 
 /** `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. Runs from before there were causes have a number for each agent. */
 function formatByAgent(counts: unknown): string {
-  const agents = Object.entries(isObject(counts) ? counts : {}).map(([agent, causes]) => `${agent}: ${isObject(causes) ? formatCounts(causes) : String(causes)}`);
+  const agents = Object.entries(isJsonObject(counts) ? counts : {}).map(([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`);
   return agents.length === 0 ? 'none' : agents.join('; ');
 }
 

@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+
 /**
  * Whether two argument texts say the same. Frameworks parse what the model wrote and print it again.
  * `exact`: the same JSON value. `lossy`: what schema parsers make of it as well: unknown keys dropped, defaults
@@ -8,10 +10,8 @@ export function isSameArguments(own: string, sent: string, kind: 'exact' | 'loss
   const ownValue = parseJson(own);
   const sentValue = parseJson(sent);
   if (kind === 'exact') return ownValue !== undefined && isSameValue(ownValue, sentValue);
-  return !isObject(ownValue) || (isObject(sentValue) && isLossyObject(ownValue, sentValue));
+  return !isJsonObject(ownValue) || (isJsonObject(sentValue) && isLossyObject(ownValue, sentValue));
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 function parseJson(text: string): unknown {
   try {
@@ -21,15 +21,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isSameValue(left: unknown, right: unknown): boolean {
   if (Array.isArray(left)) return Array.isArray(right) && left.length === right.length && left.every((value, index) => isSameValue(value, right[index]));
-  if (!isObject(left)) return left === right;
+  if (!isJsonObject(left)) return left === right;
   const keys = Object.keys(left);
-  return isObject(right) && keys.length === Object.keys(right).length && keys.every((key) => Object.hasOwn(right, key) && isSameValue(left[key], right[key]));
+  return isJsonObject(right) && keys.length === Object.keys(right).length && keys.every((key) => Object.hasOwn(right, key) && isSameValue(left[key], right[key]));
 }
 
 /** Every key that both have says the same, and at least one is left of those that the model wrote. */
@@ -40,7 +36,7 @@ function isLossyObject(own: JsonObject, sent: JsonObject): boolean {
 }
 
 function isLossyValue(own: unknown, sent: unknown): boolean {
-  if (isObject(own)) return isObject(sent) && isLossyObject(own, sent);
+  if (isJsonObject(own)) return isJsonObject(sent) && isLossyObject(own, sent);
   if (Array.isArray(own)) return Array.isArray(sent) && own.length === sent.length && own.every((value, index) => isLossyValue(value, sent[index]));
-  return own === sent || (!isObject(sent) && !Array.isArray(sent) && String(own).trim() === String(sent).trim());
+  return own === sent || (!isJsonObject(sent) && !Array.isArray(sent) && String(own).trim() === String(sent).trim());
 }

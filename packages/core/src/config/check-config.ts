@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ConfigError } from '../errors.js';
 import type { ConfigSource } from './config-source.js';
-import { isPlainObject, type PlainObject } from './key-names.js';
+import { isJsonObject, type JsonObject } from '../json-object.js';
 import { findNearestKey } from './nearest-key.js';
 import { findAdvice, findValueAdvice } from './retired-keys.js';
 import { configSchema, knownKeys, type ConfigYaml } from './schema.js';
@@ -10,20 +10,20 @@ type Problem = { readonly code: string; readonly message: string };
 
 /** Later values win; lists are replaced whole; an empty section (`rollout:` and nothing below) changes nothing. */
 function mergeValues(base: unknown, over: unknown): unknown {
-  if (!isPlainObject(base)) return over;
+  if (!isJsonObject(base)) return over;
   if (over === null || over === undefined) return base;
-  if (!isPlainObject(over)) return over;
+  if (!isJsonObject(over)) return over;
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) merged[key] = mergeValues(base[key], value);
   return merged;
 }
 
-function hasKey(values: PlainObject, path: readonly string[]): boolean {
+function hasKey(values: JsonObject, path: readonly string[]): boolean {
   const [first, ...rest] = path;
   if (first === undefined) return true;
   if (!Object.hasOwn(values, first)) return false;
   const inner = values[first];
-  return rest.length === 0 || (isPlainObject(inner) && hasKey(inner, rest));
+  return rest.length === 0 || (isJsonObject(inner) && hasKey(inner, rest));
 }
 
 /** The last source that wrote the key, or the nearest section above it. */
@@ -71,7 +71,7 @@ function describeUnknownKey(key: string, sources: readonly ConfigSource[]): Prob
   return { code: 'unknown_key', message: `Unknown key "${key}" in ${place}. ${repair}` };
 }
 
-function describeIssue(issue: z.core.$ZodIssue, values: PlainObject, sources: readonly ConfigSource[]): readonly Problem[] {
+function describeIssue(issue: z.core.$ZodIssue, values: JsonObject, sources: readonly ConfigSource[]): readonly Problem[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), sources));
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
@@ -126,7 +126,7 @@ function throwProblems(problems: readonly Problem[]): void {
 
 /** Merges the sources, later ones winning, and checks the result. Throws ConfigError with every problem found, a line each. */
 export function checkConfig(sources: readonly ConfigSource[]): ConfigYaml {
-  const values = sources.reduce<PlainObject>((merged, source) => mergeValues(merged, source.values) as PlainObject, {});
+  const values = sources.reduce<JsonObject>((merged, source) => mergeValues(merged, source.values) as JsonObject, {});
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throwProblems(parsed.error.issues.flatMap((issue) => describeIssue(issue, values, sources)));
   const config = parsed.data as ConfigYaml;

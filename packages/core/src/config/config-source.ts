@@ -1,13 +1,13 @@
 import { isMap, isScalar, LineCounter, parseDocument, type Document, type Pair, type YAMLMap } from 'yaml';
 import { ConfigError, toErrorMessage } from '../errors.js';
-import { isPlainObject, type PlainObject } from './key-names.js';
+import { isJsonObject, type JsonObject } from '../json-object.js';
 
 /**
  * One origin of settings: a file, an override, or code. `values` stands under `ajet:`; `locate` says where a dotted
  * key was written, for messages ("math-agent.yaml:14").
  */
 export type ConfigSource = {
-  readonly values: PlainObject;
+  readonly values: JsonObject;
   locate(key: string): string;
 };
 
@@ -37,11 +37,11 @@ function findOffset(document: Document.Parsed, path: readonly string[]): number 
   return offset;
 }
 
-function checkRoot(root: unknown, name: string, locate: (key: string) => string): PlainObject {
+function checkRoot(root: unknown, name: string, locate: (key: string) => string): JsonObject {
   if (root === null || root === undefined) {
     throw new ConfigError('missing_section', `${name} is empty. Everything belongs under the key "ajet:".`);
   }
-  if (!isPlainObject(root)) {
+  if (!isJsonObject(root)) {
     throw new ConfigError('wrong_type', `${name} holds ${JSON.stringify(root)}, not a mapping. Everything belongs under the key "ajet:".`);
   }
   const stranger = Object.keys(root).find((key) => key !== 'ajet');
@@ -72,7 +72,7 @@ export function readYamlSource(text: string, name: string): ConfigSource {
   };
   const root = checkRoot(toValues(document, name), name, (key) => locatePath([key]));
   const values = root['ajet'] ?? {};
-  if (!isPlainObject(values)) {
+  if (!isJsonObject(values)) {
     throw new ConfigError('wrong_type', `"ajet" in ${locatePath(['ajet'])} is ${JSON.stringify(values)}, but must be a mapping of sections.`);
   }
   return { values, locate: (key) => locatePath(['ajet', ...key.split('.')]) };
@@ -97,10 +97,10 @@ export function readOverride(override: string): ConfigSource {
   }
   const value = parseOverrideValue(override, override.slice(equals + 1));
   const values = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  return { values: values as PlainObject, locate: () => `the override "${override}"` };
+  return { values: values as JsonObject, locate: () => `the override "${override}"` };
 }
 
 /** Settings made by code, with snake_case keys. */
-export function createCodeSource(values: PlainObject, name: string): ConfigSource {
+export function createCodeSource(values: JsonObject, name: string): ConfigSource {
   return { values, locate: () => name };
 }

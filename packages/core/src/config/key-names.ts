@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from '../json-object.js';
+
 /** YAML, HTTP and JSONL are snake_case, TypeScript is camelCase; these functions are the only bridge. */
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
@@ -17,14 +19,8 @@ export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-export type PlainObject = { readonly [key: string]: unknown };
-
-export function isPlainObject(value: unknown): value is PlainObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
-  if (!isPlainObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), mapKeys(inner, rename)]));
 }
 
@@ -34,6 +30,6 @@ export function camelKeys<Value>(value: Value): CamelKeys<Value> {
 }
 
 /** The inverse of `camelKeys`. */
-export function snakeKeys(value: PlainObject): PlainObject {
-  return mapKeys(value, toSnakeCase) as PlainObject;
+export function snakeKeys(value: JsonObject): JsonObject {
+  return mapKeys(value, toSnakeCase) as JsonObject;
 }

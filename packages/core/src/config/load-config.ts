@@ -5,7 +5,8 @@ import { stringify } from 'yaml';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { checkConfig } from './check-config.js';
 import { createCodeSource, readOverride, readYamlSource, type ConfigSource } from './config-source.js';
-import { camelKeys, isPlainObject, snakeKeys, type PlainObject } from './key-names.js';
+import { isJsonObject, type JsonObject } from '../json-object.js';
+import { camelKeys, snakeKeys } from './key-names.js';
 import { resolvePaths } from './resolve-paths.js';
 import type { AgentJetConfig, ConfigInput, ConfigYaml } from './schema.js';
 
@@ -47,7 +48,7 @@ export function loadConfig(file: string, overrides: readonly string[] = [], opti
 /** The defaults, then what code gives. Throws ConfigError like `loadConfig`. */
 export function createConfig(input: ConfigInput = {}, options: LoadOptions = {}): AgentJetConfig {
   const cwd = options.cwd ?? process.cwd();
-  const config = checkConfig([readDefaults(), createCodeSource(snakeKeys(input as PlainObject), 'the options given in code')]);
+  const config = checkConfig([readDefaults(), createCodeSource(snakeKeys(input as JsonObject), 'the options given in code')]);
   return camelKeys(resolvePaths(config, [cwd], cwd));
 }
 
@@ -63,7 +64,7 @@ export function formatConfig(config: AgentJetConfig, comment = ''): string {
 export type ConfigDifference = { readonly key: string; readonly before: unknown; readonly after: unknown };
 
 function compareValues(before: unknown, after: unknown, key: string): readonly ConfigDifference[] {
-  if (isPlainObject(before) && isPlainObject(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     return names.flatMap((name) => compareValues(before[name], after[name], key === '' ? name : `${key}.${name}`));
   }

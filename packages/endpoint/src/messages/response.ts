@@ -1,20 +1,14 @@
-import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
+import { parseJsonObject, type ChatDelta, type ChatResponse, type JsonObject, type ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 
 /** Anthropic carries arguments as an object. Text that is not one is kept whole under `_raw`, and the tool will say so. */
-function toInput(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Malformed arguments are an outcome of the episode, not an error of the server.
-  }
-  return { _raw: text };
+function toInput(text: string): JsonObject {
+  return parseJsonObject(text) ?? { _raw: text };
 }
 
-const toolUse = (call: ToolCall, input: unknown) => ({ type: 'tool_use', id: call.id, name: call.name, input });
+const toolUse = (call: ToolCall, input: JsonObject) => ({ type: 'tool_use', id: call.id, name: call.name, input });
 
 export function toAnthropicMessage(id: string, model: string, response: ChatResponse): unknown {
   const { message, usage } = response;

@@ -1,4 +1,4 @@
-import { WorkflowError, type WorkflowOutput } from '@agentjet/core';
+import { isJsonObject, WorkflowError, type WorkflowOutput } from '@agentjet/core';
 
 /** What a workflow returned, checked. `reward` null: the judge is to be asked. */
 export type CheckedOutput = {
@@ -10,7 +10,7 @@ export type CheckedOutput = {
 
 /** Throws WorkflowError `bad_output` naming the field and the value seen. */
 export function checkOutput(value: unknown): CheckedOutput {
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
   }
   const output: WorkflowOutput = value;
@@ -43,7 +43,7 @@ function checkMetadata(metadata: unknown): Readonly<Record<string, unknown>> {
   if (metadata === undefined || metadata === null) {
     return {};
   }
-  if (!isRecord(metadata)) {
+  if (!isJsonObject(metadata)) {
     throw badOutput(`returned metadata ${show(metadata)}`, 'Return an object.');
   }
   try {
@@ -58,7 +58,7 @@ function checkLogMetrics(logMetrics: unknown): Readonly<Record<string, number>> 
   if (logMetrics === undefined || logMetrics === null) {
     return {};
   }
-  if (!isRecord(logMetrics)) {
+  if (!isJsonObject(logMetrics)) {
     throw badOutput(`returned logMetrics ${show(logMetrics)}`, 'Return an object of numbers.');
   }
   for (const [name, metric] of Object.entries(logMetrics)) {
@@ -71,10 +71,6 @@ function checkLogMetrics(logMetrics: unknown): Readonly<Record<string, number>> 
 
 function badOutput(seen: string, repair: string): WorkflowError {
   return new WorkflowError('bad_output', `The workflow ${seen}. ${repair}`);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function show(value: unknown): string {

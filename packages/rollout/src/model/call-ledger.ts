@@ -1,6 +1,6 @@
-import type { ChatRequest, ChatResponse } from '@agentjet/core';
+import { parseJsonObject, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CallCounts } from '../contract.js';
-import { isJsonObject, isMalformedJson } from './response-format.js';
+import { isMalformedJson } from './response-format.js';
 
 const maxKeptAnswers = 64;
 
@@ -55,7 +55,7 @@ export class CallLedger {
     this.#counts.answered++;
     this.#counts.truncated += Number(response.finishReason === 'length');
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
-    this.#counts.malformedArguments += toolCalls.filter((call) => !isJsonObject(call.arguments)).length;
+    this.#counts.malformedArguments += toolCalls.filter((call) => parseJsonObject(call.arguments) === undefined).length;
     this.#counts.unknownTools += toolCalls.filter((call) => !known.has(call.name)).length;
     this.#counts.malformedJson += Number(toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content));
   }

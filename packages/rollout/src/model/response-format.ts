@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest, ResponseFormat } from '@agentjet/core';
+import { parseJsonObject, type ChatMessage, type ChatRequest, type ResponseFormat } from '@agentjet/core';
 
 /**
  * Structured output by instruction: sampling is not constrained (that would train the model on tokens it did not
@@ -11,16 +11,7 @@ export function applyResponseFormat(request: ChatRequest): ChatRequest {
 
 /** True where the format asked for a JSON object and the text is none. */
 export function isMalformedJson(format: ResponseFormat | undefined, text: string): boolean {
-  return format !== undefined && format.type !== 'text' && !isJsonObject(text);
-}
-
-export function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return format !== undefined && format.type !== 'text' && parseJsonObject(text) === undefined;
 }
 
 function toInstruction(format: ResponseFormat | undefined): string | undefined {

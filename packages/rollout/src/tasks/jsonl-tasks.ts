@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { TaskError, toErrorMessage, type Task } from '@agentjet/core';
+import { isJsonObject, TaskError, toErrorMessage, type JsonObject, type Task } from '@agentjet/core';
 
 /**
  * Reads the `jsonl_dataset_file` format: one JSON object per line with `task_id`, `main_query`, `init_messages` and
@@ -56,7 +56,7 @@ function parseJson(text: string, where: string): unknown {
 }
 
 function parseTask(value: unknown, where: string): Task {
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     throw new TaskError('bad_task', `${where}: ${JSON.stringify(value)?.slice(0, 60)} is not an object. Write { "task_id": ..., "main_query": ... }.`);
   }
   const taskId = parseTaskId(value['task_id'], where);
@@ -84,9 +84,9 @@ function parseText(value: unknown, field: string, where: string): string {
   return value;
 }
 
-function parseMetadata(line: Readonly<Record<string, unknown>>, where: string): Task['metadata'] {
+function parseMetadata(line: JsonObject, where: string): Task['metadata'] {
   const metadata = line['metadata'] ?? line;
-  if (!isRecord(metadata)) {
+  if (!isJsonObject(metadata)) {
     throw new TaskError('bad_task', `${where}: metadata is ${JSON.stringify(metadata).slice(0, 60)}, which is not an object.`);
   }
   return metadata;
@@ -100,15 +100,11 @@ function parseMessages(value: unknown, where: string): Task['initMessages'] {
     throw new TaskError('bad_task', `${where}: init_messages is ${JSON.stringify(value).slice(0, 60)}, which is not a list.`);
   }
   return value.map((message: unknown, at) => {
-    const role = isRecord(message) ? roles.find((known) => known === message['role']) : undefined;
-    const content = isRecord(message) ? message['content'] : undefined;
+    const role = isJsonObject(message) ? roles.find((known) => known === message['role']) : undefined;
+    const content = isJsonObject(message) ? message['content'] : undefined;
     if (role === undefined || typeof content !== 'string') {
       throw new TaskError('bad_task', `${where}: init_messages[${at}] is ${JSON.stringify(message)?.slice(0, 80)}. Write { "role": "system" | "user" | "assistant", "content": "..." }.`);
     }
     return { role, content };
   });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+import { isJsonObject, parseJsonObject } from '@agentjet/core';
+
 /** Reads a tool call from JSON text, keeping the argument text exactly as it was written. */
 
 export type WrittenCall = { readonly name: string; readonly arguments: string };
@@ -67,23 +69,11 @@ function sliceValue(text: string, key: string): string | undefined {
   return found;
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // what a model writes is often not JSON; the caller counts it
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The call that `text` spells: one JSON object with a `name` and an object under one of `argumentKeys`; else undefined. */
 export function readCall(text: string, argumentKeys: readonly string[]): WrittenCall | undefined {
-  const parsed = parseJson(text);
-  if (!isObject(parsed) || typeof parsed['name'] !== 'string' || parsed['name'] === '') return undefined;
-  const key = argumentKeys.find((candidate) => isObject(parsed[candidate]));
+  const parsed = parseJsonObject(text);
+  if (parsed === undefined || typeof parsed['name'] !== 'string' || parsed['name'] === '') return undefined;
+  const key = argumentKeys.find((candidate) => isJsonObject(parsed[candidate]));
   const written = key === undefined ? undefined : sliceValue(text, key);
   return written === undefined ? undefined : { name: parsed['name'], arguments: written };
 }

@@ -1,6 +1,6 @@
 /** What the embedded engine needs to know of a model, from a Hugging Face config.json. */
 
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
  * A decoder of the Qwen2 or Llama shape: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
@@ -41,7 +41,6 @@ export type RopeConfig = {
   };
 };
 
-type Json = { readonly [key: string]: unknown };
 
 /** Refuses what the engine cannot run with a BackboneError `unsupported_model` that names the key and the value. */
 export function parseModelConfig(json: unknown): ModelConfig {
@@ -70,7 +69,7 @@ export function parseModelConfig(json: unknown): ModelConfig {
   return parsed;
 }
 
-function parseFamily(config: Json): ModelConfig['family'] {
+function parseFamily(config: JsonObject): ModelConfig['family'] {
   const type = config['model_type'];
   if (type === 'qwen2' || type === 'llama') return type;
   throw unsupported('model_type', type, '"qwen2" (Qwen2, Qwen2.5) and "llama"');
@@ -86,7 +85,7 @@ const supportedValues: { readonly [key: string]: readonly unknown[] } = {
   quantization_config: [],
 };
 
-function refuseUnsupported(config: Json): void {
+function refuseUnsupported(config: JsonObject): void {
   for (const [key, supported] of Object.entries(supportedValues)) {
     const value = config[key];
     if (value === undefined || value === null || supported.includes(value)) continue;
@@ -102,7 +101,7 @@ function refuseOddHeads({ numHeads, numKeyHeads, headDim }: ModelConfig): void {
 }
 
 /** Transformers 4 writes `rope_theta` and `rope_scaling`; version 5 writes both into `rope_parameters`. */
-function parseRope(config: Json): RopeConfig {
+function parseRope(config: JsonObject): RopeConfig {
   const scaling = asObject(config['rope_parameters'] ?? config['rope_scaling'] ?? {}, 'rope_scaling');
   const theta = positive('rope_theta' in scaling ? scaling : config, 'rope_theta', 10000);
   const type = scaling['rope_type'] ?? scaling['type'] ?? 'default';
@@ -119,24 +118,24 @@ function parseRope(config: Json): RopeConfig {
   };
 }
 
-function asObject(value: unknown, name: string): Json {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+function asObject(value: unknown, name: string): JsonObject {
+  if (isJsonObject(value)) return value;
   throw unsupported(name, value, 'a JSON object');
 }
 
-function count(config: Json, key: string, fallback?: number): number {
+function count(config: JsonObject, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
   throw unsupported(key, value, 'a positive whole number');
 }
 
-function positive(config: Json, key: string, fallback?: number): number {
+function positive(config: JsonObject, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
   throw unsupported(key, value, 'a positive number');
 }
 
-function flag(config: Json, key: string, fallback: boolean): boolean {
+function flag(config: JsonObject, key: string, fallback: boolean): boolean {
   const value = config[key] ?? fallback;
   if (typeof value === 'boolean') return value;
   throw unsupported(key, value, 'true or false');
