@@ -1,5 +1,5 @@
 import type { AgentJetConfig, Task } from '@agentjet/core';
-import { failureFrames, runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
+import { failurePlace, runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { JobListener, Phase } from './events.js';
 
@@ -65,6 +65,6 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const [first] = failed;
   if (first === undefined) return;
   const { code, message } = first.error;
-  const [place] = failureFrames(first.error);
+  const place = failurePlace(first.error);
   emit({ type: 'notice', message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}` });
 }

@@ -21,7 +21,7 @@ export { createTaskReader, type TaskInput, type TaskReader, type TaskSource } fr
 export { readJsonlTasks } from './tasks/jsonl-tasks.js';
 export { repeatTasks, shuffleTasks } from './tasks/task-order.js';
 export { importUserModule } from './user-module.js';
-export { failureFrames, withUserFrames } from './user-frames.js';
+export { failureFrames, failurePlace, withUserFrames } from './user-frames.js';
 export { groupByTurn } from './adapter/group-turns.js';
 export { fromStash, type ShownMessage, type ShownToolCall } from './adapter/stash.js';
 export { takeTurnsApart } from './adapter/take-apart.js';

@@ -59,15 +59,18 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
 
 function episodeMetrics(groups: readonly TrainingGroup[]) {
   const reports = groups.flatMap(({ report }) => report ?? []);
-  const rewards = groups.flatMap((group) => group.episodes.map(({ reward }) => reward));
   const episodes = sum(groups, (group) => group.report?.episodes ?? group.episodes.length);
   return {
-    reward_mean: mean(rewards),
+    reward_mean: sum(groups, rewardSumOf) / Math.max(episodes, 1),
     ...(reports.length > 0 && { success_rate: sum(reports, ({ successes }) => successes) / Math.max(episodes, 1) }),
     episodes,
     failed_episodes: sum(reports, ({ failedEpisodes }) => failedEpisodes),
     generated_tokens: sum(groups, (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples))),
   };
+}
+
+function rewardSumOf({ report, episodes }: TrainingGroup): number {
+  return report?.rewardSum ?? sum(episodes, ({ reward }) => reward);
 }
 
 /** Sampling and training agree to this, in nats. What is below is rounding and differs from run to run: shown as 0. */

@@ -121,10 +121,10 @@ describe('train', () => {
     const [first, second] = await collect(tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }));
     if (first === undefined || second === undefined) throw new Error('The source is empty.');
     const equal = { ...first, episodes: first.episodes.map((episode) => ({ ...episode, reward: 0.1 })) };
-    const dropped: TrainingGroup = { groupId: 'dropped', episodes: [], report: { episodes: 4, failedEpisodes: 2, successes: 0, generatedTokens: 5, counts: { forks: 3, 'forks/a/tools': 1 }, records: [{ episode_id: 'x', status: 'failed', error: 'boom' }] } };
-    const reported: TrainingGroup = { ...equal, report: { episodes: 4, failedEpisodes: 0, successes: 0, generatedTokens: 24, counts: { forks: 2, splices: 0 } } };
+    const dropped: TrainingGroup = { groupId: 'dropped', episodes: [], report: { episodes: 4, failedEpisodes: 2, successes: 0, rewardSum: 1.2, generatedTokens: 5, counts: { forks: 3, 'forks/a/tools': 1 }, records: [{ episode_id: 'x', status: 'failed', error: 'boom' }] } };
+    const reported: TrainingGroup = { ...equal, report: { episodes: 4, failedEpisodes: 0, successes: 0, rewardSum: 0.4, generatedTokens: 24, counts: { forks: 2, splices: 0 } } };
     await train(optionsFor(backbone, { source: listSource([reported, dropped]), groupsPerStep: 2 }));
-    expect((await run.readMetrics())[0]).toMatchObject({ step: 1, policy_version: 0, groups_skipped: 2, trained_tokens: 0, loss: 0, grad_norm: 0, episodes: 8, failed_episodes: 2, generated_tokens: 29, forks: 5, 'forks/a/tools': 1, splices: 0 });
+    expect((await run.readMetrics())[0]).toMatchObject({ step: 1, policy_version: 0, groups_skipped: 2, trained_tokens: 0, loss: 0, grad_norm: 0, episodes: 8, failed_episodes: 2, reward_mean: 0.2, generated_tokens: 29, forks: 5, 'forks/a/tools': 1, splices: 0 });
     expect(await run.episodes.find('x')).toMatchObject({ status: 'failed', error: 'boom', group_id: 'dropped' });
 
     run = await newRun('b');

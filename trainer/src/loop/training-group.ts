@@ -12,6 +12,8 @@ export type GroupReport = {
   readonly episodes: number;
   readonly failedEpisodes: number;
   readonly successes: number;
+  /** Of all these episodes; a failed one has 0. */
+  readonly rewardSum: number;
   /** Of all these episodes. */
   readonly generatedTokens: number;
   /** What else was counted in these episodes; added up in the step's metrics, each under its own name. */

@@ -22,7 +22,8 @@ export async function* tinyTaskGroups(engine: Engine, { seed, numRepeat, firstGr
     const episodes = await Promise.all(repeats);
     const generatedTokens = episodes.flatMap(({ samples }) => samples).reduce((sum, { lossMask }) => sum + lossMask.filter((mask) => mask === 1).length, 0);
     const successes = episodes.filter(({ reward }) => reward > 0.5).length;
-    yield { groupId, episodes, report: { episodes: numRepeat, failedEpisodes: 0, successes, generatedTokens, records: episodes.map(({ episodeId }) => ({ episode_id: episodeId, task })) } };
+    const rewardSum = episodes.reduce((sum, { reward }) => sum + reward, 0);
+    yield { groupId, episodes, report: { episodes: numRepeat, failedEpisodes: 0, successes, rewardSum, generatedTokens, records: episodes.map(({ episodeId }) => ({ episode_id: episodeId, task })) } };
   }
 }
 

@@ -32,6 +32,10 @@ it('says that equal rewards teach nothing', () => {
   expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: in none of its 2 groups/)]);
 });
 
+it('says that groups were dropped where episodes failed', () => {
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0, failed_episodes: 3 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: 3 episodes failed, .*failed_episode_policy/)]);
+});
+
 it('keeps quiet in a run that learns, and in one whose later steps have nothing to teach', () => {
   expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 1 }), episodeWith(3), stepWith(2, { groups_skipped: 2, policy_version: 1 })])).toEqual([]);
 });

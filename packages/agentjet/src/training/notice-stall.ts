@@ -17,8 +17,13 @@ export function noticeStall(emit: JobListener): JobListener {
     isFirst = false;
     const { groups, groups_skipped: skipped, policy_version: version } = event.metrics;
     if (counts.completed === 0 || version !== 0 || skipped !== groups) return;
-    emit({ type: 'notice', message: counts.calls === 0 ? silent : `Step ${event.step} changed nothing: in none of its ${groups} groups did one episode get another reward than the next. ${equalRewards}` });
+    emit({ type: 'notice', message: counts.calls === 0 ? silent : `Step ${event.step} changed nothing: ${reasonOf(event.metrics)}` });
   };
+}
+
+function reasonOf({ groups, failed_episodes: failed = 0 }: Readonly<Record<string, number>>): string {
+  const isEqual = `in none of its ${groups} groups did one episode get another reward than the next. ${equalRewards}`;
+  return failed === 0 ? isEqual : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
 }
 
 const silent = 'No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent\'s model from asModel(tuner, { agentName }), and see that trainable_targets names its target.';

@@ -17,6 +17,7 @@ function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config'
       episodes: episodes.length,
       failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
       successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
+      rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
       generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
       counts: countHistories(episodes),
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),

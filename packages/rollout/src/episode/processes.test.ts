@@ -33,6 +33,17 @@ it('fails the episode whose workflow lost an error, warns of one after its end, 
   expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late/);
 });
 
+it('fails an episode that would end the program, and leaves that to the program', () => {
+  const { status, stdout, stderr } = runScript(`
+    const leaving = await run(async () => process.exit(0));
+    console.log(leaving.status, leaving.error.code, leaving.error.message);
+    const later = await run(async () => { setTimeout(() => process.exit(0), 5); return new Promise(() => {}); });
+    console.log(later.status, later.error.code);
+    process.exit(7);`);
+  const message = 'The workflow called process.exit(0), which would end the whole run. Throw an error instead: it fails this episode alone.';
+  expect({ status, stdout }, stderr).toEqual({ status: 7, stdout: `failed process_exit ${message}\nfailed process_exit\n` });
+});
+
 it('ends the program where a lost error is its own', () => {
   const { status, stdout, stderr } = runScript(`
     await run(async () => ({ reward: 1 }));
