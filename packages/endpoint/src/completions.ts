@@ -8,11 +8,11 @@ import { onlyNeutral, parseBody } from './parse-body.js';
 
 const schema = z.strictObject({
   model: z.string(),
-  prompt: z.string().min(1),
+  prompt: z.union([z.string().min(1), z.tuple([z.string().min(1)])]),
   max_tokens: z.number().int().positive().nullish(),
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   seed: z.number().int().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
@@ -52,7 +52,7 @@ export async function handleCompletion(call: Call): Promise<Response> {
 function toChatRequest(body: Body, requestId: string): ChatRequest {
   const stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
   return {
-    messages: [{ role: 'user', content: body.prompt }],
+    messages: [{ role: 'user', content: typeof body.prompt === 'string' ? body.prompt : body.prompt[0] }],
     requestId,
     sampling: {
       ...(typeof body.max_tokens === 'number' && { maxTokens: body.max_tokens }),

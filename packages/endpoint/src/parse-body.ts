@@ -12,7 +12,9 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
     throw new WireError(400, 'unsupported_parameter', `Unsupported parameter: '${name}'. This server trains what it samples, so it refuses what it cannot honour.`, name);
   }
   const name = path.join('.');
-  throw new WireError(400, 'invalid_value', `Invalid ${name === '' ? 'request' : `'${name}'`}: ${issue?.message ?? 'not a valid request'}.`, name);
+  if (name !== '' && issue !== undefined && isMissing(issue)) throw new WireError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
+  const subject = name === '' ? 'The request body' : `'${name}'`;
+  throw new WireError(400, 'invalid_value', `Invalid value: ${subject} ${issue === undefined ? 'is not a valid request' : describe(issue)}.`, name === '' ? undefined : name);
 }
 
 type Issue = z.core.$ZodIssue;
@@ -25,6 +27,19 @@ function findCause(issue: Issue | undefined, above: readonly PropertyKey[] = [])
   const inner = issue.errors.flat();
   const [furthest] = inner.toSorted((left, right) => right.path.length - left.path.length);
   return furthest === undefined || furthest.path.length === 0 ? { issue, path } : findCause(furthest, path);
+}
+
+/** Zod tells what was received in its text only. */
+function isMissing(issue: Issue): boolean {
+  const forms = issue.code === 'invalid_union' ? issue.errors.flat() : [issue];
+  return forms.length > 0 && forms.every(({ code, message }) => code === 'invalid_type' && message.endsWith('received undefined'));
+}
+
+/** What is wrong, as words behind a name; where no form fits, what is wrong with each. */
+function describe(issue: Issue): string {
+  if (issue.message.startsWith('is ')) return issue.message;
+  const forms = issue.code === 'invalid_union' && issue.errors.length > 0 && issue.message === 'Invalid input' ? issue.errors.flat() : [issue];
+  return `is refused: ${forms.map(({ message }) => message.replace(/^Invalid (input|option): |^Too (big|small): /, '')).join('; or ')}`;
 }
 
 /** A parameter that is accepted only at the value that changes nothing. */

@@ -3,11 +3,11 @@ import { toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { handleChatCompletion } from './chat-completions/route.js';
 import { handleCompletion } from './completions.js';
 import { handleMessages } from './messages/route.js';
+import { decodeBody, readBytes } from './read-body.js';
 import { handleResponses } from './responses/route.js';
 import { SessionStore } from './session.js';
 import { toAnthropicErrorBody, toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';
@@ -64,14 +64,16 @@ function stop(server: ServerType): Promise<void> {
 
 function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): App {
   const app: App = new Hono();
-  app.use('*', bodyLimit({ maxSize: maxBodyBytes, onError: () => raise(new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`)) }));
   app.onError((error, context) => respondError(context, error));
   app.notFound((context) => respondError(context, new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`)));
   const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
+      const bytes = await readBytes(context.req.raw, maxBodyBytes);
       const session = sessions.authenticate(readKey(context));
-      return handle(createCall(session, await readIncoming(context), timing));
+      if (bytes === undefined) throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+      return handle(createCall(session, toIncoming(context, bytes), timing));
     });
+    app.all(path, (context) => respondError(context, new WireError(405, 'method_not_supported', `${context.req.path} takes POST, not ${context.req.method}.`), { allow: 'POST' }));
   };
   post('/v1/chat/completions', handleChatCompletion);
   post('/v1/completions', handleCompletion);
@@ -88,8 +90,8 @@ function readKey(context: Context): string | undefined {
   return bearer ?? context.req.header('x-api-key');
 }
 
-async function readIncoming(context: Context<{ Bindings: HttpBindings }>): Promise<Incoming> {
-  const text = await context.req.text();
+function toIncoming(context: Context<{ Bindings: HttpBindings }>, bytes: Uint8Array): Incoming {
+  const text = decodeBody(bytes, context.req.raw);
   // What was written just now is on its way only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
   return { request: context.req.raw, text, body: parseJson(text), breakOff };
@@ -103,12 +105,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function respondError(context: Context, thrown: unknown): Response {
+function respondError(context: Context, thrown: unknown, headers: Readonly<Record<string, string>> = {}): Response {
   const error = toWireError(thrown);
   const body = context.req.path.startsWith('/v1/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
-  return Response.json(body, { status: error.status });
-}
-
-function raise(error: Error): never {
-  throw error;
+  return Response.json(body, { status: error.status, headers });
 }

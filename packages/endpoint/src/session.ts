@@ -29,10 +29,11 @@ export class SessionStore {
     return `${keyPrefix}${id}.${this.#sign(id)}`;
   }
 
-  /** Throws WireError 401 for a key we never signed, 410 for an episode that has ended. */
+  /** Throws WireError 401 for no key or one we never signed, 410 for an episode that has ended. */
   authenticate(apiKey: string | undefined): EndpointSession {
-    const [id, signature] = (apiKey?.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
-    if (id === undefined || signature === undefined || !this.#matches(id, signature)) throw unknownKey();
+    if (apiKey === undefined) throw missingKey();
+    const [id, signature, ...rest] = (apiKey.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
+    if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature)) throw unknownKey();
     const session = this.#sessions.get(id);
     // We signed it, so it had a session; sessions leave with their episodes.
     if (session === undefined) throw endedEpisode();
@@ -48,6 +49,10 @@ export class SessionStore {
     const given = Buffer.from(signature);
     return expected.length === given.length && timingSafeEqual(expected, given);
   }
+}
+
+function missingKey(): WireError {
+  return new WireError(401, 'missing_api_key', 'The request has no API key. Send the apiKey that asOpenAIEndpoint() returned, as the header "Authorization: Bearer <apiKey>".');
 }
 
 function unknownKey(): WireError {

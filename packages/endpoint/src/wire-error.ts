@@ -38,7 +38,9 @@ const anthropicTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   404: 'not_found_error',
   410: 'invalid_request_error',
+  405: 'invalid_request_error',
   413: 'request_too_large',
+  415: 'invalid_request_error',
 };
 
 export function toAnthropicErrorBody(error: WireError): unknown {

@@ -29,7 +29,7 @@ const wireTool = z.object({
   function: z.looseObject({ name: z.string(), description: z.string().nullish(), parameters: jsonObject.nullish() }),
 });
 const wireToolChoice = z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) })]);
-const wireFormat = z.union([
+const wireFormat = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['text', 'json_object']) }),
   z.object({ type: z.literal('json_schema'), json_schema: z.looseObject({ name: z.string(), schema: jsonObject.optional() }) }),
 ]);
@@ -44,10 +44,10 @@ export const chatCompletionSchema = z.strictObject({
   response_format: wireFormat.nullish(),
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.number().int().nullish(),
+  top_k: z.number().int().min(-1).nullish(),
   max_tokens: z.number().int().positive().nullish(),
   max_completion_tokens: z.number().int().positive().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   seed: z.number().int().nullish(),
   n: z.number().int().min(1).max(128).nullish(),
   logprobs: z.boolean().nullish(),

@@ -22,11 +22,14 @@ function toWireMessage({ message }: ChatResponse): Record<string, unknown> {
   };
 }
 
+/** A token that is a part of a character has no text to take bytes from. */
+const toBytes = (text: string): number[] | null => (text.includes('\uFFFD') ? null : [...Buffer.from(text)]);
+
 const toWireLogprobs = (response: ChatResponse) =>
   response.logprobs === undefined
     ? null
     : {
-        content: response.logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: [...Buffer.from(text)], top_logprobs: [] })),
+        content: response.logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })),
         refusal: null,
       };
 

@@ -32,8 +32,8 @@ export const messagesSchema = z.strictObject({
   tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional(), disable_parallel_tool_use: z.boolean().optional() }).nullish(),
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.number().int().nullish(),
-  stop_sequences: z.array(z.string()).nullish(),
+  top_k: z.number().int().min(-1).nullish(),
+  stop_sequences: z.array(z.string().min(1)).nullish(),
   stream: z.boolean().nullish(),
   mcp_servers: onlyNeutral(null, []).optional(),
   // Labels and hints that change no token.
