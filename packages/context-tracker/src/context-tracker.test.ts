@@ -1,4 +1,4 @@
-import { AgentJetError, type AssistantMessage, type ChatDelta, type ChatMessage, EngineError } from '@agentjet/core';
+import { AgentJetError, type AssistantMessage, type ChatDelta, type ChatMessage, EngineError, type ToolSpec } from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, test } from 'vitest';
@@ -15,6 +15,16 @@ const callText = '<tool_call>\n{"name": "calc", "arguments": {"a": 1}}\n</tool_c
 function create(episodeId = 'e') {
   const tracker = createContextTracker({ episodeId, chatTokenizer });
   return { tracker, ...createPlayer(tracker, chatTokenizer) };
+}
+
+function problemOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof AgentJetError) return `${error.name} ${error.code} ${error.message}`;
+    throw error;
+  }
+  return 'nothing was thrown';
 }
 
 describe('a reply', () => {
@@ -123,6 +133,38 @@ describe('what must not happen is said clearly', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, maxSampleTokens: 40 });
     expect(() => tracker.begin(agent, { messages: [{ role: 'user', content: 'x'.repeat(40) }] })).toThrow(/The prompt has \d+ tokens, and a trainable row may have 40/);
     expect(tracker.begin(agent, { messages: [user] }).promptIds.length).toBeLessThan(40);
+  });
+
+  test.each<readonly [string, object, string]>([
+    ['arguments as an object', { toolCalls: [{ id: 'x', name: 'calc', arguments: { a: 1 } }] }, 'The arguments of tool call 0 of message 1 ("calc") are of type object, not a text. Send the JSON text'],
+    ['a call of another shape', { toolCalls: [{ id: 'x', function: { name: 'calc', arguments: '{}' } }] }, 'The name of tool call 0 of message 1 is of type undefined. A call is { id, name, arguments }.'],
+    ['a call that is null', { toolCalls: [null] }, 'The name of tool call 0 of message 1 is of type undefined.'],
+    ['calls that are no list', { toolCalls: 'calc' }, 'The toolCalls of message 1 are of type string, not a list.'],
+    ['reasoning that is no text', { reasoning: 7 }, 'The reasoning of message 1 (assistant) is of type number, not a text.'],
+  ])('an answer sent back with %s', (_, fields, problem) => {
+    const { begin, say } = create();
+    say([user], 'a');
+    expect(problemOf(() => begin([user, { role: 'assistant', content: 'a', ...fields } as ChatMessage, user]))).toContain(`EngineError bad_request ${problem}`);
+  });
+
+  test.each<readonly [string, unknown, string]>([
+    ['no list', { calc: {} }, 'The tools of the request are of type object, not a list.'],
+    ['without a name', [{ parameters: {} }], 'Tool 0 of the request has the name undefined.'],
+    ['not JSON', [{ name: 'calc', parameters: { least: 1n } }], 'The tools of the request cannot be written as JSON'],
+  ])('tools that are %s', (_, tools, problem) => {
+    const { begin } = create();
+    expect(problemOf(() => begin([user], { request: { tools: tools as ToolSpec[] } }))).toContain(`EngineError bad_request ${problem}`);
+  });
+
+  test.each([
+    ['a logprob that is no number', Int32Array.of(5, 6), Float32Array.of(-1, Number.NaN), 'Token 1 of a completion has the id 6 and the logprob NaN.'],
+    ['a logprob that no token can have', Int32Array.of(5), Float32Array.of(-Infinity), 'Token 0 of a completion has the id 5 and the logprob -Infinity.'],
+    ['an id below 0', Int32Array.of(-1), Float32Array.of(-1), 'Token 0 of a completion has the id -1 and the logprob -1.'],
+  ])('an engine that returns %s', (_, ids, logprobs, problem) => {
+    const { begin, tracker } = create();
+    const turn = begin([user]);
+    expect(problemOf(() => turn.commit({ ids, logprobs, finishReason: 'stop', policyVersion: 0 }))).toContain(`AgentJetError bad_completion ${problem}`);
+    expect(tracker.finish()).toEqual([]);
   });
 
   test('an engine that returns ids without logprobs', () => {

@@ -1,7 +1,7 @@
 import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Counts, ForeignCause, HistoryPolicy, PartAuthor, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
-import { checkHasMessages } from './history/check-messages.js';
+import { checkHasMessages, printTools } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
 import { type History, readHistory } from './history/read-history.js';
@@ -78,7 +78,7 @@ class EpisodeTracker implements ContextTracker {
   begin(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions = {}): Turn {
     if (this.#isFinished) throw new EngineError('closed', `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`);
     checkHasMessages(request.messages);
-    const toolsKey = JSON.stringify(request.tools ?? []);
+    const toolsKey = printTools(request.tools ?? []);
     const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
     const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, root.tools) });

@@ -35,4 +35,7 @@ function checkCompletion({ ids, logprobs }: Completion): void {
   if (ids.length !== logprobs.length) {
     throw new AgentJetError('bad_completion', `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs its own. The engine must return both in the same length.`);
   }
+  const at = ids.findIndex((id, place) => id < 0 || !Number.isFinite(logprobs[place]));
+  if (at === -1) return;
+  throw new AgentJetError('bad_completion', `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids are 0 or more and logprobs finite: nothing else can be trained.`);
 }
