@@ -5,6 +5,11 @@ import { createInProcessFetch } from './in-process-fetch.js';
 /** Node's timers hold no more. The episode has its own time limit. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
+/** Sends the `idempotencyKey` of a call, or one of its own, so that the SDK's retries are told from new calls. */
+class TunedClient extends OpenAI {
+  protected override idempotencyHeader = 'idempotency-key';
+}
+
 /**
  * The client of one agent: where its target learns, an OpenAI client whose `chat.completions` is the tuned model
  * (whatever `model` it is asked for); else `debugModel` itself. Retries are off: a repeated call would be a second sample.
@@ -12,6 +17,6 @@ const longestTimeoutMs = 2 ** 31 - 1;
 export function asModel(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
   return tuner.selectModel(options, (model) => {
     const fetch = createInProcessFetch(model);
-    return new OpenAI({ apiKey: 'in-process', baseURL: 'http://agentjet.local/v1', fetch, maxRetries: 0, timeout: longestTimeoutMs, organization: null, project: null });
+    return new TunedClient({ apiKey: 'in-process', baseURL: 'http://agentjet.local/v1', fetch, maxRetries: 0, timeout: longestTimeoutMs, organization: null, project: null });
   });
 }

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import type { ChatDelta, ChatModel, ChatResponse } from '@agentjet/core';
+import { createHash, randomUUID } from 'node:crypto';
+import { type ChatDelta, type ChatModel, type ChatResponse, EngineError } from '@agentjet/core';
 import type { OpenAI } from 'openai';
+import { checkBody } from './check-body.js';
 import { toChatRequest, toChoices } from './wire-request.js';
 import type { Head } from './wire-response.js';
 
@@ -18,10 +19,14 @@ export type Call = {
   leave(): void;
 };
 
-export function openCall(model: ChatModel, init: RequestInit): Call {
+/** `keyed`: the body that each idempotency key of this client was sent with. Throws EngineError for a request that cannot be answered. */
+export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): Call {
   const headers = new Headers(init.headers);
-  const body = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as Call['body'];
+  const text = typeof init.body === 'string' ? init.body : '{}';
+  const body = JSON.parse(text) as Call['body'];
+  checkBody(body);
   const key = headers.get('idempotency-key');
+  if (key !== null && !key.startsWith(sdksOwn)) checkKey(keyed, key, text);
   const left = new AbortController();
   const abort = (): void => left.abort(init.signal?.reason);
   if (init.signal?.aborted) abort();
@@ -38,6 +43,15 @@ export function openCall(model: ChatModel, init: RequestInit): Call {
     isAborted: () => init.signal?.aborted === true,
     leave: () => left.abort(new Error('The reader left the stream.')),
   };
+}
+
+/** How the keys begin that the SDK makes where the caller gives none; each is for one call. */
+const sdksOwn = 'stainless-node-retry-';
+
+function checkKey(keyed: Map<string, string>, key: string, text: string): void {
+  const hash = createHash('sha256').update(text).digest('base64url');
+  if ((keyed.get(key) ?? hash) !== hash) throw new EngineError('idempotency_key_reused', `The idempotency key '${key}' was used with another request. Use a new key for each call.`);
+  keyed.set(key, hash);
 }
 
 /** All answers of a call; where one fails, the others are of no use. */

@@ -8,12 +8,15 @@ import { toCompletion, toWireError } from './wire-response.js';
  * streams, helpers, errors) is the SDK's own.
  */
 export function createInProcessFetch(model: ChatModel): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
+  const keyed = new Map<string, string>();
+  const described = { id: model.name, object: 'model', created: 0, owned_by: 'agentjet' };
   return async (url, init = {}) => {
     try {
       const { pathname } = new URL(url instanceof Request ? url.url : url);
-      if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [{ id: model.name, object: 'model', created: 0, owned_by: 'agentjet' }] });
+      if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [described] });
+      if (/\/models\/[^/]+$/.test(pathname)) return Response.json(described);
       if (!pathname.endsWith('/chat/completions')) throw unknownPath(pathname);
-      return await complete(openCall(model, init));
+      return await complete(openCall(model, init, keyed));
     } catch (error) {
       if (init.signal?.aborted) throw new DOMException('The call was aborted.', 'AbortError');
       const { status, body } = toWireError(error);

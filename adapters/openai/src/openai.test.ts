@@ -48,7 +48,7 @@ describe('one call', () => {
     expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, maxTokens: 40, seed: 9 });
     await expect(client.chat.completions.create({ ...ask, frequency_penalty: 0.5 })).rejects.toThrow(/frequency_penalty/);
     await expect(client.chat.completions.create({ ...ask, top_logprobs: 5 })).rejects.toThrow(/top_logprobs/);
-    await expect(client.chat.completions.create({ ...ask, temperature: -1 })).rejects.toThrow(/temperature is -1/);
+    await expect(client.chat.completions.create({ ...ask, temperature: -1 })).rejects.toThrow(/'temperature' is -1/);
   });
 
   it('says length for a truncated answer', async () => {
@@ -63,6 +63,35 @@ describe('one call', () => {
     expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
     expect(episode.finish().samples).toHaveLength(1);
   });
+});
+
+describe('a retry', () => {
+  it('is known by its idempotency key, which belongs to one request', async () => {
+    const { client, episode } = openClient(['a', 'b']);
+    const first = await client.chat.completions.create(ask, { idempotencyKey: 'k1' });
+    const again = await client.withOptions({ timeout: 9_000 }).chat.completions.create(ask, { idempotencyKey: 'k1' });
+    expect([first, again].map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
+    await expect(client.chat.completions.create({ ...ask, seed: 1 }, { idempotencyKey: 'k1' })).rejects.toMatchObject({ status: 400, code: 'idempotency_key_reused' });
+    expect((await client.chat.completions.create(ask)).choices[0]?.message.content).toBe('b');
+    expect(episode.finish().samples).toHaveLength(2);
+  });
+
+  it('of the SDK itself, where it is asked for, is the same call', async () => {
+    const { client, episode } = openClient([{ text: '', error: new Error('busy') }, 'fine']);
+    expect((await client.chat.completions.create(ask, { maxRetries: 1 })).choices[0]?.message.content).toBe('fine');
+    expect(episode.finish()).toMatchObject({ calls: { failed: 1, answered: 1 }, samples: [{}] });
+  });
+});
+
+it('describes its model, in a list and by any name', async () => {
+  const { client } = openClient(['x']);
+  expect((await client.models.list()).data).toEqual([await client.models.retrieve('any')]);
+});
+
+it('says null for the bytes of a token that is a part of a character', async () => {
+  const { client } = openClient(['é🙂']);
+  const { choices } = await client.chat.completions.create({ ...ask, logprobs: true });
+  expect(choices[0]?.logprobs?.content?.map(({ token, bytes }) => [token, bytes]).slice(0, 2)).toEqual([['é', [195, 169]], ['\uFFFD', null]]);
 });
 
 describe('streams', () => {
@@ -116,6 +145,34 @@ describe('errors are the SDK’s own', () => {
     expect(error).toBeInstanceOf(BadRequestError);
     expect((error as BadRequestError).code).toBe('context_length_exceeded');
     expect((await client.chat.completions.create(ask)).choices[0]?.message.content).toBe('fine');
+  });
+
+  it.each([
+    ['messages', { messages: undefined }, 'Missing required parameter'],
+    ['messages', { messages: 'hi' }, 'must be a list'],
+    ['messages[0]', { messages: [null] }, 'must be an object'],
+    ['messages[0].content', { messages: [{ role: 'user', content: 5 }] }, 'is 5; it must be a text or a list of parts'],
+    ['messages[0].content[0]', { messages: [{ role: 'user', content: ['hi'] }] }, 'must be an object'],
+    ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }, 'Missing required parameter'],
+    ['messages[0].tool_calls[0].function', { messages: [{ role: 'assistant', tool_calls: [{ id: 'x', type: 'function' }] }] }, 'Missing required parameter'],
+    ['temperature', { temperature: 'hot' }, 'must be a number from 0'],
+    ['max_tokens', { max_tokens: 0 }, 'must be a whole number from 1'],
+    ['n', { n: '2' }, 'must be a whole number from 1 to 128'],
+    ['stop', { stop: 5 }, 'must be a text that is not empty'],
+    ['stop[1]', { stop: ['a', ''] }, 'must be a text that is not empty'],
+    ['stream', { stream: 'yes' }, 'must be true or false'],
+    ['tools', { tools: {} }, 'must be a list'],
+    ['tools[0].function', { tools: [{ type: 'function' }] }, 'Missing required parameter'],
+    ['tool_choice', { tool_choice: 'maybe' }, 'must be one of auto, none, required'],
+    ['response_format.type', { response_format: { type: 'xml' } }, 'must be one of text, json_object, json_schema'],
+    ['response_format.json_schema', { response_format: { type: 'json_schema' } }, 'Missing required parameter'],
+    ['logit_bias', { logit_bias: { 5: 1 } }, 'is not supported'],
+  ])('a wrong %s is a BadRequestError with its name', async (param, wrong, words) => {
+    const { client, episode } = openClient(['x']);
+    const error = await client.chat.completions.create({ ...ask, ...(wrong as object) }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error).toMatchObject({ status: 400, param, code: 'invalid_value', message: expect.stringContaining(words) });
+    expect(episode.engine.requests).toHaveLength(0);
   });
 
   it('an engine that fails is asked once', async () => {

@@ -1,5 +1,6 @@
 import { EngineError, toErrorMessage, type ChatDelta, type ChatResponse, type ToolCall } from '@agentjet/core';
 import type { OpenAI } from 'openai';
+import { ParameterError } from './checks.js';
 
 export type Head = { readonly id: string; readonly created: number; readonly model: string };
 
@@ -64,7 +65,12 @@ function toWireToolCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToo
 
 function toWireLogprobs({ logprobs }: ChatResponse): OpenAI.ChatCompletion.Choice.Logprobs | null {
   if (logprobs === undefined) return null;
-  return { content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: [...Buffer.from(text)], top_logprobs: [] })), refusal: null };
+  return { content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })), refusal: null };
+}
+
+/** A token that is a part of a character has no text to take bytes from. */
+function toBytes(text: string): number[] | null {
+  return text.includes('\uFFFD') ? null : [...Buffer.from(text)];
 }
 
 function toUsage(responses: readonly ChatResponse[]): OpenAI.CompletionUsage {
@@ -73,17 +79,19 @@ function toUsage(responses: readonly ChatResponse[]): OpenAI.CompletionUsage {
   return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
 }
 
-export type WireError = { readonly status: number; readonly body: { readonly error: { readonly message: string; readonly type: string; readonly param: null; readonly code: string } } };
+export type WireError = { readonly status: number; readonly body: { readonly error: { readonly message: string; readonly type: string; readonly param: string | null; readonly code: string } } };
 
 const statusOf: Readonly<Record<string, readonly [status: number, type: string, code: string]>> = {
   context_overflow: [400, 'invalid_request_error', 'context_length_exceeded'],
   bad_request: [400, 'invalid_request_error', 'invalid_value'],
   not_found: [404, 'invalid_request_error', 'not_found'],
   closed: [410, 'invalid_request_error', 'episode_ended'],
+  idempotency_key_reused: [400, 'invalid_request_error', 'idempotency_key_reused'],
 };
 
 /** The SDK makes its own error types of these: BadRequestError, NotFoundError, InternalServerError, APIError. */
 export function toWireError(thrown: unknown): WireError {
   const [status, type, code] = (thrown instanceof EngineError ? statusOf[thrown.code] : undefined) ?? [500, 'server_error', 'engine_error'];
-  return { status, body: { error: { message: toErrorMessage(thrown), type, param: null, code } } };
+  const param = thrown instanceof ParameterError ? thrown.parameter : null;
+  return { status, body: { error: { message: toErrorMessage(thrown), type, param, code } } };
 }
