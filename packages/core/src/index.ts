@@ -52,5 +52,5 @@ export {
   loadConfig,
   type ConfigDifference,
 } from './config/load-config.js';
-export { camelKeys, snakeKeys, toCamelCase, toSnakeCase, type CamelKeys } from './config/key-names.js';
+export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
 export type { AgentJetConfig, ConfigInput } from './config/schema.js';

@@ -1,4 +1,4 @@
-import type { TrainStepMetrics } from '@agentjet/core';
+import { toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
@@ -106,7 +106,7 @@ function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, nu
   const reported = updates.map((update) => Object.entries(update).filter(([name, value]) => !commonMetrics.has(name) && Number.isFinite(value)));
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
   const valuesOf = (name: string): number[] => reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
-  return Object.fromEntries(names.map((name) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), mean(valuesOf(name))]));
+  return Object.fromEntries(names.map((name) => [toSnakeCase(name), mean(valuesOf(name))]));
 }
 
 function furtherCounts(groups: readonly TrainingGroup[]): Record<string, number> {

@@ -3,7 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, parseJsonObject } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
 import { readModelFolder, readTensor, writeModelFolder } from '../model-files/model-folder.js';
 import { readTensorEntries, readTensorInto, writeSafetensors } from '../model-files/safetensors.js';
@@ -97,17 +97,9 @@ async function readProgress(dir: string): Promise<{ readonly step: number; reado
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but no checkpoint.`, { cause });
   });
-  const { step, policy_version: policyVersion } = parseProgress(text) ?? {};
+  const { step, policy_version: policyVersion } = parseJsonObject(text) ?? {};
   if (isCount(step) && isCount(policyVersion)) return { step, policyVersion };
   throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: ${stateDir}/${stepFile} is damaged (${JSON.stringify(text.slice(0, 80))}).`);
-}
-
-function parseProgress(text: string): { readonly [key: string]: unknown } | undefined {
-  try {
-    return JSON.parse(text) as { readonly [key: string]: unknown };
-  } catch {
-    return undefined; // The caller names the file.
-  }
 }
 
 function isCount(value: unknown): value is number {

@@ -1,5 +1,5 @@
 /** Packs that may still take more; bounded, so that many trees cost linear time. */
-const MAX_OPEN_PACKS = 64;
+const maxOpenPacks = 64;
 
 /** First fit, largest first: items in as few packs of at most `budget` tokens as it finds. An item beyond the budget stands alone. */
 export function fillPacks<T extends { readonly tokens: number }>(items: readonly T[], budget: number): T[][] {
@@ -12,7 +12,7 @@ export function fillPacks<T extends { readonly tokens: number }>(items: readonly
       pack.items.push(item);
       pack.tokens += item.tokens;
     }
-    if (open.length > MAX_OPEN_PACKS) closed.push(...open.splice(0, 1).map((full) => full.items));
+    if (open.length > maxOpenPacks) closed.push(...open.splice(0, 1).map((full) => full.items));
   }
   return [...closed, ...open.map(({ items: packed }) => packed)];
 }

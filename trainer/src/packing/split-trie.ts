@@ -4,7 +4,7 @@ import type { Segment, TokenTrie } from './token-trie.js';
 type Bundle = { readonly rows: number[]; readonly tokens: number };
 
 /** Bundles that may still take more; bounded, so that many bundles at one branch cost linear time. */
-const MAX_OPEN_BUNDLES = 32;
+const maxOpenBundles = 32;
 
 /**
  * Which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits the
@@ -41,18 +41,18 @@ function mergeBundles(bundles: Bundle[], depth: number, maxTokens: number): Bund
     const other = open[index];
     if (other !== undefined) open[index] = joinBundles(other, bundle);
     else open.push(bundle);
-    if (open.length > MAX_OPEN_BUNDLES) closed.push(...open.splice(0, 1));
+    if (open.length > maxOpenBundles) closed.push(...open.splice(0, 1));
   }
   return [...closed, ...open];
 }
 
 /** A prefix that saves less than this share of the smaller side costs more attention, in a larger tree, than it saves. */
-const MIN_SAVING = 1 / 32;
+const minSaving = 1 / 32;
 
 /** `a`, `b`: tokens below the shared path. */
 function shouldMerge(a: number, b: number, depth: number, maxTokens: number): boolean {
   if (a === 0 || b === 0) return true;
-  return depth > MIN_SAVING * Math.min(a, b) && depth + a + b <= maxTokens;
+  return depth > minSaving * Math.min(a, b) && depth + a + b <= maxTokens;
 }
 
 function joinBundles(a: Bundle, b: Bundle): Bundle {

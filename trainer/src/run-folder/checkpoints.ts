@@ -21,8 +21,8 @@ export type Checkpoint = {
   readonly state: TrainingState;
 };
 
-const STATE_FILE = 'state.json';
-const POINTER_FILE = 'latest';
+const stateFile = 'state.json';
+const pointerFile = 'latest';
 
 /**
  * The checkpoints of a run: `step-000020/` and so on, and `latest`, a text file with the newest one's name. A
@@ -44,9 +44,9 @@ export class Checkpoints {
         await backbone.save(temporary).catch((thrown: unknown) => {
           throw named(thrown, temporary, dir);
         });
-        await writeFile(path.join(temporary, STATE_FILE), `${JSON.stringify(state)}\n`);
+        await writeFile(path.join(temporary, stateFile), `${JSON.stringify(state)}\n`);
       });
-      await replaceFile(path.join(this.dir, POINTER_FILE), `${path.basename(dir)}\n`);
+      await replaceFile(path.join(this.dir, pointerFile), `${path.basename(dir)}\n`);
       await this.#removeOldest(options.maxCheckpoints);
     } catch (thrown) {
       if (thrown instanceof BackboneError) throw thrown;
@@ -60,7 +60,7 @@ export class Checkpoints {
     const name = (await this.#names()).at(-1);
     if (name === undefined) return undefined;
     const dir = path.join(this.dir, name);
-    return { dir, state: await readState(path.join(dir, STATE_FILE)) };
+    return { dir, state: await readState(path.join(dir, stateFile)) };
   }
 
   /** Removes what killed writers left, and sets `latest` right where a writer was killed before it could. */
@@ -68,7 +68,7 @@ export class Checkpoints {
     const entries = await readFolder(this.dir);
     await Promise.all(entries.filter((name) => name.startsWith('.')).map((name) => rm(path.join(this.dir, name), { recursive: true, force: true })));
     const newest = (await this.#names()).at(-1);
-    if (newest !== undefined) await replaceFile(path.join(this.dir, POINTER_FILE), `${newest}\n`);
+    if (newest !== undefined) await replaceFile(path.join(this.dir, pointerFile), `${newest}\n`);
   }
 
   async #removeOldest(maxCheckpoints: number): Promise<void> {

@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { EpisodeRecord } from './episode-record.js';
 import { readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
-/** How every line begins, */
+/** How every line begins. */
 const lineStart = '{"episode_id":';
-/** and how many of its bytes are looked at for the id. */
+/** Most bytes of a line that are looked at for its id. */
 const maxIdBytes = 4096;
 
 /** `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever appended. */

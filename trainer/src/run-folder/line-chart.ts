@@ -22,7 +22,7 @@ type Frame = { readonly left: number; readonly top: number; readonly right: numb
 type Scale = { readonly at: (value: number) => number; readonly ticks: readonly number[] };
 
 /** More points than this say nothing more at this size; neighbours are averaged. */
-const MAX_POINTS = 400;
+const maxPoints = 400;
 
 export function renderLineChart({ title, xLabel, series, yRange, width = 720, height = 360 }: LineChart): string {
   const frame: Frame = { left: 56, top: 64, right: width - 20, bottom: height - 44 };
@@ -87,7 +87,7 @@ function tickStep(span: number, { count, isWhole }: { readonly count: number; re
 }
 
 function thinOut(points: Series['points']): Series['points'] {
-  const size = Math.ceil(points.length / MAX_POINTS);
+  const size = Math.ceil(points.length / maxPoints);
   if (size <= 1) return points;
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {

@@ -14,7 +14,7 @@ export type TinyBackboneOptions = {
 
 type TinyState = { readonly weights: TinyWeights; readonly momentum: Float64Array; readonly variance: Float64Array; readonly step: number };
 
-const STATE_FILE = 'tiny-backbone.json';
+const stateFile = 'tiny-backbone.json';
 
 /** A whole Backbone over the tiny model, for tests of whatever drives one: samples, trains by AdamW, saves, loads. top-p and top-k are not looked at. */
 export function createTinyBackbone(options: TinyBackboneOptions): Backbone {
@@ -80,13 +80,13 @@ class TinyBackbone implements Backbone {
     return this.#guard(async () => {
       await mkdir(dir, { recursive: true });
       const { weights, momentum, variance, step } = this.#state;
-      await writeFile(path.join(dir, STATE_FILE), JSON.stringify({ weights: [...weights], momentum: [...momentum], variance: [...variance], step }));
+      await writeFile(path.join(dir, stateFile), JSON.stringify({ weights: [...weights], momentum: [...momentum], variance: [...variance], step }));
     });
   }
 
   load(dir: string): Promise<void> {
     return this.#guard(async () => {
-      const saved = JSON.parse(await readFile(path.join(dir, STATE_FILE), 'utf8')) as Record<'weights' | 'momentum' | 'variance', number[]> & { step: number };
+      const saved = JSON.parse(await readFile(path.join(dir, stateFile), 'utf8')) as Record<'weights' | 'momentum' | 'variance', number[]> & { step: number };
       this.#state = { weights: Float64Array.from(saved.weights), momentum: Float64Array.from(saved.momentum), variance: Float64Array.from(saved.variance), step: saved.step };
     });
   }

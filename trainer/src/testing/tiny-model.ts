@@ -5,7 +5,7 @@ import { termLoss } from './term-loss.js';
  * A language model small enough to be read, in double precision, with its gradient written out: the oracle that
  * packing, credit and the loop are tested against. What token i knows is a decaying sum over the tokens it sees:
  * ```
- * s_i = sum_{k sees i} DECAY^(pos_i - pos_k) E[id_k] + P[pos_i mod 32],  h_i = tanh(s_i),  logits_i = h_i W
+ * s_i = sum_{k sees i} decayRate^(pos_i - pos_k) E[id_k] + P[pos_i mod 32],  h_i = tanh(s_i),  logits_i = h_i W
  * ```
  * so a wrong mask, position or target changes its result.
  */
@@ -14,17 +14,17 @@ export type TinyShape = { readonly vocabSize: number; readonly width: number };
 /** One flat vector: E [V, D], then P [32, D], then W [D, V]. */
 export type TinyWeights = Float64Array;
 
-const DECAY = 0.8;
-const NUM_POSITIONS = 32;
+const decayRate = 0.8;
+const numPositions = 32;
 
 export function createTinyWeights({ vocabSize, width }: TinyShape, seed: number): TinyWeights {
   const random = createRandom(seed);
-  return Float64Array.from({ length: (2 * vocabSize + NUM_POSITIONS) * width }, () => random.next() - 0.5);
+  return Float64Array.from({ length: (2 * vocabSize + numPositions) * width }, () => random.next() - 0.5);
 }
 
 function splitWeights(weights: Float64Array, { vocabSize, width }: TinyShape) {
   const positionsAt = vocabSize * width;
-  const outputAt = positionsAt + NUM_POSITIONS * width;
+  const outputAt = positionsAt + numPositions * width;
   return { embedding: weights.subarray(0, positionsAt), position: weights.subarray(positionsAt, outputAt), output: weights.subarray(outputAt) };
 }
 
@@ -33,14 +33,14 @@ type Layout = Pick<TreePack, 'ids' | 'positions' | 'ends'>;
 /** Calls `visit` for each key that query `i` sees: k <= i < ends[k]. */
 function visitVisible({ positions, ends }: Layout, query: number, visit: (key: number, decay: number) => void): void {
   for (let key = 0; key <= query; key++) {
-    if (query < (ends[key] as number)) visit(key, DECAY ** ((positions[query] as number) - (positions[key] as number)));
+    if (query < (ends[key] as number)) visit(key, decayRate ** ((positions[query] as number) - (positions[key] as number)));
   }
 }
 
 /** Hidden state of one packed token, shape [D]. */
 function hiddenState(weights: TinyWeights, shape: TinyShape, layout: Layout, query: number): Float64Array {
   const { embedding, position } = splitWeights(weights, shape);
-  const positionAt = ((layout.positions[query] as number) % NUM_POSITIONS) * shape.width;
+  const positionAt = ((layout.positions[query] as number) % numPositions) * shape.width;
   const sum = position.slice(positionAt, positionAt + shape.width);
   visitVisible(layout, query, (key, decay) => {
     const at = (layout.ids[key] as number) * shape.width;
@@ -140,7 +140,7 @@ function addGradient(gradient: Float64Array, weights: TinyWeights, shape: TinySh
     }
     bySum[d] = byHidden * (1 - (hidden[d] as number) ** 2);
   }
-  addScaled(into.position, ((pack.positions[predictor] as number) % NUM_POSITIONS) * width, bySum, 1);
+  addScaled(into.position, ((pack.positions[predictor] as number) % numPositions) * width, bySum, 1);
   visitVisible(pack, predictor, (key, decay) => addScaled(into.embedding, (pack.ids[key] as number) * width, bySum, decay));
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, EngineError, toErrorMessage, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type SamplingOptions } from '@agentjet/core';
+import { replayDeltas } from '@agentjet/rollout';
 import { fromWireResponse, toWireRequest } from './chat-wire.js';
 
 export type EndpointModelOptions = {
@@ -86,12 +87,6 @@ async function requestWithRetries(connection: Connection, call: ChatCall, delays
   }
   await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   return requestWithRetries(connection, call, laterMs);
-}
-
-function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
-  if (message.reasoning !== undefined) onDelta?.({ type: 'reasoning', text: message.reasoning });
-  if (message.content !== '') onDelta?.({ type: 'content', text: message.content });
-  message.toolCalls?.forEach((toolCall, index) => onDelta?.({ type: 'tool_call', index, toolCall }));
 }
 
 /** A ChatModel behind an OpenAI-compatible address. A streamed answer comes as one burst of deltas. */

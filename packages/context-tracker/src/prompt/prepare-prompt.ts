@@ -15,20 +15,20 @@ export type PreparedPrompt = {
   /** Leading ids that stand in the token tree already. */
   readonly reusedTokens: number;
   readonly fork: ForkCause | undefined;
-  /** Where in the tree the new ids go, */
+  /** Where in the tree the new ids go. */
   readonly from: TokenPosition;
-  /** and how many they are. */
+  /** How many of the last ids are new. */
   readonly numNew: number;
-  /** The messages that they were rendered from. */
+  /** The messages that the new ids were rendered from. */
   readonly added: readonly HistoryEntry[];
   /** The same messages were prompted before. */
   readonly existing: SeenPrompt | undefined;
   readonly before: SeenState | undefined;
   readonly text: string;
   readonly checkedLength: number;
-  /** What the answer is made to begin with: the end of `text`, */
+  /** What the answer is made to begin with: the end of `text`. */
   readonly opening: string;
-  /** and of `ids`. */
+  /** How many of the last ids spell the opening. */
   readonly numOpening: number;
 };
 

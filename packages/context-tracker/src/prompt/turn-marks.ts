@@ -24,11 +24,12 @@ export function findTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks
   return { header, ends: own === undefined ? [] : [...new Set([own, ...stops])] };
 }
 
-function tryRender(template: ChatTokenizer['template'], messages: readonly ChatMessage[]): string | undefined {
+/** What the template prints of a conversation; undefined where it refuses it, which costs only what its marks would have allowed. */
+export function tryRender(template: ChatTokenizer['template'], messages: readonly ChatMessage[]): string | undefined {
   try {
     return template.render(messages, { addGenerationPrompt: false });
   } catch {
-    return undefined; // a template that refuses this conversation only loses the shortcuts that the marks allow
+    return undefined;
   }
 }
 

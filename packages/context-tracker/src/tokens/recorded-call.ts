@@ -16,10 +16,11 @@ export type RecordedCall = {
   readonly policyVersion: number;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
-  /** How many of the prompt's last ids were rendered for this call, and from which messages; */
+  /** How many of the prompt's last ids were rendered for this call. */
   readonly numNew: number;
+  /** The messages that they were rendered from. */
   readonly added: readonly AddedMessage[];
-  /** how many at the very end are what the answer was made to begin with. */
+  /** How many of the prompt's last ids are what the answer was made to begin with. */
   readonly numOpening: number;
   /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];

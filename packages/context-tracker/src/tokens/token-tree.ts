@@ -8,9 +8,9 @@ import { IdBuffer } from './id-buffer.js';
 /** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */
 export type Segment = {
   parent: Segment | undefined;
-  /** Number of ids from the root up to this segment, */
+  /** Number of ids from the root up to this segment. */
   start: number;
-  /** and with it. */
+  /** Number of ids from the root up to the end of this segment. */
   end: number;
   /** Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts are views of it. */
   buffer: IdBuffer;

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
+import { tryRender } from '../prompt/turn-marks.js';
 
 /** What a template always prints right before the text of a message, by role: such as `<|im_start|>user\n`. Empty where that is not known. */
 export type MessageLeads = Readonly<Record<'system' | 'user' | 'tool', string>>;
@@ -32,14 +33,6 @@ function findLead(template: ChatTemplate, conversations: readonly (readonly Chat
     return rendered === undefined || at === -1 ? [] : [rendered.slice(0, at)];
   });
   return before.length === 0 ? '' : before.reduce(commonEnd);
-}
-
-function tryRender(template: ChatTemplate, messages: readonly ChatMessage[]): string | undefined {
-  try {
-    return template.render(messages, { addGenerationPrompt: false });
-  } catch {
-    return undefined; // a template that refuses this conversation is then searched for the text alone
-  }
 }
 
 function commonEnd(left: string, right: string): string {

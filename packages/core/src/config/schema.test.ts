@@ -1,7 +1,8 @@
-import { defaultConfigFile, toCamelCase, toSnakeCase } from '@agentjet/core';
+import { defaultConfigFile, toSnakeCase } from '@agentjet/core';
 import { readFileSync } from 'node:fs';
 import { parseDocument, visit, isScalar, type Pair } from 'yaml';
 import { expect, it } from 'vitest';
+import { toCamelCase } from './key-names.js';
 import { knownKeys } from './schema.js';
 
 it('default.yaml is the manual: it gives every key of the schema, and no other, a value', () => {

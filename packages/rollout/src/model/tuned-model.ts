@@ -3,6 +3,7 @@ import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentj
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
+import { replayDeltas } from './replay-deltas.js';
 import { applyResponseFormat } from './response-format.js';
 import { resolveSampling } from './sampling.js';
 import { linkSignals } from './signals.js';
@@ -74,12 +75,6 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
     else controller.signal.addEventListener('abort', stop, { once: true });
   });
   return Promise.race([promise, aborted]).finally(release);
-}
-
-function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
-  if (message.reasoning !== undefined && message.reasoning !== '') onDelta?.({ type: 'reasoning', text: message.reasoning });
-  if (message.content !== '') onDelta?.({ type: 'content', text: message.content });
-  message.toolCalls?.forEach((toolCall, index) => onDelta?.({ type: 'tool_call', index, toolCall }));
 }
 
 async function countedCall(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {

@@ -1,7 +1,6 @@
 import { TaskError, type Task } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { createTaskReader, type TaskInput } from './task-reader.js';
-import { repeatTasks, shuffleTasks } from './task-order.js';
 
 async function collect(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
   const collected: Task[] = [];
@@ -31,24 +30,5 @@ describe('createTaskReader', () => {
     const error = await collect(createTaskReader({ training: tasks as unknown as readonly TaskInput[] }).trainingTasks()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TaskError);
     expect((error as TaskError).message).toMatch(message);
-  });
-});
-
-describe('order', () => {
-  const tasks = Array.from({ length: 20 }, (_none, at): Task => ({ taskId: `t${at}`, mainQuery: '', initMessages: [], metadata: {} }));
-  const ids = (list: readonly Task[]): string => list.map(({ taskId }) => taskId).join();
-
-  it('is a permutation that the seed decides', () => {
-    expect(ids(shuffleTasks(tasks, 1))).toBe(ids(shuffleTasks(tasks, 1)));
-    expect(ids(shuffleTasks(tasks, 1))).not.toBe(ids(shuffleTasks(tasks, 2)));
-    expect([...shuffleTasks(tasks, 1)].map(({ taskId }) => taskId).sort()).toEqual(tasks.map(({ taskId }) => taskId).sort());
-  });
-
-  it('differs from pass to pass where it is shuffled', () => {
-    const passes = [...repeatTasks(tasks, { epochs: 2, seed: 1, shuffle: true })];
-    expect(passes.map(({ epoch }) => epoch)).toEqual([...Array(20).fill(0), ...Array(20).fill(1)]);
-    expect(ids(passes.slice(0, 20).map(({ task }) => task))).not.toBe(ids(passes.slice(20).map(({ task }) => task)));
-    expect(ids([...repeatTasks(tasks, { epochs: 1, seed: 1, shuffle: false })].map(({ task }) => task))).toBe(ids(tasks));
-    expect([...repeatTasks([], { epochs: Infinity, seed: 1, shuffle: true })]).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
-import { BackboneError, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
+import { BackboneError, snakeKeys, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
 import { openDoor, type ListeningDoor } from './accept-worker.js';
 import { findPython, setupCommand } from './find-python.js';
-import { schemaVersion, toFloat32, toSnakeCase } from './messages.js';
+import { schemaVersion, toFloat32 } from './messages.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { createTorchEngine } from './torch-engine.js';
 import { WorkerConnection } from './worker-connection.js';
@@ -91,7 +91,7 @@ async function meetWorker(door: ListeningDoor, worker: WorkerProcess, options: T
     const connection = new WorkerConnection(socket, worker, watch);
     connection.listen(reader, early);
     const heartbeatS = Math.min(2, watch.heartbeatTimeoutMs / 5000);
-    await connection.send({ kind: 'configure', schema: schemaVersion, heartbeat_s: heartbeatS, config: toSnakeCase(toWorkerConfig(options)) });
+    await connection.send({ kind: 'configure', schema: schemaVersion, heartbeat_s: heartbeatS, config: snakeKeys(toWorkerConfig(options)) });
     return connection;
   } finally {
     clearTimeout(timer);
@@ -131,7 +131,7 @@ class RunningBackbone implements TorchBackbone {
   }
 
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TorchTrainStepMetrics> {
-    const message = { kind: 'train_step', packs: batch.packs.map(toPackMessage), loss: toSnakeCase(batch.loss) };
+    const message = { kind: 'train_step', packs: batch.packs.map(toPackMessage), loss: snakeKeys(batch.loss) };
     const metrics = toMetrics(await this.#connection.call(message, { signal: options.signal }));
     this.#policyVersion = metrics.policyVersion;
     return metrics;

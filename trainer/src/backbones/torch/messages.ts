@@ -46,10 +46,3 @@ export function toInt32(bytes: Uint8Array): Int32Array {
 export function toFloat32(bytes: Uint8Array): Float32Array {
   return new Float32Array(new Uint8Array(bytes).buffer);
 }
-
-/** snake_case keys all the way down; arrays and bytes stay as they are. */
-export function toSnakeCase(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), toSnakeCase(item)]);
-  return Object.fromEntries(entries) as Record<string, unknown>;
-}

@@ -64,7 +64,6 @@ export class WorkerConnection {
   listen(reader: FrameReader, early: readonly unknown[]): void {
     this.#handleAll(() => early);
     this.#socket.on('data', (chunk) => this.#handleAll(() => reader.push(chunk)));
-    this.#socket.on('close', () => void this.#process.ended.then(() => undefined));
     this.#socket.on('error', () => undefined);
     this.#socket.resume();
   }
