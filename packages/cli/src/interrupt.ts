@@ -20,21 +20,32 @@ const closeLimitMs = 1500;
 /** Exits as soon as the backbone's thread is out of native code; dies by the signal itself if that takes too long. */
 async function exitNow(name: SignalName): Promise<void> {
   const isClosed = await Promise.race([closeBackbones().then(() => true), sleep(closeLimitMs, false)]);
-  if (isClosed) process.exit(exitCodes[name]);
+  if (isClosed) return process.exit(exitCodes[name]);
   process.removeAllListeners(name);
   process.kill(process.pid, name);
+}
+
+/**
+ * On a terminal Ctrl-C reaches npm and us, and npm passes it on: where its shell has made room for us (macOS, bash) that is a
+ * second one to us, milliseconds later. Nobody presses so fast.
+ */
+function isEcho(msSinceFirst: number): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined && process.stdin.isTTY && msSinceFirst < 100;
 }
 
 function listenForInterrupt(onFirst: () => void): Interrupt {
   const controller = new AbortController();
   let code: number | undefined;
+  let firstAt = 0;
   let isExiting = false;
   const onSignal = (name: SignalName): void => {
     if (code !== undefined) {
+      if (isEcho(performance.now() - firstAt)) return;
       isExiting = true;
       return void exitNow(name);
     }
     code = exitCodes[name];
+    firstAt = performance.now();
     onFirst();
     controller.abort(new Error(`stopped by ${name}`));
   };

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it, vi } from 'vitest';
+import { runInterruptibly } from './interrupt.js';
+
+const { isTTY } = process.stdin;
+
+afterEach(() => {
+  process.stdin.isTTY = isTTY;
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+/** Signals at the given times, in ms; returns the exit code that the work ends with, and that of an exit at once. */
+async function interruptAt(times: readonly number[]): Promise<{ readonly code: number; readonly exits: readonly unknown[] }> {
+  const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
+  const code = await runInterruptibly(() => undefined, async () => {
+    for (const [index, time] of times.entries()) {
+      await sleep(time - (times[index - 1] ?? 0));
+      process.emit('SIGINT', 'SIGINT');
+    }
+    await sleep(20);
+    return 0;
+  });
+  return { code, exits: exit.mock.calls.flat() };
+}
+
+it('one signal asks the work to stop, a second one ends the process, however fast it comes', async () => {
+  expect(await interruptAt([])).toEqual({ code: 0, exits: [] });
+  expect(await interruptAt([5])).toEqual({ code: 130, exits: [] });
+  expect(await interruptAt([5, 6])).toEqual({ code: 130, exits: [130] });
+});
+
+it('a Ctrl-C that npm passes on from a terminal is the same one', async () => {
+  vi.stubEnv('npm_lifecycle_event', 'start');
+  process.stdin.isTTY = true;
+  expect(await interruptAt([5, 10])).toEqual({ code: 130, exits: [] });
+  expect(await interruptAt([5, 150])).toEqual({ code: 130, exits: [130] });
+});
