@@ -1,7 +1,9 @@
 import { EngineError, type AssistantMessage, type ChatMessage, type ChatRequest, type ResponseFormat, type SamplingOptions, type ToolChoice, type ToolSpec } from '@agentjet/core';
 import { fromStash, type ShownToolCall } from '@agentjet/rollout';
-import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { AIMessage, AIMessageChunk, type BaseMessage, type ChatMessage as RoleMessage, ToolMessage } from '@langchain/core/messages';
 import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/function_calling';
+import { toJsonSchema } from '@langchain/core/utils/json_schema';
+import { isInteropZodSchema } from '@langchain/core/utils/types';
 import type { BindToolsInput } from '@langchain/core/language_models/chat_models';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 
@@ -32,9 +34,19 @@ function toChatMessage(message: BaseMessage): ChatMessage {
       return { role: 'system', content: toText(message) };
     case 'human':
       return { role: 'user', content: toText(message), ...name };
+    case 'generic':
+      return { role: toRole(message), content: toText(message) };
     default:
       throw new EngineError('bad_request', `A message of type "${message.type}" cannot be shown to the model. Use system, human, ai or tool messages.`);
   }
+}
+
+const roles = { system: 'system', developer: 'system', user: 'user', human: 'user', assistant: 'assistant', ai: 'assistant' } as const;
+
+function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
+  const { role } = message as RoleMessage;
+  if (Object.hasOwn(roles, role)) return roles[role as keyof typeof roles];
+  throw new EngineError('bad_request', `A message of role "${role}" cannot be shown to the model. Use ${Object.keys(roles).join(', ')}.`);
 }
 
 /** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
@@ -75,16 +87,32 @@ function toText({ content, type }: BaseMessage): string {
 }
 
 function toToolSpec(tool: BindToolsInput): ToolSpec {
-  const { function: spec } = isLangChainTool(tool) ? convertToOpenAITool(tool) : (tool as ReturnType<typeof convertToOpenAITool>);
-  return { name: spec.name, ...(spec.description !== undefined && { description: spec.description }), parameters: { ...spec.parameters } };
+  const { name, description, parameters } = typeof tool === 'object' && tool !== null && isLangChainTool(tool) ? convertToOpenAITool(tool).function : readSpec(tool);
+  return { name, ...(description !== undefined && { description }), parameters: { ...(isInteropZodSchema(parameters) ? toJsonSchema(parameters) : parameters) } };
 }
 
+type Spec = { readonly name?: unknown; readonly description?: string; readonly parameters?: object; readonly input_schema?: object };
+
+/** A tool that is a plain object: OpenAI's form, what stands in its `function`, or Anthropic's form. */
+function readSpec(tool: unknown): { readonly name: string; readonly description?: string; readonly parameters: object } {
+  const outer = (tool ?? {}) as Spec & { readonly function?: Spec };
+  const spec = outer.function ?? outer;
+  const parameters = spec.parameters ?? spec.input_schema ?? (outer.function === undefined ? undefined : {});
+  if (typeof spec.name === 'string' && typeof parameters === 'object') {
+    return { name: spec.name, ...(spec.description !== undefined && { description: spec.description }), parameters };
+  }
+  throw new EngineError('bad_request', `The tool ${JSON.stringify(tool)?.slice(0, 200)} is none that the model can call. Use tool(...), or { name, description, schema }, or OpenAI's or Anthropic's form of a function.`);
+}
+
+const choices = { auto: 'auto', none: 'none', required: 'required', any: 'required' } as const;
+
 function toToolChoice(choice: TunedCallOptions['tool_choice']): ToolChoice | undefined {
-  if (choice === undefined || choice === 'auto' || choice === 'none' || choice === 'required') return choice;
-  if (choice === 'any') return 'required';
-  if (typeof choice === 'string') return { name: choice };
+  if (choice === undefined || choice === null) return undefined;
+  if (typeof choice === 'string') return Object.hasOwn(choices, choice) ? choices[choice as keyof typeof choices] : { name: choice };
   const name: unknown = choice['function']?.name ?? choice['name'];
   if (typeof name === 'string') return { name };
+  const type: unknown = choice['type'];
+  if (typeof type === 'string' && Object.hasOwn(choices, type)) return choices[type as keyof typeof choices];
   throw new EngineError('bad_request', `tool_choice ${JSON.stringify(choice)} is not supported. Use auto, none, any, or a tool's name.`);
 }
 
@@ -106,6 +134,6 @@ function toSampling(options: TunedCallOptions, defaults: SamplingOptions): Sampl
     ...(options.topK !== undefined && { topK: options.topK }),
     ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
     ...(options.seed !== undefined && { seed: options.seed }),
-    ...(options.stop !== undefined && { stop: options.stop }),
+    ...(options.stop !== undefined && { stop: [options.stop].flat() }),
   };
 }

@@ -1,10 +1,10 @@
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
 import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
-import { AIMessage, AIMessageChunk, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { AIMessage, AIMessageChunk, type BaseMessage, ChatMessage, HumanMessage, ToolMessage, trimMessages } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, toolStrategy } from 'langchain';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
@@ -229,6 +229,79 @@ describe('structured output', () => {
     const forced = openModel([` "${name}", "arguments": {"answer": 4}}\n</tool_call>`]);
     const agent = createAgent({ model: forced.model, tools: [], responseFormat: strategy });
     expect((await agent.invoke({ messages: [new HumanMessage('2+2')] })).structuredResponse).toEqual({ answer: 4 });
+  });
+});
+
+describe('tools of every form', () => {
+  const parameters = { type: 'object', properties: { a: { type: 'number' } } };
+  const forms = {
+    'OpenAI’s': { type: 'function', function: { name: 'add', description: 'Adds.', parameters } },
+    'OpenAI’s without parameters': { type: 'function', function: { name: 'add', description: 'Adds.' } },
+    'what stands in OpenAI’s': { name: 'add', description: 'Adds.', parameters },
+    'Anthropic’s': { name: 'add', description: 'Adds.', input_schema: parameters },
+    'LangChain’s, as an object': { name: 'add', description: 'Adds.', schema: z.object({ a: z.number() }) },
+  };
+
+  it.each(Object.entries(forms))('%s', async (_form, form) => {
+    const { model, episode } = openModel([call('add', '{"a": 1}')]);
+    expect((await model.bindTools([form]).invoke('hi')).tool_calls).toHaveLength(1);
+    expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "description": "Adds\."/);
+  });
+
+  it.each([[{ type: 'web_search' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])('refuses one that is none: %j', async (form) => {
+    const { model } = openModel(['x']);
+    await expect(model.bindTools([form as never]).invoke('hi')).rejects.toThrow(/The tool .* is none that the model can call\. Use tool\(\.\.\.\)/);
+  });
+
+  it('are chosen in the words of every provider', async () => {
+    for (const tool_choice of ['any', 'required', { type: 'any' }, { type: 'required' }]) {
+      const { model } = openModel([' "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>']);
+      expect((await model.bindTools([calculate], { tool_choice }).invoke('hi')).tool_calls).toMatchObject([{ name: 'add' }]);
+    }
+    const { model, episode } = openModel(['no']);
+    for (const tool_choice of ['none', { type: 'none' }]) await model.bindTools([calculate], { tool_choice }).invoke('hi');
+    for (const tool_choice of ['auto', { type: 'auto' }]) await model.bindTools([calculate], { tool_choice }).invoke('hi');
+    expect(episode.engine.requests.map(({ text }) => text.includes('Adds.'))).toEqual([false, false, true, true]);
+  });
+});
+
+describe('what LangChain’s users write', () => {
+  it('schemas in OpenAI’s form of a function are asked for, and not their wrapping', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'number' } } };
+    for (const wrapped of [{ name: 'num', description: 'A number.', parameters: schema }, { name: 'num', description: 'A number.', schema }, { title: 'num', description: 'A number.', ...schema }]) {
+      const { model, episode } = openModel([' {"a": 1}}\n</tool_call>']);
+      expect(await model.withStructuredOutput(wrapped).invoke('hi')).toEqual({ a: 1 });
+      expect(episode.engine.requests[0]?.text).toMatch(/"name": "num", "description": "A number\.", "parameters": \{("title": "num", "description": "A number\.", )?"type": "object"/);
+    }
+  });
+
+  it('messages with a role in words', async () => {
+    const { model, episode } = openModel(['x']);
+    await model.invoke([new ChatMessage('be brief', 'system'), new ChatMessage('hi', 'user')]);
+    expect(episode.engine.requests[0]?.text).toMatch(/system\nbe brief.*user\nhi/s);
+    await expect(model.invoke([new ChatMessage('hi', 'critic')])).rejects.toThrow(/role "critic" cannot be shown/);
+  });
+
+  it('counts of tokens, for which nothing is fetched', async () => {
+    const fetch = vi.spyOn(globalThis, 'fetch');
+    const { model } = openModel(['x']);
+    const kept = await trimMessages([new HumanMessage('first '.repeat(40)), new AIMessage('yes'), new HumanMessage('last')], { maxTokens: 20, strategy: 'last', tokenCounter: model });
+    expect(kept.map(({ text }) => text)).toEqual(['yes', 'last']);
+    expect(fetch).not.toHaveBeenCalled();
+    fetch.mockRestore();
+  });
+
+  it('one stop text, and numbers of answers that are none', async () => {
+    const { model } = openModel(['one two']);
+    expect((await model.invoke('hi', { stop: 'two' as never })).text).toBe('one ');
+    for (const n of [0, 1.5, 'a' as never]) await expect(model.invoke('hi', { n })).rejects.toThrow(/Option n is .* Ask for a whole number/);
+  });
+
+  it('generate for several conversations, with the usage of all', async () => {
+    const { model, episode } = openModel(['x']);
+    const { llmOutput } = await model.generate([[new HumanMessage('a')], [new HumanMessage('b')]]);
+    const completionTokens = episode.engine.requests.reduce((sum, { completion }) => sum + (completion?.ids.length ?? 0), 0);
+    expect(llmOutput?.['tokenUsage']).toMatchObject({ completionTokens });
   });
 });
 

@@ -25,9 +25,9 @@ function askForJson(model: TunedChatModel, schema: object, config: StructuredOut
   return [model.withConfig({ response_format: toWireFormat(schema, config) }), (answer) => parser.invoke(answer)];
 }
 
-function askForCall(model: TunedChatModel, schema: object, { name: given }: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
-  const name = given ?? ('name' in schema && typeof schema.name === 'string' ? schema.name : 'extract');
-  const tool = { type: 'function', function: { name, description: 'The answer.', parameters: isInteropZodSchema(schema) ? toJsonSchema(schema) : schema } };
+function askForCall(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
+  const { name, description, parameters } = describe(schema, config, 'extract');
+  const tool = { type: 'function', function: { name, description: description ?? 'The answer.', parameters } };
   const parser = createParser(schema);
   const read: Read = async ({ tool_calls: calls = [] }) => {
     const call = calls.find((made) => made.name === name);
@@ -42,7 +42,23 @@ function createParser(schema: object): BaseOutputParser<Output> {
   return isInteropZodSchema(schema) ? StructuredOutputParser.fromZodSchema(schema) : new JsonOutputParser<Output>();
 }
 
-function toWireFormat(schema: object, { method, name }: StructuredOutputMethodOptions<boolean>): unknown {
-  if (method === 'jsonMode') return { type: 'json_object' };
-  return { type: 'json_schema', json_schema: { name: name ?? 'answer', schema: isInteropZodSchema(schema) ? toJsonSchema(schema) : schema } };
+function toWireFormat(schema: object, config: StructuredOutputMethodOptions<boolean>): unknown {
+  if (config.method === 'jsonMode') return { type: 'json_object' };
+  const { name, parameters } = describe(schema, config, 'answer');
+  return { type: 'json_schema', json_schema: { name, schema: parameters } };
+}
+
+type Described = { readonly name: string; readonly description: string | undefined; readonly parameters: object };
+
+/** A schema is zod's, a JSON schema, or one that stands in OpenAI's `{ name, description, parameters }` or `{ name, schema }`. */
+function describe(schema: object, { name: given }: StructuredOutputMethodOptions<boolean>, otherwise: string): Described {
+  if (isInteropZodSchema(schema)) return { name: given ?? otherwise, description: undefined, parameters: toJsonSchema(schema) };
+  const { name, title, description, parameters, schema: inner } = schema as Readonly<Record<string, unknown>>;
+  const wrapped = parameters ?? inner;
+  const called = [given, name, title].find((text): text is string => typeof text === 'string' && /^[\w-]+$/.test(text));
+  return {
+    name: called ?? otherwise,
+    description: typeof description === 'string' ? description : undefined,
+    parameters: typeof name === 'string' && typeof wrapped === 'object' && wrapped !== null ? wrapped : schema,
+  };
 }

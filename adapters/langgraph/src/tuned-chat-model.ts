@@ -1,11 +1,11 @@
-import type { ChatDelta, ChatModel, ChatRequest, ChatResponse, SamplingOptions, TokenUsage } from '@agentjet/core';
+import { EngineError, type ChatDelta, type ChatModel, type ChatRequest, type ChatResponse, type SamplingOptions, type TokenUsage } from '@agentjet/core';
 import { streamChat } from '@agentjet/rollout';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from '@langchain/core/language_models/chat_models';
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
 import type { ModelProfile } from '@langchain/core/language_models/profile';
-import type { AIMessageChunk, BaseMessage } from '@langchain/core/messages';
-import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
+import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
+import type { ChatGenerationChunk, ChatResult, LLMResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
 import { toChatRequest } from './chat-request.js';
 import { toLangChainError } from './errors.js';
@@ -60,6 +60,17 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   /** Seen by tracers. */
   override invocationParams(options?: this['ParsedCallOptions']): Record<string, unknown> {
     return { model: this.#model.name, ...this.#sampling, ...(options?.tools !== undefined && { tools: options.tools.length }) };
+  }
+
+  /** An estimate, as LangChain's own where it has no tokenizer; it would look for one on the web first. */
+  override async getNumTokens(content: MessageContent): Promise<number> {
+    const texts = typeof content === 'string' ? [content] : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : ''));
+    return Math.ceil(texts.join('').length / 4);
+  }
+
+  /** `generate()` of several conversations tells the usage of them all. */
+  override _combineLLMOutput(...outputs: readonly LLMResult['llmOutput'][]): LLMResult['llmOutput'] {
+    return { tokenUsage: sumUsage(outputs.flatMap((output) => (output?.['tokenUsage'] as TokenUsage | undefined) ?? [])) };
   }
 
   override bindTools(tools: BindToolsInput[], kwargs: Partial<TunedCallOptions> = {}): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
@@ -124,6 +135,7 @@ function withChoice(request: ChatRequest, choice: number): ChatRequest {
 }
 
 function choices(count = 1): readonly number[] {
+  if (!Number.isInteger(count) || count < 1) throw new EngineError('bad_request', `Option n is ${String(count)}. Ask for a whole number of answers from 1.`);
   return Array.from({ length: count }, (_none, choice) => choice);
 }
 
