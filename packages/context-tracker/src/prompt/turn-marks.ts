@@ -40,6 +40,11 @@ export function endAt(marks: TurnMarks, text: string, at: number): string | unde
 
 /** Where the first end stands from here on, or -1. */
 export function findEnd(marks: TurnMarks, text: string, from: number): number {
-  const places = marks.ends.map((end) => text.indexOf(end, from)).filter((at) => at !== -1);
-  return places.length === 0 ? -1 : Math.min(...places);
+  let nearest = -1;
+  for (const end of marks.ends) {
+    // Only up to the nearest one so far: an end that the text never holds must not cost the rest of the text each time.
+    const at = nearest === -1 ? text.indexOf(end, from) : text.slice(0, nearest + end.length - 1).indexOf(end, from);
+    if (at !== -1) nearest = at;
+  }
+  return nearest;
 }
