@@ -8,7 +8,7 @@ export const recipe = {
   hiddenSize: 96,
   numLayers: 4,
   numHeads: 4,
-  numKeyHeads: 2,
+  numKvHeads: 2,
   intermediateSize: 256,
   initialDeviation: 0.05,
 } as const;
@@ -21,7 +21,7 @@ export const configJson = {
   hidden_size: recipe.hiddenSize,
   num_hidden_layers: recipe.numLayers,
   num_attention_heads: recipe.numHeads,
-  num_key_value_heads: recipe.numKeyHeads,
+  num_key_value_heads: recipe.numKvHeads,
   intermediate_size: recipe.intermediateSize,
   max_position_embeddings: recipe.contextLength,
   rms_norm_eps: 1e-6,

@@ -76,13 +76,13 @@ class DecodeGraphBuilder {
   }
 
   #attention(layer: number, hidden: Value): Value {
-    const { numHeads, numKeyHeads, headDim } = this.#config;
+    const { numHeads, numKvHeads, headDim } = this.#config;
     const prefix = `model.layers.${layer}.self_attn.`;
-    const sizes = [numHeads, numKeyHeads, numKeyHeads].map((heads) => heads * headDim);
+    const sizes = [numHeads, numKvHeads, numKvHeads].map((heads) => heads * headDim);
     const [query, key, value] = split(this.#joinedProjection(prefix, hidden), sizes, 1);
     if (query === undefined || key === undefined || value === undefined) throw new Error('A split into three has three parts.');
-    const keys = this.#headsFirst(this.#rotate(key, numKeyHeads), numKeyHeads);
-    const values = this.#headsFirst(value, numKeyHeads);
+    const keys = this.#headsFirst(this.#rotate(key, numKvHeads), numKvHeads);
+    const values = this.#headsFirst(value, numKvHeads);
     this.#fresh.push(keys, values);
     const output = this.#attend(this.#headsFirst(this.#rotate(query, numHeads), numHeads), { layer, keys, values });
     return this.#linear(`${prefix}o_proj`, this.#tokensFirst(output));
@@ -93,14 +93,14 @@ class DecodeGraphBuilder {
    * the keys it shares: for one token that is a vector times a matrix, which is computed without packing the keys first.
    */
   #attend(query: Value, { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value }): Value {
-    const { numHeads, numKeyHeads, headDim } = this.#config;
-    const group = numHeads / numKeyHeads;
-    const past = (kind: number): Value => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKeyHeads, 1, 'S', headDim]);
-    const fresh = (value: Value): Value => reshape(value, ['B', numKeyHeads, 1, 'T', headDim]);
-    const grouped = reshape(multiply(query, 1 / Math.sqrt(headDim)), ['B', numKeyHeads, group, 'T', headDim]);
+    const { numHeads, numKvHeads, headDim } = this.#config;
+    const group = numHeads / numKvHeads;
+    const past = (kind: number): Value => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKvHeads, 1, 'S', headDim]);
+    const fresh = (value: Value): Value => reshape(value, ['B', numKvHeads, 1, 'T', headDim]);
+    const grouped = reshape(multiply(query, 1 / Math.sqrt(headDim)), ['B', numKvHeads, group, 'T', headDim]);
     const scoresOf = (key: Value): Value => matmul(grouped, key, { transposeRight: true });
     const shares = softmax(add(concat([scoresOf(past(0)), scoresOf(fresh(keys))], 4, 'S+T'), this.#bias));
-    const parts = (['S', 'T'] as const).map((dim) => ({ shape: ['B', numKeyHeads, group, 'T', dim] }));
+    const parts = (['S', 'T'] as const).map((dim) => ({ shape: ['B', numKvHeads, group, 'T', dim] }));
     const [ofPast, ofFresh] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 4 } });
     if (ofPast === undefined || ofFresh === undefined) throw new Error('A split into two has two parts.');
     return reshape(add(matmul(ofPast, past(1)), matmul(ofFresh, fresh(values))), ['B', numHeads, 'T', headDim]);

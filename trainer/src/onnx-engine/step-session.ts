@@ -25,7 +25,7 @@ export class StepSessionFactory {
   constructor(config: ModelConfig, layout: ParameterLayout, options: { readonly threads: number; readonly contextLength: number; readonly isFused?: boolean }) {
     this.vocabSize = config.vocabSize;
     this.contextLength = options.contextLength;
-    this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKeyHeads, headDim: config.headDim };
+    this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKvHeads, headDim: config.headDim };
     this.passCost = (passBytes + layout.length * Float32Array.BYTES_PER_ELEMENT) / kvBytesPerToken(this.kvShape);
     this.#threads = options.threads;
     this.#model = decodeGraph(config, layout, options).encode();

@@ -14,11 +14,11 @@ import { withDim } from '../graph/value.js';
 import type { Shape, Value } from '../graph/value.js';
 
 export type AttentionInputs = {
-  /** Shape [B, numKeyHeads, group * T, headDim]. */
+  /** Shape [B, numKvHeads, group * T, headDim]. */
   readonly query: Value;
-  /** Shape [B, numKeyHeads, S, headDim]. */
+  /** Shape [B, numKvHeads, S, headDim]. */
   readonly key: Value;
-  /** Shape [B, numKeyHeads, S, headDim]. */
+  /** Shape [B, numKvHeads, S, headDim]. */
   readonly value: Value;
   /** Added to the scores: 0 where visible, very negative elsewhere. Broadcasts to `scoreShape`. */
   readonly bias: Value;
@@ -27,7 +27,7 @@ export type AttentionInputs = {
   readonly scale: number;
 };
 
-/** Shape [B, numKeyHeads, group * T, headDim]. */
+/** Shape [B, numKvHeads, group * T, headDim]. */
 export function attention({ query, key, value, bias, scoreShape, scale }: AttentionInputs): Value {
   const { graph } = query;
   const { probabilities, output } = graph.withoutGradient(() => {

@@ -56,17 +56,17 @@ function linear({ parameters, prefix }: Block, name: string, input: Value): Valu
 }
 
 function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {
-  const { numHeads, numKeyHeads, headDim } = block.config;
+  const { numHeads, numKvHeads, headDim } = block.config;
   const [batch, time] = [dimAt(rotation.positions.shape, 0), dimAt(rotation.positions.shape, 1)];
   const project = (name: string, heads: number) => reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
   const query = rope(project('q_proj', numHeads), rotation, numHeads);
-  const key = rope(project('k_proj', numKeyHeads), rotation, numKeyHeads);
-  const value = project('v_proj', numKeyHeads);
-  const rowsPerKeyHead = hidden.graph.defineDim('rows_per_key_head', [numHeads / numKeyHeads, time]);
+  const key = rope(project('k_proj', numKvHeads), rotation, numKvHeads);
+  const value = project('v_proj', numKvHeads);
+  const rowsPerKeyHead = hidden.graph.defineDim('rows_per_key_head', [numHeads / numKvHeads, time]);
   const output = attention({
-    query: reshape(headsFirst(query, numHeads), [batch, numKeyHeads, rowsPerKeyHead, headDim]),
-    key: headsFirst(withPath(key, paths), numKeyHeads),
-    value: headsFirst(withPath(value, paths), numKeyHeads),
+    query: reshape(headsFirst(query, numHeads), [batch, numKvHeads, rowsPerKeyHead, headDim]),
+    key: headsFirst(withPath(key, paths), numKvHeads),
+    value: headsFirst(withPath(value, paths), numKvHeads),
     bias,
     scoreShape: [batch, numHeads, time, dimAt(bias.shape, 3)],
     scale: 1 / Math.sqrt(headDim),

@@ -18,7 +18,7 @@ const llama = {
 test('Qwen2.5-0.5B, as published', () => {
   const config = parseModelConfig(qwen);
   expect(config).toEqual({
-    family: 'qwen2', vocabSize: 151936, hiddenSize: 896, numLayers: 24, numHeads: 14, numKeyHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768,
+    family: 'qwen2', vocabSize: 151936, hiddenSize: 896, numLayers: 24, numHeads: 14, numKvHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768,
     rmsNormEpsilon: 1e-6, rope: { theta: 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false,
   });
   expect(countParameters(parameterLayout(config))).toBe(494_032_768);

@@ -6,7 +6,7 @@ import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
  * A decoder of the Qwen2 or Llama shape: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
  *
  * Worked example, Qwen2.5-0.5B: `{ family: 'qwen2', vocabSize: 151936, hiddenSize: 896, numLayers: 24, numHeads: 14,
- * numKeyHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768, rmsNormEpsilon: 1e-6,
+ * numKvHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768, rmsNormEpsilon: 1e-6,
  * rope: { theta: 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false }`.
  */
 export type ModelConfig = {
@@ -16,7 +16,7 @@ export type ModelConfig = {
   readonly numLayers: number;
   readonly numHeads: number;
   /** Heads of keys and values; divides `numHeads`. */
-  readonly numKeyHeads: number;
+  readonly numKvHeads: number;
   /** Even. */
   readonly headDim: number;
   readonly intermediateSize: number;
@@ -55,7 +55,7 @@ export function parseModelConfig(json: unknown): ModelConfig {
     hiddenSize,
     numLayers: count(config, 'num_hidden_layers'),
     numHeads,
-    numKeyHeads: count(config, 'num_key_value_heads', numHeads),
+    numKvHeads: count(config, 'num_key_value_heads', numHeads),
     headDim: count(config, 'head_dim', hiddenSize / numHeads),
     intermediateSize: count(config, 'intermediate_size'),
     contextLength: count(config, 'max_position_embeddings', family === 'qwen2' ? 32768 : 2048),
@@ -95,8 +95,8 @@ function refuseUnsupported(config: JsonObject): void {
   if (sliding !== undefined) throw unsupported('layer_types', sliding, '"full_attention" in every layer');
 }
 
-function refuseOddHeads({ numHeads, numKeyHeads, headDim }: ModelConfig): void {
-  if (numHeads % numKeyHeads !== 0) throw unsupported('num_key_value_heads', numKeyHeads, `a divisor of num_attention_heads (${numHeads})`);
+function refuseOddHeads({ numHeads, numKvHeads, headDim }: ModelConfig): void {
+  if (numHeads % numKvHeads !== 0) throw unsupported('num_key_value_heads', numKvHeads, `a divisor of num_attention_heads (${numHeads})`);
   if (headDim % 2 !== 0) throw unsupported('head_dim', headDim, 'an even number');
 }
 

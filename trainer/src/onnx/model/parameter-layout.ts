@@ -48,7 +48,7 @@ function layerlessMatrices({ vocabSize, hiddenSize, isTied }: ModelConfig): read
 
 function layers(config: ModelConfig): readonly { readonly matrices: readonly Shaped[]; readonly vectors: readonly Shaped[] }[] {
   const { hiddenSize, intermediateSize, headDim, hasQkvBias, hasOutputBias } = config;
-  const [queries, keys] = [config.numHeads * headDim, config.numKeyHeads * headDim];
+  const [queries, keys] = [config.numHeads * headDim, config.numKvHeads * headDim];
   return Array.from({ length: config.numLayers }, (_, layer) => {
     const named = (name: string, ...shape: number[]): Shaped => ({ name: `model.layers.${layer}.${name}`, shape });
     return {

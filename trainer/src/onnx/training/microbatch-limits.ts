@@ -13,16 +13,16 @@ const pathRowLengths = [32, 64, 96, 128, 192, 256];
 /**
  * Counted from the graph: per token and layer about ten hidden states, three of the query projection and four of the
  * feed-forward width; per query, key and head the probabilities of each layer and three temporaries; four rows of
- * logits per token. Reading a path moves numKeyHeads * headDim floats per token where a score has numHeads; the factor
+ * logits per token. Reading a path moves numKvHeads * headDim floats per token where a score has numHeads; the factor
  * is measured (trainer/LOG.md).
  */
-export function microbatchLimits({ numLayers, hiddenSize, numHeads, numKeyHeads, headDim, intermediateSize, vocabSize }: ModelConfig): MicrobatchLimits {
+export function microbatchLimits({ numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize }: ModelConfig): MicrobatchLimits {
   const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + 4 * vocabSize;
   const perScore = numHeads * (numLayers + 3);
   return {
     maxTokens: (numKeys) => Math.min(maxTokens, Math.floor(maxFloats / (perToken + perScore * numKeys))),
     fewTokens,
     pathRowLengths,
-    pathReadCost: (3 * numKeyHeads * headDim) / numHeads,
+    pathReadCost: (3 * numKvHeads * headDim) / numHeads,
   };
 }
