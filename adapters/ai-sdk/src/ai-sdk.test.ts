@@ -126,6 +126,11 @@ describe('errors', () => {
     await expect((model as LanguageModelV3).doStream({ prompt: [] })).rejects.toMatchObject({ statusCode: 410 });
   });
 
+  it('abort by a timeout, which keeps its name', async () => {
+    const { model } = openModel([{ text: 'slow answer', tokenDelayMs: 20 }]);
+    await expect(generateText({ model, prompt: 'hi', abortSignal: AbortSignal.timeout(10) })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
   it('abort', async () => {
     const { model, episode } = openModel([{ text: 'slow answer', tokenDelayMs: 5 }]);
     const controller = new AbortController();

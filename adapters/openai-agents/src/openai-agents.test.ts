@@ -167,6 +167,11 @@ describe('errors', () => {
     expect(episode.engine.requests).toHaveLength(1);
   });
 
+  it('abort by a timeout, which keeps its name', async () => {
+    const { agent } = openAgent([{ text: 'slow answer', tokenDelayMs: 20 }]);
+    await expect(runner.run(agent, 'hi', { signal: AbortSignal.timeout(10) })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
   it('abort, whole or streamed, and leave no sample', async () => {
     for (const stream of [false, true]) {
       const { agent, episode } = openAgent([{ text: 'a slow answer of several tokens', tokenDelayMs: 3 }]);

@@ -47,7 +47,8 @@ function checkSampling(asked: SamplingOptions): void {
       throw new EngineError('bad_request', `Sampling option ${name} is ${String(value)}, which is not ${range}.`);
     }
   }
-  if (asked.stop?.some((text) => typeof text !== 'string' || text === '')) {
-    throw new EngineError('bad_request', `Sampling option stop is ${JSON.stringify(asked.stop)}; every stop text must be a text that is not empty.`);
+  const stop: unknown = asked.stop ?? [];
+  if (!Array.isArray(stop) || stop.some((text) => typeof text !== 'string' || text === '')) {
+    throw new EngineError('bad_request', `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of texts that are not empty.`);
   }
 }

@@ -81,7 +81,7 @@ describe('sampling', () => {
     expect(await seedsOf(2, ['a', 'b', 'a', 'b'])).not.toEqual(seeds);
   });
 
-  it.each([{ temperature: -1 }, { temperature: NaN }, { topP: 0 }, { topP: 1.5 }, { topK: 0.5 }, { maxTokens: 0 }, { seed: 0.1 }, { stop: [''] }])('refuses %o by name', async (sampling) => {
+  it.each([{ temperature: -1 }, { temperature: NaN }, { topP: 0 }, { topP: 1.5 }, { topK: 0.5 }, { maxTokens: 0 }, { seed: 0.1 }, { stop: [''] }, { stop: 'x' as never }])('refuses %o by name', async (sampling) => {
     const { model, engine } = open(['x']);
     await expect(model.generate({ ...ask, sampling })).rejects.toThrow(new RegExp(Object.keys(sampling)[0] ?? ''));
     expect(engine.requests).toHaveLength(0);
