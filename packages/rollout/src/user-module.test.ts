@@ -76,6 +76,12 @@ describe('a folder without node_modules', () => {
     expect(load('flow.ts')).toMatchObject({ stdout: 'function\n', stderr: '' });
   });
 
+  it('may hold JavaScript of either kind without saying which', () => {
+    writeFileSync(path.join(project, 'modern.js'), "import path from 'node:path';\nexport const found = path.basename('/a/modern');\n");
+    writeFileSync(path.join(project, 'classic.js'), "const path = require('node:path');\nexports.found = path.basename('/a/classic');\n");
+    expect([load('modern.js'), load('classic.js')]).toMatchObject([{ stdout: 'modern\n', stderr: '' }, { stdout: 'classic\n', stderr: '' }]);
+  });
+
   it('is still named where a package is found nowhere', () => {
     writeFileSync(path.join(project, 'typo.ts'), "import { found } from 'agentjett';\nexport { found };\n");
     expect(load('typo.ts').stdout).toContain(`Cannot find package 'agentjett' imported from ${path.join(project, 'typo.ts')}`);

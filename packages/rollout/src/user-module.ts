@@ -38,10 +38,11 @@ function parseReference(reference: string, named: string): { readonly file: stri
 
 /**
  * TypeScript is loaded as ES modules, whatever the nearest package.json says: as CommonJS it would get a second copy
- * of our packages. A package that the user's folder does not have is looked for where this one is installed, so that a
+ * of our packages. So is JavaScript that looks like one, where no package.json says what it is. A package that the user's folder does not have is looked for where this one is installed, so that a
  * workflow may stand anywhere. (Written as text, since hooks run in a thread that knows no TypeScript.)
  */
 const hooks = `
+import { readFile } from 'node:fs/promises';
 const isPackage = (specifier) => /^[@a-z]/i.test(specifier) && !/^[a-z][a-z0-9+.-]*:/i.test(specifier);
 async function find(specifier, context, nextResolve) {
   try {
@@ -53,8 +54,14 @@ async function find(specifier, context, nextResolve) {
 }
 export async function resolve(specifier, context, nextResolve) {
   const resolved = await find(specifier, context, nextResolve);
-  const isTypeScript = /^file:.*\\.tsx?(\\?|$)/.test(resolved.url) && !resolved.url.includes('/node_modules/');
-  return isTypeScript ? { ...resolved, format: 'module' } : resolved;
+  const isUsers = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/');
+  return isUsers && await isModule(resolved) ? { ...resolved, format: 'module' } : resolved;
+}
+async function isModule({ url, format }) {
+  if (/\\.tsx?(\\?|$)/.test(url)) return true;
+  if (format || !/\\.jsx?(\\?|$)/.test(url)) return false;
+  const text = await readFile(new URL(url), 'utf8').catch(() => '');
+  return /^\\s*(import|export)\\b(?!\\s*\\()/m.test(text);
 }`;
 
 let isRegistered = false;

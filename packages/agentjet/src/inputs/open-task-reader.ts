@@ -1,5 +1,5 @@
 import { ConfigError, type AgentJetConfig, type Task } from '@agentjet/core';
-import { importUserModule, readJsonlTasks, withUserFrames, type TaskReader } from '@agentjet/rollout';
+import { createTaskReader, importUserModule, readJsonlTasks, withUserFrames, type TaskReader } from '@agentjet/rollout';
 import { createRandomTaskReader } from './random-tasks.js';
 
 /** Reads the file when the pass begins. */
@@ -19,7 +19,9 @@ function isTaskReader(value: unknown): value is TaskReader {
   return has('trainingTasks') && has('evaluationTasks');
 }
 
-function construct(reader: Function, reference: string): unknown {
+/** A class gives an instance; a plain function with `yield` in it is the training tasks. */
+function fromFunction(reader: Function, reference: string): unknown {
+  if (/^(Async)?GeneratorFunction$/.test(reader.constructor.name)) return createTaskReader({ training: () => reader() });
   try {
     return Reflect.construct(reader, []);
   } catch (error) {
@@ -32,9 +34,9 @@ async function openProtocol(reference: string | null): Promise<TaskReader> {
     throw new ConfigError('no_tasks', 'task_reader.type is customized_protocol, but task_reader.reader_protocol is empty. Name a reader: path/file.ts->Export.');
   }
   const exported = await importUserModule(reference, process.cwd(), 'task_reader.reader_protocol');
-  const made: unknown = typeof exported === 'function' ? construct(exported, reference) : exported;
+  const made: unknown = typeof exported === 'function' ? fromFunction(exported, reference) : exported;
   if (isTaskReader(made)) return made;
-  throw new ConfigError('bad_reader', `${reference} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks.`);
+  throw new ConfigError('bad_reader', `${reference} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks; or it is one itself, of training tasks alone.`);
 }
 
 /** The reader that the configuration names. */
