@@ -3,6 +3,7 @@ import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import { inspectEpisode, listEpisodes } from 'agentjet';
 import { formatEpisode } from '../inspect/format-episode.js';
+import { makeVisible } from '../inspect/make-visible.js';
 import { choosePalette } from '../inspect/palette.js';
 import { renderPage } from '../inspect/render-page.js';
 import type { InspectFlags } from '../program.js';
@@ -23,7 +24,7 @@ async function printEpisodes(run: string): Promise<void> {
     if (numListed++ === 0) console.log('step  reward  tokens  trained  samples  status     episode');
     const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
     const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.trainedTokens).padStart(7), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
-    console.log(columns.join('  '));
+    console.log(makeVisible(columns.join('  ')));
   }
   if (numListed === 0) console.log(`${run} holds no episodes: no step was finished.`);
 }

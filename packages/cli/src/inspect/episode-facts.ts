@@ -14,7 +14,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['outcome', describeOutcome(record)],
     ['tokens', `${formatInteger(generated)} generated, ${formatInteger(trained)} trained: trained / generated = ${generated === 0 ? '-' : (trained / generated).toFixed(3)}`],
     ['rows', `${record.samples.length}, together ${formatInteger(tree.rowTokens)} tokens; laid over one another ${formatInteger(tree.treeTokens)} (row / tree = ${sharing.toFixed(2)})`],
-    ['calls', formatCounts(record['calls'], { answered: tree.turns.length })],
+    ['calls', formatCounts(record['calls'], { answered: tree.turns.length }) || 'none'],
     ['forks', formatByAgent(record['forks'])],
     ['splices', formatByAgent(record['splices'])],
     ['foreign messages', formatByAgent(record['foreign_messages'])],

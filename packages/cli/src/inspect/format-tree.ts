@@ -2,6 +2,7 @@ import type { Branch, InspectedEpisode, Span } from 'agentjet';
 import { type BranchTokens, readBranchTokens, splitChildren } from './branch-tokens.js';
 import { logprobsOf } from './call-facts.js';
 import { forkReasons } from './fork-reasons.js';
+import { makeVisible } from './make-visible.js';
 import { formatInteger, formatRanges } from './number-text.js';
 import type { Palette } from './palette.js';
 
@@ -47,7 +48,7 @@ function formatHeading({ start, end, rows, begun }: Branch, { palette }: Printer
 function* formatForks({ begun }: Branch, { episode: { tree }, palette }: Printer): Generator<string> {
   for (const index of begun) {
     const turn = tree.turns[index];
-    if (turn?.fork) yield palette.tone('warning', `#${index} ${turn.agentName} forked, ${turn.fork}: ${forkReasons[turn.fork]}`);
+    if (turn?.fork) yield palette.tone('warning', `#${index} ${makeVisible(turn.agentName)} forked, ${turn.fork}: ${forkReasons[turn.fork]}`);
   }
 }
 
@@ -61,7 +62,7 @@ function* formatSpans(branch: Branch, printer: Printer): Generator<string> {
 }
 
 function labelOf(span: Span, { episode: { tree }, palette, labelWidth }: Printer): string {
-  const label = labelText(span, tree).padEnd(labelWidth);
+  const label = makeVisible(labelText(span, tree)).padEnd(labelWidth);
   return span.author === 'generated' ? palette.tone('title', label) : palette.tone(span.author, label);
 }
 
@@ -102,10 +103,4 @@ function generatedText(span: Span, texts: readonly string[], { palette, episode 
 
 function byLine(text: string, style: (line: string) => string): string {
   return text.split('\n').map(style).join('\n');
-}
-
-/** Control characters as their pictures: what a model writes must not steer the terminal. */
-function makeVisible(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => (character < ' ' ? String.fromCharCode(0x2400 + character.charCodeAt(0)) : '␡'));
 }

@@ -70,6 +70,15 @@ describe('in the terminal', () => {
     expect(lines.filter((line) => line.includes('●'))).toEqual([]);
   });
 
+  it('what an error or a name holds does not steer the terminal', async () => {
+    const named = turns.map((each) => ({ ...each, agent_name: 'sol\u001b[2Jver' }));
+    const episode = await inspect({ ...record, turns: named, status: 'failed', error: 'boom \u001b[2J\u0007' });
+    const text = [...formatEpisode(episode, plainPalette)].join('\n');
+    expect(text).toContain('boom ␛[2J␇');
+    expect(text).toContain('sol␛[2Jver');
+    expect(['\u001b', '\u0007'].filter((control) => text.includes(control))).toEqual([]);
+  });
+
   it('without a tokenizer ids are shown', async () => {
     const episode: InspectedEpisode = { ...(await inspect()), createDecoder: undefined };
     expect([...formatEpisode(episode, plainPalette)].join('\n')).toContain('⟦‹50›‹27›‹38›⟧');
