@@ -1,6 +1,6 @@
 // Makes trainer/torch/.venv with the pinned requirements: `npm run setup:torch`. Safe to run again.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const dir = import.meta.dirname;
@@ -8,6 +8,8 @@ const venv = path.join(dir, '.venv');
 const venvPython = process.platform === 'win32' ? path.join(venv, 'Scripts', 'python.exe') : path.join(venv, 'bin', 'python');
 const cpuIndex = 'https://download.pytorch.org/whl/cpu';
 const oldest = [3, 10];
+const requirements = path.join(dir, 'requirements.txt');
+const torchPin = readFileSync(requirements, 'utf8').match(/^torch==\S+$/m)[0];
 
 /** The first interpreter that is new enough, with its version. */
 function findPython() {
@@ -44,12 +46,11 @@ if (!existsSync(venvPython)) {
   console.log(`Making ${venv} with ${python.name} (Python ${python.version}).`);
   if (!run(python.name, ['-m', 'venv', venv])) stop(`${python.name} could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv.`);
 }
-const torchPin = 'torch==2.13.0';
 if (process.platform === 'linux' && !hasNvidiaGpu()) {
   console.log('No NVIDIA GPU here: trying the CPU build of PyTorch first (200 MB instead of 3 GB).');
   if (!installs('--index-url', cpuIndex, '--retries', '0', torchPin)) console.log('Its index cannot be reached; taking the build from PyPI, which runs on CPUs too.');
 }
-if (!installs('-r', path.join(dir, 'requirements.txt'))) stop('pip could not install trainer/torch/requirements.txt; see its message above.');
+if (!installs('-r', requirements)) stop('pip could not install trainer/torch/requirements.txt; see its message above.');
 if (!run(venvPython, ['-c', 'import torch, transformers; print(f"torch {torch.__version__}, transformers {transformers.__version__}, GPUs: {torch.cuda.device_count()}")'])) {
   stop('The virtual environment is there but PyTorch cannot be imported; see the message above. Remove trainer/torch/.venv and run this again.');
 }

@@ -128,7 +128,10 @@ export interface Backbone {
   /** Folder with config.json, tokenizer.json, tokenizer_config.json and weights it was loaded from. */
   readonly modelDir: string;
   readonly policyVersion: number;
-  /** One optimizer step; the engine samples from the new weights afterwards. Aborting rejects and leaves the weights unchanged. */
+  /**
+   * One optimizer step; the engine samples from the new weights afterwards. Rejects, with the weights unchanged, with `bad_batch`
+   * (a malformed pack, or no supervised token), `non_finite_gradient` or `aborted`.
+   */
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TrainStepMetrics>;
   /** Shape per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. */
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]>;

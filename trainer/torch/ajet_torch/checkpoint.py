@@ -5,7 +5,8 @@
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
 A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
-written beside its place and renamed, so a killed save leaves the old one whole.
+written beside its place and renamed, so a killed save leaves the old one whole: in its place, or between the two
+renames as .NAME.replaced, from where the control plane takes it back.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def save_checkpoint(trainer: Trainer, directory: str) -> None:
 
 
 def _replace(partial: Path, target: Path) -> None:
-    old = target.with_name(target.name + ".old")
+    old = target.with_name(f".{target.name}.replaced")
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         os.rename(target, old)

@@ -19,7 +19,7 @@ def to_error(thrown: BaseException) -> WorkerError:
         return WorkerError(
             "out_of_memory",
             f"The device ran out of memory: {first_line(thrown)} "
-            "Lower max_pack_tokens or the number of sampling slots, or turn on activation_checkpointing, cpu_offload or lora.",
+            "Lower trainer_common.max_pack_tokens or the number of sampling slots, or turn on activation_checkpointing, cpu_offload or lora.",
         )
     return WorkerError("failed", f"{type(thrown).__name__}: {first_line(thrown)}")
 

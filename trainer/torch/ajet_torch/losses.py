@@ -72,7 +72,7 @@ def _require_whole_sequences(packs: list[TreePack]) -> None:
     for pack in packs:
         here = set(pack.terms.sequence.tolist())
         if seen & here:
-            raise WorkerError("bad_request", f"gspo needs each sequence whole in one pack; sequence {min(seen & here)} is in two. Raise max_pack_tokens.")
+            raise WorkerError("bad_batch", f"gspo needs each sequence whole in one pack; sequence {min(seen & here)} is in two. Raise trainer_common.max_pack_tokens.")
         seen |= here
 
 

@@ -52,7 +52,7 @@ class TreePack:
 
 
 def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
-    """A pack from its wire form (little-endian bytes); raises `bad_request` naming the field that cannot be."""
+    """A pack from its wire form (little-endian bytes); raises `bad_batch` naming the field that cannot be."""
     ints = {name: np.frombuffer(message[name], np.int32) for name in INT_FIELDS}
     terms = LossTerms(**{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS})
     pack = TreePack(**ints, terms=terms, row_tokens=int(message["row_tokens"]))
@@ -61,7 +61,7 @@ def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
 
 
 def check_pack(pack: TreePack, vocab_size: int) -> None:
-    """Raises `bad_request` for a pack that would read outside its arrays or the vocabulary."""
+    """Raises `bad_batch` for a pack that would read outside its arrays or the vocabulary."""
     num = pack.num_tokens
     _require(num > 0, "ids", "is empty")
     _require(len(pack.positions) == num and len(pack.ends) == num, "positions and ends", f"must have the length of ids ({num})")
@@ -82,7 +82,7 @@ def _within(values: np.ndarray, low: int, high: int) -> bool:
 
 def _require(holds: bool, field: str, what: str) -> None:
     if not holds:
-        raise WorkerError("bad_request", f"Bad pack: {field} {what}.")
+        raise WorkerError("bad_batch", f"A pack of the batch cannot be trained: {field} {what}.")
 
 
 def padded_length(num_tokens: int, max_pack_tokens: int, block: int = 128) -> int:

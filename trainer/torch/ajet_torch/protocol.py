@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import msgpack
 
@@ -125,6 +125,3 @@ def connect(address: str, token: str, version: int) -> tuple[socket.socket, dict
         raise SystemExit(f"The control plane speaks schema {message.get('schema')}, this worker {version}. Install both from one release.")
     stream.settimeout(None)
     return stream, message
-
-
-Reply = Callable[[dict[str, Any]], None]

@@ -89,8 +89,8 @@ class Trainer:
 
         Nothing waits for the device until the update is queued.
         """
-        if not packs:
-            raise WorkerError("bad_request", "A step needs at least one pack, got none.")
+        if not any(len(pack.predictors) for pack in packs):
+            raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
         check_batch(packs, loss)
         mine = share_out(packs, self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
         try:
@@ -102,7 +102,11 @@ class Trainer:
             raise
         norm = metrics["grad_norm"]
         if not math.isfinite(norm):
-            raise WorkerError("non_finite", f"The gradient norm is {norm}; the weights are unchanged. Lower the learning rate or look for extreme advantages.")
+            raise WorkerError(
+                "non_finite_gradient",
+                f"The gradient norm of optimizer step {self.optimizer.num_steps + 1} is {norm}. The weights are unchanged. "
+                "A lower learning rate (trainer_common.optim.lr) or a limit of the norm (trainer_common.optim.grad_clip) keeps training from diverging.",
+            )
         self.optimizer.num_steps += 1
         self.policy_version += 1
         return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}

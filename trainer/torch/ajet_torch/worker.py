@@ -29,7 +29,7 @@ from .session import Session
 from .training import Placement
 
 log = logging.getLogger("ajet_torch")
-SAME_ON_ALL_RANKS = ("aborted", "non_finite", "bad_request", "checkpoint")
+SAME_ON_ALL_RANKS = ("aborted", "non_finite_gradient", "bad_batch", "bad_request", "checkpoint")
 
 
 @dataclass

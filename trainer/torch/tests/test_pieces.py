@@ -156,7 +156,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(dtype: torch.dtype) -> No
     pack.terms.advantages[0] = np.nan
     with pytest.raises(WorkerError) as raised:
         trainer.step([pack], LossConfig())
-    assert raised.value.code == "non_finite" and trainer.policy_version == 0
+    assert raised.value.code == "non_finite_gradient" and trainer.policy_version == 0
     assert all(torch.equal(a, b) for a, b in zip(before, trainer.policy.lm.parameters()))
 
 
