@@ -70,6 +70,26 @@ describe('checkAdapter', () => {
     ['drops the tools', faulty((model) => ({ tools: _tools, ...request }, options) => model.generate(request, options)), /description of the tool is not in the prompt/],
     ['takes a repeated request for a new one', faulty((model) => ({ requestId: _id, ...request }, options) => model.generate(request, options)), /The answers to a call, its two repeats, and another call is \["first","second"/],
     ['drops the wish for one call at a time', faulty((model) => ({ parallelToolCalls: _parallel, ...request }, options) => model.generate(request, options)), /The number of calls is 2; it must be 1/],
+    ['turns calls around', withAnswer((message) => ({ ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.toReversed() }) })), /names of the calls is \["multiply","add"\]/],
+    ['turns results around', faulty((model) => (request, options) => {
+      const results = request.messages.filter(({ role }) => role === 'tool');
+      return model.generate({ ...request, messages: request.messages.map((message) => (message.role === 'tool' ? (results.pop() ?? message) : message)) }, options);
+    }), /results are not in the order of the calls/],
+    ['drops parameters', faulty((model) => (request, options) => model.generate({ ...request, ...(request.tools && { tools: request.tools.map((spec) => ({ ...spec, parameters: {} })) }) }, options)), /parameter "b" is missing/],
+    ['keeps answers', faulty((model) => {
+      const kept = new Map<string, ReturnType<ChatModel['generate']>>();
+      return (request, options) => {
+        const key = JSON.stringify(request);
+        const answer = kept.get(key) ?? model.generate(request, options);
+        kept.set(key, answer);
+        return answer;
+      };
+    }), /no sample of the model\) is 1; it must be 2/],
+    ['mints ids of its own where it streams', faulty((model) => async (request, options) => {
+      const response = await model.generate(request, options);
+      const { message } = response;
+      return options?.onDelta === undefined ? response : { ...response, message: { ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map((call, at) => ({ ...call, id: `call_${at}` })) }) } };
+    }), /Two calls share an id: call_0, call_0/],
   ];
 
   it.each(faults)('says in words what is wrong with one that %s', async (_name, broken, words) => {
@@ -79,5 +99,24 @@ describe('checkAdapter', () => {
   it('says what is wrong with one that returns a copy of the debug model', async () => {
     const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({ ...tuner.selectModel(options, (model) => model) });
     expect(await brokenOf({ ...driver, asModel })).toMatch(/very debugModel.*returned another object/);
+  });
+
+  it('says what is wrong with one that makes its model later', async () => {
+    const asModel = (async (tuner: Tuner, options: ModelOptions<ChatModel>) => tuner.selectModel(options, (model) => model)) as never;
+    expect(await brokenOf({ ...driver, asModel })).toMatch(/asModel returned a promise; it must return the model itself/);
+  });
+
+  it('says what is missing from an answer', async () => {
+    expect(await brokenOf({ ...driver, call: (async () => ({ text: 'x' })) as never })).toMatch(/call resolved with \{"text":"x"\}; it must be \{ history, text, toolCalls \}/);
+  });
+
+  it.each([
+    [{}, 'no function asModel'],
+    [{ ...driver, stream: undefined }, 'no function stream, although it says "stream"'],
+    [{ ...driver, says: undefined }, "says is undefined; it must list what the framework has words for: stream, abort"],
+    [{ ...driver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
+    [{ ...driver, name: undefined }, 'has no name'],
+  ])('refuses a driver that it cannot use: %#', async (wrong, words) => {
+    await expect(checkAdapter(wrong as never)).rejects.toThrow(words);
   });
 });

@@ -1,6 +1,8 @@
 import { toErrorMessage } from '@agentjet/core';
+import { BrokenPromise } from './broken-promise.js';
+import { checkDriver } from './check-driver.js';
 import type { AdapterDriver } from './driver.js';
-import { type AdapterPromise, type Bench, BrokenPromise, createBench } from './promise.js';
+import { type AdapterPromise, type Bench, createBench } from './promise.js';
 import { answerPromises } from './promises/answers.js';
 import { endingPromises } from './promises/endings.js';
 import { identityPromises } from './promises/identity.js';
@@ -30,9 +32,10 @@ const limitMs = 10_000;
 
 /**
  * The contract suite: tries every promise that an adapter makes to its users and to training, over a scripted engine and the
- * real tracker, and says in words which are broken. Needs no test runner.
+ * real tracker, and says in words which are broken. Needs no test runner. Rejects with TypeError for a driver that it cannot use.
  */
 export async function checkAdapter<M, H>(driver: AdapterDriver<M, H>): Promise<AdapterReport> {
+  checkDriver(driver);
   const bench = createBench(driver);
   const results: PromiseResult[] = [];
   for (const promise of promises) results.push(await tryPromise(promise, bench));

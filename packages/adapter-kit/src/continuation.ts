@@ -1,5 +1,5 @@
 import type { ScriptedEpisode } from '@agentjet/rollout/testing';
-import { BrokenPromise } from './promise.js';
+import { BrokenPromise } from './broken-promise.js';
 
 /** Throws, with the text around the first difference, unless a call's prompt goes on from the very tokens of an earlier call. */
 export function expectContinuation({ engine, chatTokenizer }: ScriptedEpisode, earlier: number, later: number): void {

@@ -1,4 +1,6 @@
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
+import { BrokenPromise } from './broken-promise.js';
+import { checkAnswer, checkModel } from './check-driver.js';
 import type { AdapterDriver, DriverAnswer, DriverCall, Feature } from './driver.js';
 
 /** One sentence that an adapter keeps, and the way to see that it does. */
@@ -22,7 +24,8 @@ export type Bench<M, H> = {
 
 export type OpenEpisode<M> = ScriptedEpisode & { readonly model: M };
 
-export function createBench<M, H>(driver: AdapterDriver<M, H>): Bench<M, H> {
+export function createBench<M, H>(given: AdapterDriver<M, H>): Bench<M, H> {
+  const driver: AdapterDriver<M, H> = { ...given, asModel: (tuner, options) => checkModel(given.asModel(tuner, options)) };
   const withDefaults = (options: Partial<DriverCall> = {}): DriverCall => ({ tools: [], sampling: {}, ...options });
   return {
     driver,
@@ -31,16 +34,13 @@ export function createBench<M, H>(driver: AdapterDriver<M, H>): Bench<M, H> {
       return { ...episode, model: driver.asModel(episode.tuner, { agentName: 'agent' }) };
     },
     begin: (question = 'What is 1 + 2?') => driver.begin(question, 'You are a calculator.'),
-    call: (model, history, options) => driver.call(model, history, withDefaults(options)),
-    stream: (model, history, options, onText = () => {}) => {
+    call: async (model, history, options) => checkAnswer('call', await driver.call(model, history, withDefaults(options))),
+    stream: async (model, history, options, onText = () => {}) => {
       if (driver.stream === undefined) throw new Error('The driver says "stream" but has no function of that name.');
-      return driver.stream(model, history, withDefaults(options), onText);
+      return checkAnswer('stream', await driver.stream(model, history, withDefaults(options), onText));
     },
   };
 }
-
-/** Words for a broken promise. */
-export class BrokenPromise extends Error {}
 
 export function expectEqual(seen: unknown, expected: unknown, what: string): void {
   if (JSON.stringify(seen) !== JSON.stringify(expected)) {

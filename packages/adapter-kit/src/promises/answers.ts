@@ -7,6 +7,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     check: async ({ open, begin, call }) => {
       const { model, engine } = open({ replies: [' It is\n three. 🙂'] });
       const answer = await call(model, begin('What is 1 + 2?'));
+      // Many frameworks trim; the record has the model's own blanks all the same.
       expectEqual(answer.text.trim(), 'It is\n three. 🙂', 'The text of the answer');
       const prompt = engine.requests[0]?.text ?? '';
       expectTrue(prompt.includes('What is 1 + 2?'), `The question is not in the prompt: ${prompt}`);
@@ -16,21 +17,28 @@ export const answerPromises: readonly AdapterPromise[] = [
   {
     sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with an id of its own.',
     check: async ({ open, begin, call }) => {
-      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}')] });
-      const { toolCalls } = await call(model, begin(), { tools: [addTool] });
-      expectTrue(engine.requests[0]?.text.includes('Adds two numbers.') ?? false, 'The description of the tool is not in the prompt.');
-      expectEqual(toolCalls.map(({ name }) => name), ['add', 'add'], 'The names of the calls');
+      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('multiply', '{"a": 3, "b": 4}')] });
+      const multiplyTool = { ...addTool, name: 'multiply', description: 'Multiplies two numbers.' };
+      const { toolCalls } = await call(model, begin(), { tools: [addTool, multiplyTool] });
+      const prompt = engine.requests[0]?.text ?? '';
+      for (const { description } of [addTool, multiplyTool]) expectTrue(prompt.includes(description ?? ''), 'The description of the tool is not in the prompt.');
+      expectTrue(prompt.includes('"b"'), 'The parameters of the tool are not in the prompt: its parameter "b" is missing.');
+      expectEqual(toolCalls.map(({ name }) => name), ['add', 'multiply'], 'The names of the calls');
       expectEqual(new Set(toolCalls.map(({ id }) => id)).size, 2, 'The number of different call ids');
     },
   },
   {
-    sentence: 'Tool results reach the model.',
+    sentence: 'Tool results reach the model, in the order of the calls.',
     check: async ({ driver, open, begin, call }) => {
-      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}'), 'three'] });
+      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}'), 'three'] });
       const first = await call(model, begin(), { tools: [addTool] });
-      const results = first.toolCalls.map(({ id, name }) => ({ id, name, content: 'the sum is 3' }));
+      const contents = ['the sum is 3', 'the sum is 7'];
+      const results = first.toolCalls.map(({ id, name }, place) => ({ id, name, content: contents[place] ?? '' }));
       await call(model, driver.addToolResults(first.history, results), { tools: [addTool] });
-      expectTrue(engine.requests[1]?.text.includes('the sum is 3') ?? false, `The result is not in the second prompt: ${engine.requests[1]?.text ?? 'there is none'}`);
+      const prompt = engine.requests[1]?.text ?? 'there is none';
+      const places = contents.map((content) => prompt.indexOf(content));
+      expectTrue(!places.includes(-1), `The results are not in the second prompt: ${prompt}`);
+      expectTrue((places[0] ?? 0) < (places[1] ?? 0), `The results are not in the order of the calls: ${prompt}`);
     },
   },
   {

@@ -1,5 +1,6 @@
 import { ConfigError } from '@agentjet/core';
-import { type AdapterPromise, BrokenPromise, expectEqual, expectTrue } from '../promise.js';
+import { BrokenPromise } from '../broken-promise.js';
+import { type AdapterPromise, expectEqual, expectTrue } from '../promise.js';
 
 export const identityPromises: readonly AdapterPromise[] = [
   {

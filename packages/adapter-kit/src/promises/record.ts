@@ -64,16 +64,22 @@ export const recordPromises: readonly AdapterPromise[] = [
   },
   {
     sentence: 'Calls with the same words but other ids are not taken for one another.',
-    check: async ({ driver, open, begin, call }) => {
-      const same = callText('add', '{"a": 1, "b": 2}');
-      const { model, ...episode } = open({ replies: [same, same, 'done'] });
-      const first = await call(model, begin(), { tools: [addTool] });
-      const results = (answer: typeof first) => answer.toolCalls.map(({ id, name }) => ({ id, name, content: '3' }));
-      const second = await call(model, driver.addToolResults(first.history, results(first)), { tools: [addTool] });
-      const ids = [...first.toolCalls, ...second.toolCalls].map(({ id }) => id);
-      expectTrue(new Set(ids).size === ids.length, `Two calls share an id: ${ids.join(', ')}. Keep the ids that the model's answer came with.`);
-      await call(model, driver.addToolResults(second.history, results(second)), { tools: [addTool] });
-      expectContinuation(episode, 1, 2);
+    check: async (bench) => {
+      await expectOwnIds(bench, 'call');
+      if (bench.driver.says.includes('stream')) await expectOwnIds(bench, 'stream');
     },
   },
 ];
+
+async function expectOwnIds<M, H>({ driver, open, begin, ...bench }: Bench<M, H>, how: How): Promise<void> {
+  const same = callText('add', '{"a": 1, "b": 2}');
+  const { model, ...episode } = open({ replies: [same, same, 'done'] });
+  const ask = (history: H) => bench[how](model, history, { tools: [addTool] });
+  const first = await ask(begin());
+  const results = (answer: typeof first) => answer.toolCalls.map(({ id, name }) => ({ id, name, content: '3' }));
+  const second = await ask(driver.addToolResults(first.history, results(first)));
+  const ids = [...first.toolCalls, ...second.toolCalls].map(({ id }) => id);
+  expectTrue(new Set(ids).size === ids.length, `Two calls share an id: ${ids.join(', ')}. Keep the ids that the model's answer came with.`);
+  await ask(driver.addToolResults(second.history, results(second)));
+  expectContinuation(episode, 1, 2);
+}

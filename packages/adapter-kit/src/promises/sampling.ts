@@ -30,6 +30,7 @@ export const samplingPromises: readonly AdapterPromise[] = [
       const { model, engine } = open({ replies: ['x'], sampling: { temperature: 0.7, topP: 0.8, topK: 0, maxTokens: 55 } });
       await call(model, begin());
       await call(model, begin());
+      expectEqual(engine.requests.length, 2, 'How often the engine was asked by two calls with the same words (an answer that is kept and given again is no sample of the model)');
       const [first, second] = engine.requests.map(({ request }) => request.sampling);
       expectEqual([first?.temperature, first?.topP, first?.topK, first?.maxTokens], [0.7, 0.8, 0, 55], 'temperature, topP, topK and maxTokens');
       expectEqual(first?.seed === second?.seed, false, 'Whether two calls have the same seed');

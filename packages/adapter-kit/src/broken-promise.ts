@@ -1,0 +1,2 @@
+/** Words for a broken promise. */
+export class BrokenPromise extends Error {}
