@@ -54,6 +54,8 @@ const cases: Readonly<Record<string, Case>> = {
     args: ['--conf', 'job.yaml', 'task_reader.type=customized_protocol', 'task_reader.reader_protocol=reader.ts->reader'],
     says: [/The task reader failed: no database\n +at .*reader\.ts:1:/],
   },
+  'a module that ends the process': { files: { 'agent.ts': 'process.exit(0);\n' }, says: [/The process was ended by process\.exit\(0\) before the work was done/] },
+  'a module that waits for ever': { files: { 'agent.ts': 'await new Promise(() => {});\nexport const sayLetters = 1;\n' }, says: [/awaits a promise that never settles/] },
   'a resume without a run': { args: ['--conf', 'job.yaml', '--resume'], says: [/there is no run in .*e2e/] },
   'no trainable target': { args: ['--conf', 'job.yaml', 'trainable_targets=[]'], says: [/"trainable_targets" .* is \[\], but must be not empty/] },
   'a command line without a job': { args: [], says: [/--conf <file\.yaml>/] },

@@ -62,9 +62,24 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   };
 }
 
+/** An end of the process that nobody here asked for would look like success. */
+function tellEarlyExit(): void {
+  const code = Number(process.exitCode ?? 0); // 13: Node found nothing left to do
+  console.error(
+    code === 13
+      ? 'error: Nothing is left to wait for, yet the work has not ended: something awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'
+      : `error: The process was ended by process.exit(${code}) before the work was done. Look at the modules that the YAML file names.`,
+  );
+  process.exitCode = code === 13 ? 1 : code || 1;
+}
+
 /** Runs a command's work and gives its exit code: its own, or that of the signal that ended it. */
 export async function runInterruptibly(onFirst: () => void, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const interrupt = listenForInterrupt(onFirst);
+  const onExit = (): void => {
+    if (!interrupt.isExiting()) tellEarlyExit();
+  };
+  process.on('exit', onExit);
   try {
     const code = await work(interrupt.signal);
     return interrupt.exitCode() ?? code;
@@ -72,6 +87,7 @@ export async function runInterruptibly(onFirst: () => void, work: (signal: Abort
     if (interrupt.isExiting()) return interrupt.exitCode() ?? 1;
     throw error;
   } finally {
+    process.off('exit', onExit);
     interrupt.dispose();
   }
 }
