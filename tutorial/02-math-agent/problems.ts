@@ -35,7 +35,7 @@ function drawNumbers(operator: Operator, random: Random): { readonly left: numbe
   return { left: factor * small, right: small, answer: factor };
 }
 
-function pick<T>(items: readonly [T, ...T[]] | readonly T[], random: Random): T {
+function pick<T>(items: readonly T[], random: Random): T {
   const item = items[random.int(items.length)];
   if (item === undefined) throw new RangeError('Cannot pick from an empty list.');
   return item;

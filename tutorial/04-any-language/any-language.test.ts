@@ -25,17 +25,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A scripted episode whose tuner also serves its model over HTTP. */
+/** Its tuner also serves its model over HTTP. */
 function openServedEpisode() {
-  const episode = openScriptedEpisode({ replies: ['up', 'left', 'sideways'] });
-  const tuner: Tuner = {
-    ...episode.tuner,
-    asOpenAIEndpoint: (options) => {
-      const model = episode.tuner.selectModel(options, (tuned) => tuned);
-      return server.open({ episodeId: episode.tuner.episodeId, agentName: options.agentName, model, signal: episode.tuner.signal });
-    },
-  };
-  return { ...episode, tuner };
+  return openScriptedEpisode({ replies: ['up', 'left', 'sideways'], endpointHost: server });
 }
 
 const task: Task = { taskId: 't', mainQuery: '', initMessages: [], metadata: { map: createLakeMap(createRandom(3)) } };
