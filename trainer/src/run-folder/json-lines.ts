@@ -1,17 +1,19 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, open, readFile } from 'node:fs/promises';
+import { BackboneError } from '@agentjet/core';
 import { replaceFile } from './replace-file.js';
 
 /** A file of JSON objects, one per line. A last line without an end, left by a killed writer, is not there. */
 export async function readJsonLines(file: string): Promise<Record<string, unknown>[]> {
-  const lines = completeLines(await readTextFile(file));
-  return lines.map((line, index) => {
-    try {
-      return JSON.parse(line) as Record<string, unknown>;
-    } catch (cause) {
-      throw new Error(`${file}:${index + 1} is not JSON: ${line.slice(0, 80)}`, { cause });
-    }
-  });
+  return completeLines(await readTextFile(file)).map((line, index) => parseLine(line, `${file}:${index + 1}`));
+}
+
+function parseLine(line: string, place: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch (cause) {
+    throw new BackboneError('run_folder', `${place} is not JSON: ${JSON.stringify(line.slice(0, 80))}. Remove that line.`, { cause });
+  }
 }
 
 export async function appendJsonLine(file: string, value: unknown): Promise<void> {
@@ -21,7 +23,7 @@ export async function appendJsonLine(file: string, value: unknown): Promise<void
 /** Keeps the lines that `keep` wants, as they are, in one atomic write; does nothing where it wants all. */
 export async function filterJsonLines(file: string, keep: (value: Record<string, unknown>) => boolean): Promise<void> {
   const text = await readTextFile(file);
-  const kept = completeLines(text).filter((line) => keep(JSON.parse(line) as Record<string, unknown>));
+  const kept = completeLines(text).filter((line, index) => keep(parseLine(line, `${file}:${index + 1}`)));
   const result = kept.map((line) => `${line}\n`).join('');
   if (result !== text) await replaceFile(file, result);
 }

@@ -100,6 +100,14 @@ describe('a run folder', () => {
     expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
   });
 
+  it('names the line that somebody has spoiled', async () => {
+    await run.recordStep({ step: 1, reward_mean: 0 });
+    await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step": 2\n');
+    const expected = { code: 'run_folder', message: expect.stringMatching(/metrics\.jsonl:2 is not JSON: "{\\"step\\": 2"\. Remove that line/) };
+    await expect(run.readMetrics()).rejects.toMatchObject(expected);
+    await expect((await openRunFolder(run.dir, { clock })).rewind(stateOf(1))).rejects.toMatchObject(expected);
+  });
+
   it('goes back to a checkpoint: later lines and files go, and so do torn lines', async () => {
     for (let step = 1; step <= 4; step++) {
       await run.recordStep({ step, reward_mean: 0 }, [{ episode_id: `e${step}`, samples }]);
