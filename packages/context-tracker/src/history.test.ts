@@ -137,6 +137,15 @@ describe('a match that is not certain is a fork', () => {
   });
 });
 
+test.each(['constructor', '__proto__', 'toString'])('what happens to an agent called %s is counted like that of others', (agent) => {
+  const player = start();
+  const message = player.say([system, user], 'answer', { agent });
+  player.say([system, user, { ...message, content: 'another' }, next], 'done', { agent });
+  const { forks, foreignMessages } = player.tracker.stats();
+  expect([Object.entries(forks), Object.entries(foreignMessages)]).toEqual([[[agent, { rewritten: 1 }]], [[agent, { unknown: 1 }]]]);
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
 describe('why a call forks', () => {
   function playTwo(player: Player): readonly ChatMessage[] {
     const first = player.say([system, user], writeCall('{"a":1}'), { request: { tools: [tool] }, isOdd: true });

@@ -1,22 +1,28 @@
 import type { TrackerStats } from '../contract.js';
 import type { RecordedCall } from '../tokens/recorded-call.js';
 
-type Counter = Record<string, Record<string, number>>;
+/** By agent, then cause. Maps, since an agent may be called `constructor`. */
+type Counter = Map<string, Map<string, number>>;
 
 /** What happened to the histories that agents sent, by agent and cause. */
 export function countByAgent(calls: readonly RecordedCall[]): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages'> {
-  const forks: Counter = {};
-  const splices: Counter = {};
-  const foreignMessages: Counter = {};
+  const forks: Counter = new Map();
+  const splices: Counter = new Map();
+  const foreignMessages: Counter = new Map();
   for (const { agent, fork, splices: spliced, foreignMessages: foreign } of calls) {
     if (fork !== undefined) add(forks, agent.agentName, fork, 1);
     for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
     for (const [cause, count] of Object.entries(foreign)) add(foreignMessages, agent.agentName, cause, count);
   }
-  return { forks, splices, foreignMessages };
+  return { forks: toObject(forks), splices: toObject(splices), foreignMessages: toObject(foreignMessages) };
 }
 
 function add(counter: Counter, agentName: string, cause: string, count: number): void {
-  const causes = (counter[agentName] ??= {});
-  causes[cause] = (causes[cause] ?? 0) + count;
+  const causes = counter.get(agentName) ?? new Map<string, number>();
+  causes.set(cause, (causes.get(cause) ?? 0) + count);
+  counter.set(agentName, causes);
+}
+
+function toObject(counter: Counter): Readonly<Record<string, Readonly<Record<string, number>>>> {
+  return Object.fromEntries([...counter].map(([agentName, causes]) => [agentName, Object.fromEntries(causes)]));
 }
