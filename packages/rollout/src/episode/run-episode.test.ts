@@ -63,6 +63,16 @@ describe('a workflow', () => {
     expect(await run(Wolves, { trainableTargets: null })).toMatchObject({ reward: 1 });
   });
 
+  it('has a task of its own, whatever it does to it', async () => {
+    const spoiling: WorkflowSource = async (given) => {
+      Object.assign(given, { mainQuery: `${given.mainQuery}!` });
+      Object.assign(given.metadata, { seen: given.mainQuery });
+      return { reward: null, metadata: { seen: given.metadata['seen'] } };
+    };
+    const judge = { judge: (given: Task) => ({ reward: Object.keys(given.metadata).length, isSuccess: true }) };
+    for (let repeat = 0; repeat < 2; repeat++) expect(await run(spoiling, { judge })).toMatchObject({ reward: 0, metadata: { seen: 'hi!' }, task: { mainQuery: 'hi', metadata: {} } });
+  });
+
   it('counts as a success from reward 1 on where it does not say', async () => {
     expect(await run(() => ({ reward: 1 }))).toMatchObject({ isSuccess: true });
     expect(await run(() => ({ reward: 0.9 }))).toMatchObject({ isSuccess: false });

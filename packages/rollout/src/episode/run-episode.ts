@@ -3,6 +3,7 @@ import type { EndpointHost, Episode, Policy, SamplingDefaults } from '../contrac
 import { askJudge, type Judge } from '../judge.js';
 import { createTuner } from '../tuner.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
+import { copyPlain } from './copy-plain.js';
 import { untilAborted } from './deadline.js';
 import { toEpisodeError } from './episode-error.js';
 import { openLife, type EpisodeLife } from './episode-life.js';
@@ -74,7 +75,8 @@ async function execute(task: Task, options: EpisodeOptions, { identity, life, re
     createModel: record.createModel,
     endpointHost: options.endpointHost,
   });
-  return workflow.execute(task, tuner);
+  // Its own: what one episode changes of its task is no business of its siblings, of the judge and of the next epoch.
+  return workflow.execute(copyPlain(task), tuner);
 }
 
 async function score(task: Task, output: CheckedOutput, judge: Judge | undefined): Promise<Verdict> {

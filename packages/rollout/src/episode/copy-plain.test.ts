@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { copyPlain } from './copy-plain.js';
+
+it('copies lists and plain objects, and shares everything else', () => {
+  class Board {}
+  const board = new Board();
+  const solve = (): number => 1;
+  const given = { list: [{ a: 1 }, null], board, solve, text: 'x', when: new Date(0), none: undefined };
+  const copy = copyPlain(given);
+  expect(copy).toEqual(given);
+  expect(copy.list[0]).not.toBe(given.list[0]);
+  expect([copy.board, copy.solve, copy.when]).toEqual([board, solve, given.when]);
+  expect(copy.board).toBe(board);
+});
+
+it('keeps a key that JSON allows and assignment does not', () => {
+  const copy = copyPlain(JSON.parse('{"__proto__":{"a":1}}') as object);
+  expect(JSON.stringify(copy)).toBe('{"__proto__":{"a":1}}');
+});
+
+it('copies what holds itself', () => {
+  const given: { self?: unknown; list: unknown[] } = { list: [] };
+  given.self = given;
+  given.list.push(given.list);
+  const copy = copyPlain(given);
+  expect(copy.self).toBe(copy);
+  expect(copy.list[0]).toBe(copy.list);
+  expect(copy).not.toBe(given);
+});
