@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
+import type { ChatDelta, ChatModel, ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
+import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { endedEpisode, type EndpointSession } from './session.js';
 import { createSlowJsonResponse } from './slow-json.js';
@@ -43,7 +44,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, onDelta) => {
       if (session.signal.aborted) throw endedEpisode();
-      return session.model.generate(chatRequest, { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) });
+      return generate(session.model, chatRequest, { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) });
     },
     all: (answers) =>
       Promise.all(answers).catch((error: unknown) => {
@@ -53,6 +54,19 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     respondJson: async (pending, { toErrorBody }) => createSlowJsonResponse(pending, { ...timing, cancel, breakOff, toErrorBody }),
     respondEvents: async (produce, protocol) => createEventStreamResponse(produce, { ...protocol, cancel, heartbeatMs: timing.heartbeatMs }),
   };
+}
+
+/** A debug model that does not stream still answers those who do. */
+async function generate(model: ChatModel, request: ChatRequest, { signal, onDelta }: ChatOptions & { readonly signal: AbortSignal }): Promise<ChatResponse> {
+  if (onDelta === undefined) return model.generate(request, { signal });
+  let hasStreamed = false;
+  const pass = (delta: ChatDelta): void => {
+    hasStreamed = true;
+    onDelta(delta);
+  };
+  const response = await model.generate(request, { signal, onDelta: pass });
+  if (!hasStreamed) replayDeltas(response, { onDelta });
+  return response;
 }
 
 /** An idempotency key names the call; the SDKs' retry header says that the newest call with this body is meant. */

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import Anthropic from '@anthropic-ai/sdk';
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { type ChatDelta, type ChatModel, type ChatRequest, type ChatResponse, EngineError } from '@agentjet/core';
 import type { OpenAIEndpoint } from '@agentjet/rollout';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { startEndpointServer, type EndpointServer } from './index.js';
 
 type Script = (request: ChatRequest, signal: AbortSignal | undefined, emit: (delta: ChatDelta) => void) => Promise<Partial<ChatResponse>>;
@@ -270,6 +272,14 @@ describe('messages, with the Anthropic SDK', () => {
     expect(message.usage.output_tokens).toBe(5);
   });
 
+  it.each([false, true])('runs the tool runner of the SDK to its end (stream: %s)', async (stream) => {
+    const { anthropic, model } = await open(async ({ messages }) => (messages.length === 1 ? callingAnswer : {}));
+    const add = betaZodTool({ name: 'add', description: 'Adds.', inputSchema: z.object({ a: z.number(), b: z.number() }), run: ({ a, b }) => String(a + b) });
+    const runner = anthropic.beta.messages.toolRunner({ model: 'm', max_tokens: 50, messages: user('1+2?'), tools: [add], stream });
+    expect((await runner.runUntilDone()).content).toMatchObject([{ type: 'text', text: 'hello' }]);
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3]);
+  });
+
   it('has errors in Anthropic form', async () => {
     const { anthropic } = await open(async () => Promise.reject(new EngineError('context_overflow', 'too long')));
     await expect(anthropic.messages.create({ model: 'm', max_tokens: 5, messages: user('hi') })).rejects.toMatchObject({
@@ -277,6 +287,12 @@ describe('messages, with the Anthropic SDK', () => {
       error: { type: 'error', error: { type: 'invalid_request_error' } },
     });
   });
+});
+
+it('streams the answer of a debug model that does not stream', async () => {
+  const { openai } = await open(async () => callingAnswer);
+  const { choices } = await openai.chat.completions.stream({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }).finalChatCompletion();
+  expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ function: { arguments: oddArguments } }] } });
 });
 
 it('answers legacy completions', async () => {

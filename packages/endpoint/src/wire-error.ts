@@ -43,6 +43,10 @@ const anthropicTypes: Readonly<Record<number, string>> = {
   415: 'invalid_request_error',
 };
 
+/** What Anthropic's API calls a request that cannot go on from a conversation on the server; its clients act upon it. */
+export const threadsUnsupported = 'thread_unsupported_request';
+
 export function toAnthropicErrorBody(error: WireError): unknown {
-  return { type: 'error', error: { type: anthropicTypes[error.status] ?? 'api_error', message: error.message } };
+  const details = error.code === threadsUnsupported ? { details: { error_code: threadsUnsupported, unsupported: [error.parameter] } } : {};
+  return { type: 'error', error: { type: anthropicTypes[error.status] ?? 'api_error', message: error.message, ...details } };
 }

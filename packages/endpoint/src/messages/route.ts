@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Call } from '../call.js';
 import { parseBody } from '../parse-body.js';
 import type { EventProtocol } from '../event-stream.js';
-import { toAnthropicErrorBody } from '../wire-error.js';
+import { threadsUnsupported, toAnthropicErrorBody, WireError } from '../wire-error.js';
 import { messagesSchema, toChatRequest } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
 
@@ -14,6 +14,7 @@ const protocol: EventProtocol = {
 
 /** POST /v1/messages */
 export async function handleMessages(call: Call): Promise<Response> {
+  refuseThread(call.body);
   const body = parseBody(messagesSchema, call.body);
   const id = `msg_${randomUUID()}`;
   const request = toChatRequest(body, call.requestId(0));
@@ -26,4 +27,10 @@ export async function handleMessages(call: Call): Promise<Response> {
     writer.start();
     writer.finish(await call.generate(request, writer.delta));
   }, protocol);
+}
+
+/** The tool runner of Anthropic's SDK asks for a conversation that the server keeps; told so in these words, it sends all of it each time. */
+function refuseThread(body: unknown): void {
+  if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;
+  throw new WireError(400, threadsUnsupported, "Unsupported parameter: 'thread'. Send the whole conversation with each request.", 'thread');
 }
