@@ -47,7 +47,10 @@ export class ReActAgent implements Participant {
   readonly #options: ReActAgentOptions;
   readonly #listeners = new Set<(reply: Reply) => Promise<void>>();
 
+  /** Throws TypeError where there is no model. */
   constructor(options: ReActAgentOptions) {
+    const { model }: { readonly model?: Partial<ChatModel> } = options;
+    if (typeof model?.generate !== 'function') throw new TypeError(`Agent "${options.name}" has no model. Pass model: asModel(tuner, { agentName: "${options.name}" }), or any ChatModel.`);
     this.name = options.name;
     this.toolkit = options.toolkit ?? new Toolkit();
     this.memory = options.memory ?? new InMemoryMemory();
@@ -117,7 +120,9 @@ export class ReActAgent implements Participant {
 }
 
 /** Others speak as users, under their names; a message without a name of note is the user's own. */
-function toChatMessage({ name, role, content }: Message): ChatMessage {
+function toChatMessage(message: Message): ChatMessage {
+  const { name, role, content } = message;
+  if (typeof content !== 'string') throw new TypeError(`${JSON.stringify(message)} is no message. Pass { name: "user", role: "user", content: "..." }.`);
   if (role === 'system') return { role, content };
   return { role: 'user', content: role === 'user' ? content : `${name}: ${content}`, name };
 }

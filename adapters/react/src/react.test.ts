@@ -113,6 +113,12 @@ describe('Toolkit', () => {
   });
 });
 
+it('refuses what is no tool, no message and no model, in words', async () => {
+  expect(() => new Toolkit([{ name: 'add' } as never])).toThrow('{"name":"add"} is no tool. Pass { name, description, parameters, execute }.');
+  await expect(openAgent(['x']).agent.reply('hello' as never)).rejects.toThrow('"hello" is no message. Pass { name: "user"');
+  expect(() => new ReActAgent({ name: 'solver', systemPrompt: '' } as never)).toThrow('Agent "solver" has no model. Pass model: asModel(tuner');
+});
+
 describe('a message hub', () => {
   it('lets all others observe what one says, until it closes', async () => {
     const episode = openScriptedEpisode({ replies: ({ index }) => `word ${index}` });

@@ -17,8 +17,11 @@ export class Toolkit {
     for (const tool of tools) this.register(tool);
   }
 
-  /** Throws when the name is taken: the model could not tell the two apart. */
+  /** Throws when the name is taken (the model could not tell the two apart), and TypeError for what cannot be called. */
   register(tool: Tool): this {
+    if (typeof tool.name !== 'string' || typeof tool.execute !== 'function') {
+      throw new TypeError(`${JSON.stringify(tool)} is no tool. Pass { name, description, parameters, execute }.`);
+    }
     if (this.#tools.has(tool.name)) {
       throw new Error(`A tool named "${tool.name}" is registered already. Remove it first, or give this one another name.`);
     }
