@@ -1,4 +1,4 @@
-// `npm run check`: types, lint, unused exports, and the arrows between packages.
+// `npm run check`: types, lint, unused exports, and the boundaries: arrows between packages, and what each is packed with.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -9,7 +9,7 @@ export const checks = [
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
   ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test']],
   ['unused exports', bin('knip'), ['--no-progress']],
-  ['arrows', bin('vitest'), ['run', 'test/boundaries']],
+  ['boundaries', bin('vitest'), ['run', 'test/boundaries']],
 ];
 
 /** Runs one check, quiet when it passes. */

@@ -50,8 +50,8 @@ async function runLater(label, ready, run) {
 }
 
 const downloads = isEverything ? startDownloads() : undefined;
-// The arrows are a vitest file too: counted there.
-const results = checks.filter(([label]) => label !== 'arrows').map(runCheck);
+// The boundaries are vitest files too: counted there.
+const results = checks.filter(([label]) => label !== 'boundaries').map(runCheck);
 const counts = [{ passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 }, runVitest(vitestArgs)];
 if (downloads !== undefined) {
   counts.push(await runLater('clients in Python', downloads.clients, () => runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language'])));

@@ -36,7 +36,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const rounds = numberOption(args, '--rounds', 7);
   const threads = numberOption(args, '--threads', availableParallelism());
   const torch = await startTorch(threads);
-  report(torch === null ? 'No Python with PyTorch was found (AJET_PYTHON, trainer/torch/.venv, python3): ours is measured alone.' : `PyTorch ${torch.version}, ${threads} threads`);
+  report(torch === null ? 'No Python with PyTorch was found (AJET_TORCH_PYTHON, trainer/torch/.venv, python3): ours is measured alone.' : `PyTorch ${torch.version}, ${threads} threads`);
   const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-bench-'));
   try {
     const play = (size: Size, contests: (backbone: Backbone) => readonly Contest[]) => playAll({ size, dir, threads, rounds, torch, report }, contests);

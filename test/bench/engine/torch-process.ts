@@ -21,7 +21,7 @@ export type TorchProcess = {
   close(): Promise<void>;
 };
 
-/** Null where no Python with PyTorch is found: AJET_PYTHON, the torch backbone's virtual environment, python3. */
+/** Null where no Python with PyTorch is found: AJET_TORCH_PYTHON, the torch backbone's virtual environment, python3. */
 export async function startTorch(threads: number): Promise<TorchProcess | null> {
   const python = pythonCandidates().find(hasTorch);
   if (python === undefined) return null;
@@ -49,7 +49,7 @@ export async function startTorch(threads: number): Promise<TorchProcess | null> 
 }
 
 function pythonCandidates(): string[] {
-  const named = process.env['AJET_PYTHON'];
+  const named = process.env['AJET_TORCH_PYTHON'];
   const inVenv = [path.join(torchVenv, 'bin/python'), path.join(torchVenv, 'Scripts/python.exe')].filter((file) => existsSync(file));
   return [...(named === undefined ? [] : [named]), ...inVenv, 'python3', 'python'];
 }

@@ -1,5 +1,4 @@
 import { createRandom, type Random } from '@agentjet/core';
-import { callText } from '../model-words.js';
 
 const words = ['sum', 'the', 'größe', '数', 'naïve', '🙂', '👩‍👩‍👧', 'a\tb', '"quoted"', '\\path\\', '<b>', '{x}', 'e\u0301', '\u00a0', 'let me see', '1.0', '`code`', "it's"];
 const blanks = ['', '', '', ' ', '\n', '  ', ' \n '];
@@ -27,6 +26,11 @@ function randomCall(random: Random): string {
   return callText(name, randomArguments(random));
 }
 
+/** As the templates of Qwen write it. */
+function callText(name: string, args: string): string {
+  return `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+}
+
 function randomArguments(random: Random): string {
   const colon = pick(random, [':', ': ', ' : ']);
   const comma = pick(random, [',', ', ', ' ,\n']);
@@ -38,6 +42,6 @@ function phrase(random: Random): string {
   return Array.from({ length: 1 + random.int(5) }, () => pick(random, words)).join(' ');
 }
 
-function pick<T>(random: Random, from: readonly [T, ...T[]] | readonly T[]): T {
+function pick<T>(random: Random, from: readonly T[]): T {
   return from[random.int(from.length)] as T;
 }

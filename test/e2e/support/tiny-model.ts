@@ -5,7 +5,7 @@ import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { writeModelFolder } from '@agentjet/trainer';
 
 /** Two layers of width 32: a model that knows nothing, and answers in milliseconds. */
-const shape = { hidden: 32, layers: 2, heads: 4, keyValueHeads: 2, headDim: 8, intermediate: 48 } as const;
+const shape = { hidden: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8, intermediate: 48 } as const;
 
 function createConfig(vocabSize: number, turnEnd: number): Record<string, unknown> {
   return {
@@ -16,7 +16,7 @@ function createConfig(vocabSize: number, turnEnd: number): Record<string, unknow
     intermediate_size: shape.intermediate,
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
-    num_key_value_heads: shape.keyValueHeads,
+    num_key_value_heads: shape.kvHeads,
     max_position_embeddings: 512,
     rms_norm_eps: 1e-6,
     rope_theta: 10000,
@@ -27,15 +27,15 @@ function createConfig(vocabSize: number, turnEnd: number): Record<string, unknow
 }
 
 function listShapes(vocabSize: number): readonly (readonly [name: string, shape: readonly number[]])[] {
-  const { hidden, heads, keyValueHeads, headDim, intermediate } = shape;
+  const { hidden, heads, kvHeads, headDim, intermediate } = shape;
   const layer = (index: number): readonly (readonly [string, readonly number[]])[] => [
     [`model.layers.${index}.input_layernorm.weight`, [hidden]],
     [`model.layers.${index}.self_attn.q_proj.weight`, [heads * headDim, hidden]],
     [`model.layers.${index}.self_attn.q_proj.bias`, [heads * headDim]],
-    [`model.layers.${index}.self_attn.k_proj.weight`, [keyValueHeads * headDim, hidden]],
-    [`model.layers.${index}.self_attn.k_proj.bias`, [keyValueHeads * headDim]],
-    [`model.layers.${index}.self_attn.v_proj.weight`, [keyValueHeads * headDim, hidden]],
-    [`model.layers.${index}.self_attn.v_proj.bias`, [keyValueHeads * headDim]],
+    [`model.layers.${index}.self_attn.k_proj.weight`, [kvHeads * headDim, hidden]],
+    [`model.layers.${index}.self_attn.k_proj.bias`, [kvHeads * headDim]],
+    [`model.layers.${index}.self_attn.v_proj.weight`, [kvHeads * headDim, hidden]],
+    [`model.layers.${index}.self_attn.v_proj.bias`, [kvHeads * headDim]],
     [`model.layers.${index}.self_attn.o_proj.weight`, [hidden, heads * headDim]],
     [`model.layers.${index}.post_attention_layernorm.weight`, [hidden]],
     [`model.layers.${index}.mlp.gate_proj.weight`, [intermediate, hidden]],
@@ -46,7 +46,10 @@ function listShapes(vocabSize: number): readonly (readonly [name: string, shape:
   return [['model.embed_tokens.weight', [vocabSize, hidden]], ...layers, ['model.norm.weight', [hidden]]];
 }
 
-/** A model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. */
+/**
+ * A model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. The weights are several times as wide
+ * as a fresh model's (`writeRandomModelFolder`): greedy answers of such a one repeat the last token of the prompt.
+ */
 export async function writeTinyModel(dir: string): Promise<string> {
   const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('chatml');
   const { added_tokens: added } = tokenizerJson as { added_tokens: readonly { id: number; content: string }[] };
