@@ -10,7 +10,7 @@ export type RunFlags = {
   readonly json?: boolean;
 };
 export type EvalFlags = { readonly conf: string; readonly backbone?: string; readonly checkpoint?: string; readonly json?: boolean };
-export type InspectFlags = { readonly html?: boolean | string };
+export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
 function readVersion(): string {
@@ -69,6 +69,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .description('Shows the episodes of a run, or one episode token by token.')
     .argument('<run>', 'run folder')
     .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
+    .option('--tokens', 'a line per token: place, id, author, mask, logprob, text')
     .option('--html [file]', 'write one self-contained page instead')
     .action(async (run: string, episode: string | undefined, flags: InspectFlags) => {
       const { inspectRun } = await import('./commands/inspect-run.js');

@@ -3,17 +3,18 @@ import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import { inspectEpisode, listEpisodes } from 'agentjet';
 import { formatEpisode } from '../inspect/format-episode.js';
+import { formatTokens } from '../inspect/format-tokens.js';
 import { makeVisible } from '../inspect/make-visible.js';
 import { choosePalette } from '../inspect/palette.js';
 import { renderPage } from '../inspect/render-page.js';
 import type { InspectFlags } from '../program.js';
 
 /** `ajet inspect`. Returns the exit code. */
-export async function inspectRun(run: string, episode: string | undefined, { html = false }: InspectFlags): Promise<number> {
+export async function inspectRun(run: string, episode: string | undefined, { html = false, tokens = false }: InspectFlags): Promise<number> {
   // `--html <run> <episode>` reads as if the run were the page's file.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined) await printEpisodes(run);
-  else if (html === false) await printEpisode(run, episode);
+  else if (html === false) await printEpisode(run, episode, tokens);
   else await writePage(run, episode, html);
   return 0;
 }
@@ -29,9 +30,9 @@ async function printEpisodes(run: string): Promise<void> {
   if (numListed === 0) console.log(`${run} holds no episodes: no step was finished.`);
 }
 
-async function printEpisode(run: string, episodeId: string): Promise<void> {
+async function printEpisode(run: string, episodeId: string, isTable: boolean): Promise<void> {
   const episode = await inspectEpisode(run, episodeId);
-  const lines = [...formatEpisode(episode, choosePalette(process.stdout))];
+  const lines = [...(isTable ? formatTokens(episode) : formatEpisode(episode, choosePalette(process.stdout)))];
   console.log(lines.join('\n'));
 }
 

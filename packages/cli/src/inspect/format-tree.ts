@@ -5,6 +5,7 @@ import { forkReasons } from './fork-reasons.js';
 import { makeVisible } from './make-visible.js';
 import { formatInteger, formatRanges } from './number-text.js';
 import type { Palette } from './palette.js';
+import { labelSpan, labelWidthOf } from './span-label.js';
 
 /**
  * The token tree, line by line. A branch that others leave goes on at the same depth of indentation where most of the
@@ -62,19 +63,8 @@ function* formatSpans(branch: Branch, printer: Printer): Generator<string> {
 }
 
 function labelOf(span: Span, { episode: { tree }, palette, labelWidth }: Printer): string {
-  const label = makeVisible(labelText(span, tree)).padEnd(labelWidth);
+  const label = makeVisible(labelSpan(span, tree)).padEnd(labelWidth);
   return span.author === 'generated' ? palette.tone('title', label) : palette.tone(span.author, label);
-}
-
-function labelText({ author, name, turns }: Span, { turns: all }: InspectedEpisode['tree']): string {
-  if (author !== 'generated') return name === undefined ? author : `${author} ${name}`;
-  const names = new Set(turns.map((index) => all[index]?.agentName ?? ''));
-  return `${formatRanges(turns, '#')} ${[...names].join(' ')}`;
-}
-
-function labelWidthOf({ tree }: InspectedEpisode): number {
-  const labels = tree.turns.flatMap(({ index, agentName, parts }) => [`#${index} ${agentName}`, ...parts.map(({ author, name = '' }) => `${author} ${name}`)]);
-  return Math.min(labels.reduce((width, { length }) => Math.max(width, length), 'template'.length), 28);
 }
 
 type SpanText = { readonly branch: Branch; readonly tokens: BranchTokens; readonly printer: Printer };

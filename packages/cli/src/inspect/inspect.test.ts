@@ -5,6 +5,7 @@ import vm from 'node:vm';
 import { inspectEpisode, type InspectedEpisode } from 'agentjet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatEpisode } from './format-episode.js';
+import { formatTokens } from './format-tokens.js';
 import { choosePalette, colourPalette, plainPalette } from './palette.js';
 import { renderPage } from './render-page.js';
 
@@ -49,6 +50,10 @@ async function inspect(episode: object = record): Promise<InspectedEpisode> {
 describe('in the terminal', () => {
   it('an episode is said in facts, calls and a tree', async () => {
     await expect(`${[...formatEpisode(await inspect(), plainPalette)].join('\n')}\n`).toMatchFileSnapshot('golden/episode.txt');
+  });
+
+  it('a table has a line per token: who wrote it, mask, logprob', async () => {
+    await expect(`${[...formatTokens(await inspect())].join('\n')}\n`).toMatchFileSnapshot('golden/tokens.txt');
   });
 
   it('likelier tokens are brighter, and what a model writes does not steer the terminal', async () => {
