@@ -62,18 +62,23 @@ function show(value: unknown): string {
   return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
 }
 
-function describeUnknownKey(key: string, sources: readonly ConfigSource[]): Problem {
+/** A section is too long to show, and an override shows its value itself. */
+function describeValue(value: unknown, place: string): string {
+  return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${show(value)}`;
+}
+
+function describeUnknownKey(key: string, values: JsonObject, sources: readonly ConfigSource[]): Problem {
   const place = locate(sources, key);
   const advice = findAdvice(key);
   if (advice !== undefined) return { code: 'unknown_key', message: `"${key}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
-  return { code: 'unknown_key', message: `Unknown key "${key}" in ${place}. ${repair}` };
+  return { code: 'unknown_key', message: `Unknown key "${key}" in ${place}${describeValue(valueAt(values, key.split('.')), place)}. ${repair}` };
 }
 
 function describeIssue(issue: z.core.$ZodIssue, values: JsonObject, sources: readonly ConfigSource[]): readonly Problem[] {
   const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), sources));
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), values, sources));
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
   const seen = valueAt(values, issue.path);
   const advice = findValueAdvice(key, seen);

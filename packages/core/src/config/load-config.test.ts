@@ -59,10 +59,10 @@ describe('loadConfig', () => {
 
 describe('what is wrong with a configuration', () => {
   it.each([
-    ['a misspelled key', '\n\najet:\n  rollout:\n    num_repeats: 4\n', 'unknown_key', 'Unknown key "rollout.num_repeats" in math-agent.yaml:5. Did you mean "rollout.num_repeat"?'],
-    ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3. Did you mean "rollout.num_repeat"?'],
+    ['a misspelled key', '\n\najet:\n  rollout:\n    num_repeats: 4\n', 'unknown_key', 'Unknown key "rollout.num_repeats" in math-agent.yaml:5, with the value 4. Did you mean "rollout.num_repeat"?'],
+    ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3, with the value 4. Did you mean "rollout.num_repeat"?'],
     ['a key in the wrong section', 'ajet:\n  trainer_common:\n    lr: 4\n', 'unknown_key', 'Did you mean "trainer_common.optim.lr"?'],
-    ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2. Remove it; default.yaml lists every key.'],
+    ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2, with the value 4. Remove it; default.yaml lists every key.'],
     ['a key only the original has', 'ajet:\n  trainer_common:\n    logger: swanlab\n', 'unknown_key', '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl'],
     ['a key outside of ajet', 'ajet: {}\nhydra:\n  x: 1\n', 'unknown_key', 'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"'],
     ['a text for a number', 'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.'],
