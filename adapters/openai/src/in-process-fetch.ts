@@ -15,7 +15,7 @@ export function createInProcessFetch(model: ChatModel): (url: string | URL | Req
       const { pathname } = new URL(url instanceof Request ? url.url : url);
       if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [described] });
       if (/\/models\/[^/]+$/.test(pathname)) return Response.json(described);
-      if (!pathname.endsWith('/chat/completions')) throw unknownPath(pathname);
+      if (!pathname.endsWith('/chat/completions') || init.method?.toUpperCase() !== 'POST') throw unknownPath(pathname, init.method);
       return await complete(openCall(model, init, keyed));
     } catch (error) {
       if (init.signal?.aborted) throw new DOMException('The call was aborted.', 'AbortError');
@@ -31,6 +31,6 @@ async function complete(call: Call): Promise<Response> {
   return Response.json(toCompletion(call.head, responses, call.body.logprobs === true));
 }
 
-function unknownPath(pathname: string): EngineError {
-  return new EngineError('not_found', `${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`);
+function unknownPath(pathname: string, method = 'GET'): EngineError {
+  return new EngineError('not_found', `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`);
 }

@@ -194,6 +194,7 @@ describe('errors are the SDK’s own', () => {
   it('after the episode, and for other APIs', async () => {
     const { client, episode } = openClient(['x']);
     await expect(client.responses.create({ model: 'm', input: 'hi' })).rejects.toBeInstanceOf(NotFoundError);
+    await expect(client.chat.completions.list()).rejects.toThrow('GET /v1/chat/completions is not served in process');
     episode.end();
     const error = await client.chat.completions.create(ask).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(APIError);
