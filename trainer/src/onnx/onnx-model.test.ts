@@ -188,6 +188,7 @@ describe('what cannot be trained is refused and changes nothing', () => {
     ['an end before its token', withElement(randomBatch(6), ({ ends }) => ends.fill(0, 2, 3)), 'ends[2] is 0'],
     ['arrays of different lengths', { ...randomBatch(6), packs: randomBatch(6).packs.map((pack) => ({ ...pack, targets: pack.targets.subarray(1) })) }, 'its pairs have different lengths'],
     ['nothing supervised', { packs: nothingSupervised, loss: policyLoss }, 'bad_batch: The batch of 1 packs supervises no token'],
+    ['a row that attention cannot hold', { packs: packTrees([sampleOf(Array.from({ length: 40_000 }, () => 1), Array.from({ length: 40_000 }, (_, at) => Number(at > 0)))], { maxPackTokens: 48 }).packs, loss: policyLoss }, 'overlong_row: A row of 40000 tokens is too long for the onnx backbone'],
     ['a loss that is no number', { ...randomBatch(6), loss: { ...policyLoss, clipLow: Number.NaN } }, 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
     ['a gradient that is not finite', withElement(randomBatch(6), ({ terms }) => terms.weights.fill(3e38)), 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
   ])('%s', (_, batch, problem) =>

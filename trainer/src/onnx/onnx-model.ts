@@ -112,8 +112,8 @@ export class OnnxModel {
 
   /**
    * One optimizer step over all packs. Rejects, with weights and moments as they were, with BackboneError `bad_batch`
-   * (a pack that is malformed, or nothing supervised), `non_finite_gradient`, or `aborted` (looked at between
-   * micro-batches).
+   * (a pack that is malformed, or nothing supervised), `overlong_row`, `non_finite_gradient`, or `aborted` (looked at
+   * between micro-batches).
    */
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
     return this.#inTurn(() => this.#trainStep(batch, options.signal));

@@ -3,7 +3,7 @@
 import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';
-import type { TrainBatch } from '@agentjet/core';
+import { BackboneError, type TrainBatch } from '@agentjet/core';
 import type { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
@@ -16,6 +16,17 @@ const rounding = 1e-3;
 
 /** The largest finite float32: a cap that never holds. */
 const noCap = 3.4e38;
+
+/** 4 GiB in single precision: rows of 32,768 tokens, whose attention takes as much again for each head. */
+const maxBiasLength = 2 ** 30;
+
+function tooLong(arrays: MicrobatchArrays): BackboneError {
+  return new BackboneError(
+    'overlong_row',
+    `A row of ${arrays.rowLength} tokens is too long for the onnx backbone, whose attention holds a number for each pair of tokens. ` +
+      'Shorten the conversations, lower data.max_prompt_length or data.max_response_length with data.overlong_sample_policy set to drop_episode or truncate, or train with the torch backbone.',
+  );
+}
 
 export class FeedWriter {
   readonly #config: ModelConfig;
@@ -72,6 +83,7 @@ export class FeedWriter {
   #biasTensor(arrays: MicrobatchArrays): Tensor {
     const shape = [arrays.numRows, 1, arrays.rowLength, keysPerRow(arrays)];
     const length = shape.reduce((product, dim) => product * dim, 1);
+    if (length > maxBiasLength) throw tooLong(arrays);
     if (this.#bias.length < length) this.#bias = this.#allocate(length);
     const bias = this.#bias.subarray(0, length);
     writeAttentionBias(arrays, bias);
