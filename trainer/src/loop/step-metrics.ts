@@ -35,8 +35,7 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     groups_skipped: groupsSkipped,
     samples: sum(reports, ({ rows }) => rows),
     trained_tokens: sum(reports, ({ trainedTokens }) => trainedTokens),
-    row_tokens: sum(reports, ({ rowTokens }) => rowTokens),
-    tree_tokens: sum(reports, ({ treeTokens }) => treeTokens),
+    ...sharedTokens(reports),
     packs: sum(reports, ({ packs }) => packs),
     splits: sum(reports, ({ splits }) => splits),
     duplicated_tokens: sum(reports, ({ duplicatedTokens }) => duplicatedTokens),
@@ -55,6 +54,13 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     ...furtherCounts(groups),
     ...workflowMetrics(groups),
   };
+}
+
+/** What the trees saved: their quotient is 1 where nothing is shared, or nothing trained. */
+function sharedTokens(reports: readonly PackReport[]) {
+  const rowTokens = sum(reports, (report) => report.rowTokens);
+  const treeTokens = sum(reports, (report) => report.treeTokens);
+  return { row_tokens: rowTokens, tree_tokens: treeTokens, row_tokens_over_tree_tokens: treeTokens === 0 ? 1 : rowTokens / treeTokens };
 }
 
 function episodeMetrics(groups: readonly TrainingGroup[]) {

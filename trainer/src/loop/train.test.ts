@@ -58,6 +58,7 @@ describe('train', () => {
     expect(metrics?.['logprob_gap_max']).toBeLessThan(1e-6);
     expect(metrics?.['trained_tokens']).toBe(6 * 4 * (4 - (metrics?.['groups_skipped'] ?? 0)));
     expect(metrics?.['row_tokens']).toBeGreaterThan(metrics?.['tree_tokens'] ?? 0);
+    expect(metrics?.['row_tokens_over_tree_tokens']).toBeCloseTo(Number(metrics?.['row_tokens']) / Number(metrics?.['tree_tokens']), 12);
   });
 
   it('logs the same steps when it is stopped and resumed as when it is not', async () => {
