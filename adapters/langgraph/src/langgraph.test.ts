@@ -266,6 +266,14 @@ describe('tools of every form', () => {
 });
 
 describe('what LangChain’s users write', () => {
+  it('structured output has the type of its schema', async () => {
+    const schema = z.object({ a: z.number() });
+    const structured = openModel([' {"a": 1}}\n</tool_call>']).model.withStructuredOutput(schema);
+    const { a }: { a: number } = await structured.invoke('hi');
+    const { raw, parsed } = await openModel(['{"a": 2}']).model.withStructuredOutput(schema, { method: 'jsonSchema', includeRaw: true }).invoke('hi');
+    expect([a, parsed.a, raw.text]).toEqual([1, 2, '{"a": 2}']);
+  });
+
   it('schemas in OpenAI’s form of a function are asked for, and not their wrapping', async () => {
     const schema = { type: 'object', properties: { a: { type: 'number' } } };
     for (const wrapped of [{ name: 'num', description: 'A number.', parameters: schema }, { name: 'num', description: 'A number.', schema }, { title: 'num', description: 'A number.', ...schema }]) {

@@ -34,6 +34,10 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   readonly #model: ChatModel;
   readonly #sampling: SamplingOptions;
 
+  /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. Typed as LangChain's own. */
+  override readonly withStructuredOutput: BaseChatModel['withStructuredOutput'] = (schema: object, config: StructuredOutputMethodOptions<boolean> = {}) =>
+    toStructured(this, schema, config) as Runnable<BaseLanguageModelInput, never>;
+
   constructor(model: ChatModel, sampling: SamplingOptions = {}) {
     super({ maxRetries: 0 });
     this.#model = model;
@@ -75,11 +79,6 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   override bindTools(tools: BindToolsInput[], kwargs: Partial<TunedCallOptions> = {}): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
     return this.withConfig({ tools, ...kwargs });
-  }
-
-  /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. */
-  override withStructuredOutput(schema: object, config: StructuredOutputMethodOptions<boolean> = {}): Runnable<BaseLanguageModelInput, never> {
-    return toStructured(this, schema, config) as Runnable<BaseLanguageModelInput, never>;
   }
 
   override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {
