@@ -29,6 +29,7 @@ it('a run says what is before it, a finished one that nothing is', () => {
     'run /r: from step 3 of 4 steps of 2 tasks, 8 episodes each, model nano',
     'run /r: its 4 steps are made, model nano',
   ]);
+  expect(formatEvent({ type: 'run_started', runDir: '/r', model: 'nano', plan: { firstStep: 1, totalSteps: 1, tasksPerStep: 1, episodesPerTask: 1 } })).toBe('run /r: 1 step of 1 task, 1 episode each, model nano');
 });
 
 it('the end tells where the time went and where the model is', () => {

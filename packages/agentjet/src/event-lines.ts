@@ -44,7 +44,11 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
 function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask }: RunPlan): string {
   if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
   const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
-  return `${resumed}${totalSteps} steps of ${tasksPerStep} tasks, ${episodesPerTask} episodes each`;
+  return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function formatResult(result: JobResult): string {

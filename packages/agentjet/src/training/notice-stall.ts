@@ -27,4 +27,4 @@ function reasonOf({ groups, failed_episodes: failed = 0 }: Readonly<Record<strin
 }
 
 const silent = 'No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent\'s model from asModel(tuner, { agentName }), and see that trainable_targets names its target.';
-const equalRewards = 'Episodes of one task are compared with each other: the tasks may be too hard or too easy, the reward too coarse, or the temperature too low.';
+const equalRewards = 'Episodes of one task are compared with each other, rollout.num_repeat of them: there may be too few, the tasks too hard or too easy, the reward too coarse, or the temperature too low.';
