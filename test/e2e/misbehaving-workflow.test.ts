@@ -82,3 +82,11 @@ it('a run in which nothing ever completed ends with an error, its episodes kept'
   expect(stderr).toMatch(/error: Not one of 6 episodes completed/);
   expect(readEpisodes(onlyRun(folder))).toHaveLength(6);
 });
+
+it('so does an evaluation, behind its line of JSON', async () => {
+  const folder = createJobFolder(modelDir, { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) }, changes);
+  const { code, stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', 'task_reader.jsonl_dataset_file.validation.file_path=train.jsonl']);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ success: 0, episodes: 1, failed_episodes: 1 });
+  expect(stderr).toMatch(/error: Not one of 1 episodes completed, so this says nothing of the model/);
+});

@@ -1,4 +1,4 @@
-import { AgentJetJob } from 'agentjet';
+import { AgentJetError, AgentJetJob } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
@@ -18,6 +18,9 @@ export async function evaluateJob(flags: EvalFlags, overrides: readonly string[]
       failed_episodes: evaluation.failedEpisodes,
       seconds: Math.round(evaluation.seconds * 1000) / 1000,
     });
+    if (evaluation.failedEpisodes === evaluation.episodes) {
+      throw new AgentJetError('nothing_completed', `Not one of ${evaluation.episodes} episodes completed, so this says nothing of the model. \`--backbone=debug\` shows a few of them.`);
+    }
     return 0;
   });
 }
