@@ -1,4 +1,4 @@
-export { backboneCases, type BackboneCase, type BackboneCaseOptions } from './testing/backbone-cases.js';
+export { backboneCases, type BackboneCaseOptions } from './testing/backbone-cases.js';
 export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
 export { writeRandomModelFolder } from './testing/random-model-folder.js';
 export { createRandomOnnxModel, type RandomModelOptions } from './testing/random-onnx-model.js';
@@ -6,5 +6,5 @@ export { termLoss, type Term, type TermLoss } from './testing/term-loss.js';
 export { createTinyBackbone, type TinyBackboneOptions } from './testing/tiny-backbone.js';
 export { createTinyWeights, nextLogprobs, pairLogprobs, tinyGradient, type TinyGradient, type TinyShape, type TinyWeights } from './testing/tiny-model.js';
 export type { ContractCase } from './testing/contract-case.js';
-export { engineCases, type EngineSubject, type EngineSuiteOptions } from './testing/engine-suite.js';
-export { weightsCases, type WeightsSuiteOptions } from './testing/weights-suite.js';
+export { engineCases, type EngineSubject, type EngineCaseOptions } from './testing/engine-cases.js';
+export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';

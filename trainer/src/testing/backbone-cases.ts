@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import { createRandom, type Backbone, type LossOptions, type Sample, type TokenSampling, type TrainStepMetrics, type TreePack } from '@agentjet/core';
 import { padPack } from '../packing/pad-pack.js';
 import { packTrees } from '../packing/pack-trees.js';
+import { withOpened, type ContractCase } from './contract-case.js';
+import { assertClose } from './engine-cases.js';
 import { createRandomSamples } from './random-samples.js';
 
 export type BackboneCaseOptions = {
-  /** A new backbone, the same each time; its context holds at least 32 tokens, its vocabulary at least ids 0 to 4. Plain AdamW, learning rate 0.001 to 0.1. */
-  readonly create: () => Promise<Backbone>;
   /** Largest difference, relative above 1, of two numbers that ought to be equal. Default 1e-4. */
   readonly tolerance?: number;
 };
-
-/** What a training step of every Backbone does, ours and an outside author's: run each case in a test of its own. `run` rejects with an assertion. */
-export type BackboneCase = { readonly name: string; readonly run: (options: BackboneCaseOptions) => Promise<void> };
 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 6, stopIds: [], seed: 11 };
 const promptIds = Int32Array.of(1, 2, 3);
@@ -20,22 +17,22 @@ const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualCli
 const samples = createRandomSamples(createRandom(4), { numRows: 10, maxLength: 6, vocabSize: 5, numEpisodes: 3 });
 const { packs: tree } = packTrees(samples, { maxPackTokens: 64 });
 
-export const backboneCases: readonly BackboneCase[] = [
-  { name: 'samples from the new weights after a step, and counts the version up', run: (options) => withBackbone(options, checkVersion) },
-  { name: 'makes more likely what had an advantage', run: (options) => withBackbone(options, checkAdvantage) },
-  { name: 'learns what it is shown', run: (options) => withBackbone(options, checkSupervised) },
-  { name: 'trains a tree as it trains its rows', run: (options) => checkSameStep(options, packTrees(samples, { maxPackTokens: 64, sharing: 'none' }).packs) },
-  { name: 'trains many packs as it trains one', run: (options) => checkSameStep(options, packTrees(samples, { maxPackTokens: 10 }).packs) },
-  { name: 'trains padding as nothing', run: (options) => checkSameStep(options, tree.map((pack) => padPack(pack, pack.ids.length + 7))) },
-];
-
-async function withBackbone({ create, tolerance = 1e-4 }: BackboneCaseOptions, check: (backbone: Backbone, tolerance: number) => Promise<void>): Promise<void> {
-  const backbone = await create();
-  try {
-    await check(backbone, tolerance);
-  } finally {
-    await backbone.close();
-  }
+/**
+ * What a training step of every Backbone does, ours and an outside author's: `for (const { name, run } of backboneCases(open)) it(name, run)`.
+ * `open` gives a new backbone, the same each time; its context holds at least 32 tokens, its vocabulary at least ids 0 to 4; plain AdamW,
+ * learning rate 0.001 to 0.1.
+ */
+export function backboneCases(open: () => Promise<Backbone>, { tolerance = 1e-4 }: BackboneCaseOptions = {}): readonly ContractCase[] {
+  const named = (name: string, check: (backbone: Backbone) => Promise<void>): ContractCase => ({ name, run: () => withOpened(open, check) });
+  const trainsAlike = (name: string, packs: readonly TreePack[]): ContractCase => ({ name, run: () => checkSameStep(open, packs, tolerance) });
+  return [
+    named('samples from the new weights after a step, and counts the version up', checkVersion),
+    named('makes more likely what had an advantage', checkAdvantage),
+    named('learns what it is shown', checkSupervised),
+    trainsAlike('trains a tree as it trains its rows', packTrees(samples, { maxPackTokens: 64, sharing: 'none' }).packs),
+    trainsAlike('trains many packs as it trains one', packTrees(samples, { maxPackTokens: 10 }).packs),
+    trainsAlike('trains padding as nothing', tree.map((pack) => padPack(pack, pack.ids.length + 7))),
+  ];
 }
 
 async function checkVersion(backbone: Backbone): Promise<void> {
@@ -64,15 +61,15 @@ async function checkSupervised(backbone: Backbone): Promise<void> {
 }
 
 /** The packs, and the tree, from the same weights: same loss, gradient norm and next weights. */
-async function checkSameStep({ create, tolerance = 1e-4 }: BackboneCaseOptions, packs: readonly TreePack[]): Promise<void> {
-  const [expected, found] = [await stepFrom(create, tree), await stepFrom(create, packs)];
+async function checkSameStep(open: () => Promise<Backbone>, packs: readonly TreePack[], tolerance: number): Promise<void> {
+  const [expected, found] = [await stepFrom(open, tree), await stepFrom(open, packs)];
   const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [metrics.loss, metrics.gradNorm, metrics.rowTokens, metrics.trainedTokens];
-  assertClose(numbersOf(found), numbersOf(expected), tolerance);
-  found.logprobs.forEach((row, index) => assertClose(row, expected.logprobs[index] ?? [], 10 * tolerance));
+  assertAllClose(numbersOf(found), numbersOf(expected), tolerance);
+  found.logprobs.forEach((row, index) => assertAllClose(row, expected.logprobs[index] ?? [], 10 * tolerance));
 }
 
-async function stepFrom(create: () => Promise<Backbone>, packs: readonly TreePack[]) {
-  const backbone = await create();
+async function stepFrom(open: () => Promise<Backbone>, packs: readonly TreePack[]) {
+  const backbone = await open();
   try {
     return { metrics: await backbone.trainStep({ packs, loss }), logprobs: await backbone.logprobs(samples) };
   } finally {
@@ -96,12 +93,9 @@ function toSample(generated: Int32Array, logprobs: Float32Array): Sample {
   };
 }
 
-function assertClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
+function assertAllClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
   assert.equal(actual.length, expected.length);
-  for (let index = 0; index < actual.length; index++) {
-    const [found, wanted] = [actual[index] ?? Number.NaN, expected[index] ?? Number.NaN];
-    assert.ok(Math.abs(found - wanted) <= tolerance * Math.max(1, Math.abs(wanted)), `entry ${index} is ${found}, not ${wanted}`);
-  }
+  for (let index = 0; index < expected.length; index++) assertClose(actual[index], expected[index], tolerance * Math.max(1, Math.abs(expected[index] ?? 1)));
 }
 
 function sum(values: Iterable<number>): number {

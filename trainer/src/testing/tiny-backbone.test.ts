@@ -3,5 +3,5 @@ import { backboneCases } from './backbone-cases.js';
 import { createTinyTaskBackbone } from './tiny-task.js';
 
 describe('the tiny backbone', () => {
-  test.each(backboneCases)('$name', ({ run }) => run({ create: async () => createTinyTaskBackbone(1) }));
+  test.each(backboneCases(async () => createTinyTaskBackbone(1)))('$name', ({ run }) => run());
 });

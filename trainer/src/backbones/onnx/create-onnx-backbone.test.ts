@@ -8,8 +8,8 @@ import type { Backbone, GenerateRequest } from '@agentjet/core';
 import { writeModelFolder } from '../../model-files/model-folder.js';
 import { plainOptimizer, tinyConfigJson, tinyModel } from '../../onnx/testing-model.js';
 import { backboneCases } from '../../testing/backbone-cases.js';
-import { engineCases } from '../../testing/engine-suite.js';
-import { weightsCases } from '../../testing/weights-suite.js';
+import { engineCases } from '../../testing/engine-cases.js';
+import { weightsCases } from '../../testing/weights-cases.js';
 import { createOnnxBackbone } from './create-onnx-backbone.js';
 import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
@@ -89,7 +89,7 @@ describe.each([
   describe('as an engine', () => {
     for (const { name, run } of engineCases(openEngine)) it(name, run);
   });
-  for (const { name, run } of backboneCases) it(name, () => run({ create: openBackbone }));
+  for (const { name, run } of backboneCases(openBackbone)) it(name, run);
   for (const { name, run } of weightsCases(openBackbone, { vocabSize })) it(name, run);
 });
 

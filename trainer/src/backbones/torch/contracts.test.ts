@@ -6,8 +6,8 @@ import type { Backbone } from '@agentjet/core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 
 import { backboneCases } from '../../testing/backbone-cases.js';
-import { engineCases } from '../../testing/engine-suite.js';
-import { weightsCases } from '../../testing/weights-suite.js';
+import { engineCases } from '../../testing/engine-cases.js';
+import { weightsCases } from '../../testing/weights-cases.js';
 import type { TorchBackbone } from './create-torch-backbone.js';
 import { hasTorch, makeTinyModel, startTiny } from './testing-worker.js';
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasTorch)('the torch backbone keeps', { timeout }, () => {
     return { engine: backbone.engine, vocabSize, close: () => backbone.close() };
   };
   const cases = [
-    ...backboneCases.map(({ name, run }) => ({ name: `the backbone's contract: ${name}`, run: () => run({ create: () => pool.lend() }) })),
+    ...backboneCases(() => pool.lend()).map(({ name, run }) => ({ name: `the backbone's contract: ${name}`, run })),
     ...engineCases(() => Promise.reject(new Error('unused'))).map(({ name }, index) => ({ name: `the engine's contract: ${name}`, run: () => engineCases(() => engineOf(name))[index]?.run() })),
     ...weightsCases(() => Promise.reject(new Error('unused')), { vocabSize }).map(({ name }, index) => ({ name: `the weights' contract: ${name}`, run: () => weightsCases(() => openFor(name), { vocabSize })[index]?.run() })),
   ];

@@ -12,9 +12,9 @@ import type { Backbone, Completion, LossOptions, Sample, TokenSampling, TrainBat
 import { packTrees } from '../packing/pack-trees.js';
 import { withOpened } from './contract-case.js';
 import type { ContractCase } from './contract-case.js';
-import { assertClose, assertRejects } from './engine-suite.js';
+import { assertClose, assertRejects } from './engine-cases.js';
 
-export type WeightsSuiteOptions = {
+export type WeightsCaseOptions = {
   readonly vocabSize: number;
   /** Largest difference between logprobs of the sampler and of training. Default 1e-4. */
   readonly logprobTolerance?: number;
@@ -26,7 +26,7 @@ const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, s
 const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = { kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 0, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
 
 /** Run each with the test runner at hand: `for (const { name, run } of weightsCases(open, options)) it(name, run)`. */
-export function weightsCases(open: () => Promise<Backbone>, options: WeightsSuiteOptions): readonly ContractCase[] {
+export function weightsCases(open: () => Promise<Backbone>, options: WeightsCaseOptions): readonly ContractCase[] {
   const suite = new WeightsSuite(open, options);
   const named = (name: string, use: (backbone: Backbone) => Promise<void>): ContractCase => ({ name, run: () => withOpened(open, use) });
   return [
@@ -47,7 +47,7 @@ class WeightsSuite {
   readonly #logprobTolerance: number;
   readonly #lossTolerance: number;
 
-  constructor(open: () => Promise<Backbone>, { vocabSize, logprobTolerance = 1e-4, lossTolerance = 1e-5 }: WeightsSuiteOptions) {
+  constructor(open: () => Promise<Backbone>, { vocabSize, logprobTolerance = 1e-4, lossTolerance = 1e-5 }: WeightsCaseOptions) {
     this.#open = open;
     this.#vocabSize = vocabSize;
     this.#logprobTolerance = logprobTolerance;

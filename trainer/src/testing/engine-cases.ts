@@ -11,7 +11,7 @@ import type { ContractCase } from './contract-case.js';
 
 export type EngineSubject = { readonly engine: Engine; readonly vocabSize: number; close(): Promise<void> };
 
-export type EngineSuiteOptions = {
+export type EngineCaseOptions = {
   /** Largest difference of logprobs of one computation in two batches. Default 1e-4. */
   readonly tolerance?: number;
 };
@@ -19,7 +19,7 @@ export type EngineSuiteOptions = {
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 1 };
 
 /** Run each with the test runner at hand: `for (const { name, run } of engineCases(open)) it(name, run)`. */
-export function engineCases(open: () => Promise<EngineSubject>, options: EngineSuiteOptions = {}): readonly ContractCase[] {
+export function engineCases(open: () => Promise<EngineSubject>, options: EngineCaseOptions = {}): readonly ContractCase[] {
   const tolerance = options.tolerance ?? 1e-4;
   const named = (name: string, use: (subject: EngineSubject) => Promise<void>): ContractCase => ({ name, run: () => withOpened(open, use) });
   return [
