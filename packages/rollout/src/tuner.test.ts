@@ -42,6 +42,11 @@ describe('selectModel', () => {
 
   it('refuses an agent without a name', () => {
     expect(() => select(undefined, { agentName: '' })).toThrow(/agentName ""/);
+    expect(() => open().selectModel(undefined as never, (model) => model)).toThrow(/agentName undefined/);
+  });
+
+  it.each([[''], [5]])('refuses %j for a target tag', (targetTag) => {
+    expect(() => select(undefined, { targetTag: targetTag as never })).toThrow(/targetTag .* for agent "wolf"\. Pass a text that is not empty, or leave it out/);
   });
 
   it('refuses an empty list of targets at once', () => {

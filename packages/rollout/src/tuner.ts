@@ -45,12 +45,17 @@ export function createTuner(options: TunerOptions): Tuner {
   };
 }
 
-function toIdentity(wanted: ModelOptions<unknown>): AgentIdentity {
-  const { agentName, targetTag } = wanted;
+/** Checked for callers without types. */
+function toIdentity(wanted: ModelOptions<unknown> | undefined): AgentIdentity {
+  const { agentName, targetTag }: { readonly agentName?: unknown; readonly targetTag?: unknown } = wanted ?? {};
   if (typeof agentName !== 'string' || agentName === '') {
     throw new ConfigError('no_agent_name', `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a text that is not empty.`);
   }
-  return { agentName, targetTag: targetTag ?? agentName };
+  if (targetTag === undefined || targetTag === null) return { agentName, targetTag: agentName };
+  if (typeof targetTag !== 'string' || targetTag === '') {
+    throw new ConfigError('bad_target_tag', `asModel() got targetTag ${JSON.stringify(targetTag)} for agent "${agentName}". Pass a text that is not empty, or leave it out for the agent's name.`);
+  }
+  return { agentName, targetTag };
 }
 
 function missingModel(agent: AgentIdentity, targets: readonly string[]): ConfigError {
