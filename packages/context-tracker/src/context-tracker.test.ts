@@ -129,12 +129,6 @@ describe('what must not happen is said clearly', () => {
     expect([...begin(absent).promptIds]).toEqual([...begin(empty).promptIds]);
   });
 
-  test('a prompt that no row could hold is refused, for this call alone', () => {
-    const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, maxSampleTokens: 40 });
-    expect(() => tracker.begin(agent, { messages: [{ role: 'user', content: 'x'.repeat(40) }] })).toThrow(/The prompt has \d+ tokens, and a trainable row may have 40/);
-    expect(tracker.begin(agent, { messages: [user] }).promptIds.length).toBeLessThan(40);
-  });
-
   test.each<readonly [string, object, string]>([
     ['arguments as an object', { toolCalls: [{ id: 'x', name: 'calc', arguments: { a: 1 } }] }, 'The arguments of tool call 0 of message 1 ("calc") are of type object, not a text. Send the JSON text'],
     ['a call of another shape', { toolCalls: [{ id: 'x', function: { name: 'calc', arguments: '{}' } }] }, 'The name of tool call 0 of message 1 is of type undefined. A call is { id, name, arguments }.'],

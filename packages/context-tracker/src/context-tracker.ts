@@ -28,11 +28,9 @@ export type ContextTrackerOptions = {
   readonly chatTokenizer: ChatTokenizer;
   /** Default: `as_generated`. */
   readonly historyPolicy?: HistoryPolicy;
-  /** Longest row that can be trained: a call whose prompt leaves no room below it is refused. Default: no limit. */
-  readonly maxSampleTokens?: number;
 };
 
-/** The tracker of one episode. Its `begin` throws EngineError: `bad_request` for messages or tools the template cannot print, `context_overflow` over `maxSampleTokens`. */
+/** The tracker of one episode. Its `begin` throws EngineError `bad_request` for messages or tools the template cannot print. */
 export function createContextTracker(options: ContextTrackerOptions): ContextTracker {
   return new EpisodeTracker(options);
 }
@@ -52,7 +50,6 @@ class EpisodeTracker implements ContextTracker {
   readonly #episodeId: string;
   readonly #chatTokenizer: ChatTokenizer;
   readonly #policy: HistoryPolicy;
-  readonly #maxSampleTokens: number;
   readonly #marks: TurnMarks;
   readonly #tails: TailRenderer;
   readonly #tree = new TokenTree();
@@ -66,11 +63,10 @@ class EpisodeTracker implements ContextTracker {
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
 
-  constructor({ episodeId, chatTokenizer, historyPolicy = 'as_generated', maxSampleTokens = Infinity }: ContextTrackerOptions) {
+  constructor({ episodeId, chatTokenizer, historyPolicy = 'as_generated' }: ContextTrackerOptions) {
     this.#episodeId = episodeId;
     this.#chatTokenizer = chatTokenizer;
     this.#policy = historyPolicy;
-    this.#maxSampleTokens = maxSampleTokens;
     this.#marks = findTurnMarks(chatTokenizer);
     this.#tails = new TailRenderer(chatTokenizer.template, this.#marks);
   }
@@ -84,7 +80,7 @@ class EpisodeTracker implements ContextTracker {
     const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, root.tools) });
     const tools = { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails };
     const prompt = withOpening(preparePrompt(history, tools), opening, tools);
-    this.#checkLength(prompt.ids.length);
+    if (prompt.ids.length === 0) throw new EngineError('bad_request', 'The chat template made an empty prompt of these messages. Send a message with text.');
     return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: [...(request.sampling?.stop ?? [])] });
   }
 
@@ -222,12 +218,6 @@ class EpisodeTracker implements ContextTracker {
       if (error instanceof EngineError) return false; // the template refuses one of them: not certain, so a fork
       throw error;
     }
-  }
-
-  #checkLength(promptLength: number): void {
-    if (promptLength === 0) throw new EngineError('bad_request', 'The chat template made an empty prompt of these messages. Send a message with text.');
-    if (promptLength < this.#maxSampleTokens) return;
-    throw new EngineError('context_overflow', `The prompt has ${promptLength} tokens, and a trainable row may have ${this.#maxSampleTokens}, answer included. Shorten the history, or raise rollout.max_model_len.`);
   }
 
   #checkCommit(id: string, isCommitted: boolean): void {
