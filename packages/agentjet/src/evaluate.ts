@@ -6,8 +6,8 @@ import { evaluatePhase } from './evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { collectTasks } from './inputs/task-schedule.js';
+import { openUntrainedPolicy } from './open-policy.js';
 import { openSession } from './open-session.js';
-import { openUntrainedPolicy } from './tune.js';
 
 export type EvaluateParts = {
   readonly inputs: JobInputs;

@@ -1,11 +1,9 @@
 import { WorkflowError, type AgentJetConfig } from '@agentjet/core';
-import type { Policy } from '@agentjet/rollout';
 import { debugJob } from './debug/debug-job.js';
-import { openEndpointPolicy } from './debug/debug-policy.js';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
-import { openBackbone } from './open-backbone.js';
-import { openEnginePolicy, openSession } from './open-session.js';
+import { openUntrainedPolicy } from './open-policy.js';
+import { openSession } from './open-session.js';
 import { trainJob } from './training/train-job.js';
 
 export type TuneParts = {
@@ -14,14 +12,6 @@ export type TuneParts = {
   readonly resume?: boolean | string;
   readonly signal?: AbortSignal;
 };
-
-/** A policy without training, and what must be closed behind it. */
-export async function openUntrainedPolicy(config: AgentJetConfig, emit: JobListener): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
-  const { baseUrl } = config.debug;
-  if (config.backbone === 'debug' && baseUrl !== null) return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const backbone = await openBackbone(config, emit);
-  return { policy: await openEnginePolicy(config, backbone), close: () => backbone.close() };
-}
 
 async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();

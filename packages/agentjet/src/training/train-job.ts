@@ -2,7 +2,8 @@ import { toErrorMessage, WorkflowError, type AgentJetConfig } from '@agentjet/co
 import { train, type MetricsRecord, type TrainObserver } from '@agentjet/trainer';
 import type { JobListener, JobResult, RunPlan } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
-import { openEnginePolicy, openSession } from '../open-session.js';
+import { openEnginePolicy } from '../open-policy.js';
+import { openSession } from '../open-session.js';
 import type { RolloutContext } from '../run-phase.js';
 import { noticeStall } from './notice-stall.js';
 import { openRun, readPlan, type OpenRun, type Plan } from './open-run.js';
