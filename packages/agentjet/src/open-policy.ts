@@ -7,7 +7,7 @@ import { findModelDir } from './inputs/model-dir.js';
 import { openBackbone } from './open-backbone.js';
 
 /** Tokens in and out of the backbone's engine. */
-export async function openEnginePolicy(config: AgentJetConfig, backbone: Backbone): Promise<Policy> {
+export async function openEnginePolicy(config: AgentJetConfig, backbone: Pick<Backbone, 'engine'>): Promise<Policy> {
   const chatTokenizer = await loadChatTokenizer(findModelDir(config.model.path));
   const engine = limitContext(backbone.engine, config.rollout.maxModelLen);
   return { kind: 'engine', engine, chatTokenizer, historyPolicy: config.contextTracker.historyPolicy };

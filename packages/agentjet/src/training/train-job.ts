@@ -5,6 +5,7 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import { openEnginePolicy } from '../open-policy.js';
 import { openSession } from '../open-session.js';
 import type { RolloutContext } from '../run-phase.js';
+import { watchEngine } from './engine-health.js';
 import { noticeStall } from './notice-stall.js';
 import { openRun, readPlan, type OpenRun, type Plan } from './open-run.js';
 import { createRunEvaluations, type RunEvaluations } from './run-evaluations.js';
@@ -57,8 +58,8 @@ function countCompleted(emit: JobListener): { readonly emit: JobListener; readon
   };
 }
 
-async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun; readonly plan: Plan; readonly context: RolloutContext; readonly evaluations: RunEvaluations; readonly progress: Progress; readonly signal: AbortSignal | undefined }) {
-  const { open, plan, context, evaluations, progress, signal } = parts;
+async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun; readonly plan: Plan; readonly context: RolloutContext; readonly evaluations: RunEvaluations; readonly progress: Progress; readonly checkEngine: () => void; readonly signal: AbortSignal | undefined }) {
+  const { open, plan, context, evaluations, progress, checkEngine, signal } = parts;
   const { schedule } = plan;
   const state = open.checkpoint?.state;
   const ahead = new AbortController(); // ends the sampling of batches that the run will not train
@@ -66,7 +67,7 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
     ...toTrainSettings(config),
     backbone: open.backbone,
     run: open.run,
-    source: createTrainingGroups(context, schedule, { step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: ahead.signal }),
+    source: createTrainingGroups(context, schedule, { step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: ahead.signal, checkEngine }),
     onSourceLeft: () => ahead.abort(),
     groupsPerStep: schedule.batchSize,
     maxSteps: schedule.totalSteps,
@@ -81,13 +82,14 @@ async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { re
   const { open, plan, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
   const { emit, counts } = countCompleted(noticeStall(options.emit));
-  const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, backbone), emit });
+  const { engine, check: checkEngine } = watchEngine(backbone.engine);
+  const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, { engine }), emit });
   try {
     const evaluations = createRunEvaluations({ context: session.context, run, tasks: plan.evaluationTasks, signal });
     const progress = new Progress(emit, plan.schedule.totalSteps);
     emit({ type: 'run_started', runDir: run.dir, model: config.model.path, plan: toRunPlan(config, plan, open) });
     const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
-    const outcome = await runSteps(config, { open, plan, context: session.context, evaluations, progress, signal });
+    const outcome = await runSteps(config, { open, plan, context: session.context, evaluations, progress, checkEngine, signal });
     const isInterrupted = outcome.status === 'stopped';
     const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
     await run.writeReport();

@@ -50,7 +50,7 @@ async function runDraws(context: RolloutContext, draws: readonly Draw[], at: { r
 }
 
 /** Where a run begins, and what ends its sampling early: then no group of the batch that is being sampled comes out. */
-export type SamplingStart = { readonly step: number; readonly groupsDrawn: number; readonly signal: AbortSignal };
+export type SamplingStart = { readonly step: number; readonly groupsDrawn: number; readonly signal: AbortSignal; readonly checkEngine: () => void };
 
 /**
  * The groups of a run. Samples a whole batch when its first group is asked for, and the next batch only when that is
@@ -66,6 +66,7 @@ export async function* createTrainingGroups(context: RolloutContext, schedule: T
     const groups: TaskGroup[] = [];
     for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, { step, signal })));
     if (signal.aborted) return;
+    begin.checkEngine();
     for (const group of groups) yield toTrainingGroup(group, context.config.rollout.failedEpisodePolicy);
   }
 }

@@ -1,0 +1,35 @@
+import { BackboneError, EngineError, toErrorMessage, type Engine } from '@agentjet/core';
+
+/** An engine, and whether it still answers anybody. */
+export type WatchedEngine = {
+  readonly engine: Engine;
+  /**
+   * Throws BackboneError `engine_failed` where no call was answered since the last check, and one failed for the engine's own sake:
+   * then weights or worker are broken for good, and further steps would only use up tasks and checkpoints.
+   */
+  readonly check: () => void;
+};
+
+export function watchEngine(engine: Engine): WatchedEngine {
+  let answered = 0;
+  let failure: EngineError | undefined;
+  const generate: Engine['generate'] = async (request) => {
+    try {
+      const completion = await engine.generate(request);
+      answered++;
+      return completion;
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'failed') failure = error;
+      throw error;
+    }
+  };
+  return {
+    engine: { contextLength: engine.contextLength, generate },
+    check: () => {
+      const reason = answered === 0 ? failure : undefined;
+      answered = 0;
+      failure = undefined;
+      if (reason !== undefined) throw new BackboneError('engine_failed', `The engine answers no call any more: ${toErrorMessage(reason)}`, { cause: reason });
+    },
+  };
+}
