@@ -22,7 +22,8 @@ export function regroup(messages: readonly ChatMessage[], start: number, index: 
   if (rest === undefined) return undefined;
   const last = rest === '' ? [] : index.ofText(rest).filter((turn) => isAnswerAfter(turn, turns));
   if (rest !== '' && last.length !== 1) return undefined;
-  const entries = turns.flatMap((turn) => [toEntry(turn), ...resultsOf(turn, results).map((message) => ({ message }))]);
+  const resultsOf = groupBy(results, ({ toolCallId }) => index.ofCallId(toolCallId));
+  const entries = turns.flatMap((turn) => [toEntry(turn), ...(resultsOf.get(turn) ?? []).map((message) => ({ message }))]);
   return { entries: [...entries, ...last.map(toEntry)], turns: [...turns, ...last], next: start + stretch.length };
 }
 
@@ -71,9 +72,15 @@ function callIds({ message }: SeenTurn): readonly string[] {
   return (message.toolCalls ?? []).map(({ id }) => id);
 }
 
-function resultsOf(turn: SeenTurn, results: readonly ToolMessage[]): readonly ToolMessage[] {
-  const ids = new Set(callIds(turn));
-  return results.filter(({ toolCallId }) => ids.has(toolCallId));
+/** In their order. */
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): ReadonlyMap<Key, readonly Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 /** Text beyond that of the turns, without space; undefined where their text is not all there. */
