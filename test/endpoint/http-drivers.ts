@@ -117,7 +117,7 @@ function toMessagesBody({ system, messages }: Messages, { tools, sampling, toolC
 function toMessagesAnswer(history: Messages, message: Anthropic.Message): DriverAnswer<Messages> {
   const { content, stop_reason: stopReason, usage } = message;
   const thoughts = content.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
-  const finishReasons: Readonly<Record<string, string>> = { max_tokens: 'length', end_turn: 'stop', tool_use: 'tool_calls' };
+  const finishReasons: Readonly<Record<string, string>> = { max_tokens: 'length', end_turn: 'stop', stop_sequence: 'stop', tool_use: 'tool_calls' };
   return {
     history: { ...history, messages: [...history.messages, { role: 'assistant', content }] },
     text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),

@@ -87,6 +87,8 @@ export type ChatResponse = {
   readonly model: string;
   readonly message: AssistantMessage;
   readonly finishReason: ChatFinishReason;
+  /** The stop text (of `SamplingOptions.stop`) that ended the answer; absent where it ended by itself. */
+  readonly stopText?: string;
   readonly usage: TokenUsage;
   /** Of each generated token; absent where the model cannot say (an external debug model). */
   readonly logprobs?: readonly TokenLogprob[];

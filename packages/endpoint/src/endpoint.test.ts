@@ -247,6 +247,14 @@ describe('messages, with the Anthropic SDK', () => {
     ]);
   });
 
+  it('names the stop text that ended an answer, whole or streamed', async () => {
+    const { anthropic } = await open(async () => ({ stopText: 'END' }));
+    const body = { model: 'm', max_tokens: 50, messages: user('hi'), stop_sequences: ['END'] };
+    for (const message of [await anthropic.messages.create(body), await anthropic.messages.stream(body).finalMessage()]) {
+      expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END', content: [{ text: 'hello' }] });
+    }
+  });
+
   it('carries arguments that are no object as text under _raw, and back', async () => {
     const odd = '[1,  2]';
     const { anthropic, model } = await open(async ({ messages }) => (messages.length === 1 ? { ...callingAnswer, message: { ...callingAnswer.message, toolCalls: [{ id: 'call_1', name: 'add', arguments: odd }] } } : {}));

@@ -3,6 +3,11 @@ import type { EventStream } from '../event-stream.js';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 
+function toStop({ finishReason, stopText }: ChatResponse): { readonly stop_reason: string; readonly stop_sequence: string | null } {
+  const isStopped = finishReason === 'stop' && stopText !== undefined;
+  return isStopped ? { stop_reason: 'stop_sequence', stop_sequence: stopText } : { stop_reason: stopReasons[finishReason], stop_sequence: null };
+}
+
 /** Anthropic carries arguments as an object. Text that is not one is kept whole under `_raw`, and the tool will say so. */
 function toInput(text: string): JsonObject {
   return parseJsonObject(text) ?? { _raw: text };
@@ -23,8 +28,7 @@ export function toAnthropicMessage(id: string, model: string, response: ChatResp
       ...(message.content === '' && toolCalls.length > 0 ? [] : [{ type: 'text', text: message.content }]),
       ...toolCalls.map((call) => toolUse(call, toInput(call.arguments))),
     ],
-    stop_reason: stopReasons[response.finishReason],
-    stop_sequence: null,
+    ...toStop(response),
     usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
   };
 }
@@ -67,12 +71,10 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'text' : 'thinking', delta.text);
     },
-    finish({ finishReason, usage }: ChatResponse): void {
+    finish(response: ChatResponse): void {
       close();
-      send('message_delta', {
-        delta: { stop_reason: stopReasons[finishReason], stop_sequence: null },
-        usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
-      });
+      const { usage } = response;
+      send('message_delta', { delta: toStop(response), usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens } });
       send('message_stop', {});
     },
   };

@@ -123,6 +123,8 @@ describe('stop texts', () => {
     const trained = sample?.ids.filter((_id, at) => sample.lossMask[at] === 1) ?? [];
     expect(chatTokenizer.tokenizer.decode([...trained])).toBe('one STOP');
     expect(response.usage.completionTokens).toBe(trained.length);
+    expect(response.stopText).toBe('STOP');
+    expect(await open(['one']).model.generate({ ...ask, sampling: { stop: ['STOP'] } })).not.toHaveProperty('stopText');
   });
 
   it('change nothing where they do not come, and deltas still add up', async () => {

@@ -161,6 +161,7 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
     model: name,
     message: cutAtStop(committed.message, stop),
     finishReason: committed.finishReason,
+    ...(stop !== undefined && { stopText: stop }),
     usage: { promptTokens: turn.promptIds.length, completionTokens: completion.ids.length },
     logprobs: Array.from(completion.ids, (id, at) => ({ id, text: committed.tokenTexts[at] ?? '', logprob: completion.logprobs[at] ?? 0 })),
     malformedToolCalls: committed.malformedToolCalls,
