@@ -1,7 +1,7 @@
 import type { AgentJetConfig, Backbone, Engine } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
-import { openEndpointPolicy } from './debug/debug-policy.js';
+import { openEndpointPolicy } from './debug/endpoint-policy.js';
 import type { JobListener } from './events.js';
 import { findModelDir } from './inputs/model-dir.js';
 import { openBackbone } from './open-backbone.js';

@@ -25,5 +25,5 @@ export { importUserModule } from './user-module.js';
 export { failureFrames, failurePlace, withUserFrames } from './user-frames.js';
 export { groupByTurn } from './adapter/group-turns.js';
 export { fromStash, type ShownMessage, type ShownToolCall } from './adapter/stash.js';
-export { takeTurnsApart } from './adapter/take-apart.js';
+export { takeTurnsApart } from './adapter/take-turns-apart.js';
 export { streamChat } from './adapter/stream-chat.js';

@@ -4,7 +4,7 @@ import { askJudge, type Judge } from '../judge.js';
 import { createTuner } from '../tuner.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
 import { copyPlain } from './copy-plain.js';
-import { untilAborted } from './deadline.js';
+import { untilAborted } from './until-aborted.js';
 import { toEpisodeError } from './episode-error.js';
 import { openLife, type EpisodeLife } from './episode-life.js';
 import { openRecord, type EpisodeRecord } from './episode-record.js';
