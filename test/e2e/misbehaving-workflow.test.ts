@@ -83,6 +83,14 @@ it('a run in which nothing ever completed ends with an error, its episodes kept'
   expect(readEpisodes(onlyRun(folder))).toHaveLength(6);
 });
 
+it('an error that a module loses outside of every episode ends the run, and nothing else is said to have', async () => {
+  const folder = createJobFolder(modelDir, { 'agent.ts': "setTimeout(() => { throw new Error('lost by a module'); }, 1500);\nexport const sayLetters = () => new Promise(() => {});\n" }, { ...changes, rollout: { ...changes.rollout, episode_timeout: 60 } });
+  const { code, stderr } = await runAjet(folder, ['--conf', 'job.yaml', 'task_reader.jsonl_dataset_file.training.file_path=train.jsonl']);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('Error: lost by a module');
+  expect(stderr).not.toContain('process.exit');
+});
+
 it('so does an evaluation, behind its line of JSON', async () => {
   const folder = createJobFolder(modelDir, { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) }, changes);
   const { code, stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', 'task_reader.jsonl_dataset_file.validation.file_path=train.jsonl']);

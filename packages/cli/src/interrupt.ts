@@ -76,9 +76,12 @@ function tellEarlyExit(): void {
 /** Runs a command's work and gives its exit code: its own, or that of the signal that ended it. */
 export async function runInterruptibly(onFirst: () => void, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const interrupt = listenForInterrupt(onFirst);
-  const onExit = (): void => {
-    if (!interrupt.isExiting()) tellEarlyExit();
+  let isThrown = false; // then Node says itself what ended it
+  const onThrown = (): void => void (isThrown = true);
+  const onExit = (code: number): void => {
+    if (!interrupt.isExiting() && !(isThrown && code !== 0)) tellEarlyExit();
   };
+  process.on('uncaughtExceptionMonitor', onThrown);
   process.on('exit', onExit);
   try {
     const code = await work(interrupt.signal);
@@ -87,6 +90,7 @@ export async function runInterruptibly(onFirst: () => void, work: (signal: Abort
     if (interrupt.isExiting()) return interrupt.exitCode() ?? 1;
     throw error;
   } finally {
+    process.off('uncaughtExceptionMonitor', onThrown);
     process.off('exit', onExit);
     interrupt.dispose();
   }
