@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const root = path.dirname(import.meta.dirname);
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url))); // import.meta.dirname is younger than the Nodes that are refused below
 const stampFile = path.join(root, 'node_modules', '.agentjet-installed');
 
 function refuseOldNode() {
@@ -31,10 +32,22 @@ function run(label, command, args) {
   process.exit(1);
 }
 
+/** Whether somebody has run `npm ci` already: npm keeps what it installed in a lockfile of its own. */
+function isInstalled() {
+  const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
+  try {
+    const [wanted, present] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
+    const isThere = ([place, { version, optional }]) => !place.includes('node_modules/') || optional === true || present[place]?.version === version;
+    return Object.entries(wanted).every(isThere);
+  } catch {
+    return false; // no node_modules, or nothing that npm would have written
+  }
+}
+
 function install() {
   const wanted = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
-  run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
+  if (!isInstalled()) run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
   writeFileSync(stampFile, wanted);
 }
 
