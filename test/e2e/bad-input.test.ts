@@ -37,6 +37,11 @@ const cases: Readonly<Record<string, Case>> = {
   'a model folder that is missing': { changes: { model: { path: './no-model' } }, says: [/There is no model folder .*no-model/] },
   'a model that would have to be downloaded': { changes: { model: { path: 'Qwen/Qwen2.5-0.5B' } }, says: [/Nothing is downloaded: .*`hf download Qwen/] },
   'a model folder without a tokenizer': { spoil: (dir) => rmSync(path.join(dir, 'tokenizer.json')), says: [/tokenizer\.json/] },
+  'a tokenizer that is missing, before a worker is started': {
+    spoil: (dir) => rmSync(path.join(dir, 'tokenizer.json')),
+    args: ['--conf', 'job.yaml', 'backbone=torch', 'torch.python=/no/python'],
+    says: [/tokenizer\.json/],
+  },
   'a model folder without config.json': { spoil: (dir) => rmSync(path.join(dir, 'config.json')), says: [/config\.json.*missing/] },
   'truncated safetensors': { spoil: (dir) => truncateSync(path.join(dir, 'model.safetensors'), 20_000), says: [/model\.safetensors/] },
   'an unsupported architecture': {

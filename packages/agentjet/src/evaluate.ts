@@ -7,7 +7,7 @@ import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { collectTasks } from './inputs/task-schedule.js';
 import { openUntrainedPolicy } from './open-policy.js';
-import { openSession } from './open-session.js';
+import { withSession } from './with-session.js';
 
 export type EvaluateParts = {
   readonly inputs: JobInputs;
@@ -38,12 +38,10 @@ export async function evaluateModel(given: AgentJetConfig, { inputs, onEvent, ch
   }
   const config = await withCheckpoint(given, checkpoint);
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
-  const session = await openSession(config, { inputs, policy, emit: onEvent });
   try {
-    const outcome = await evaluatePhase(session.context, { step: 0, tasks, subject: config.model.path, signal });
+    const outcome = await withSession(config, { inputs, policy, emit: onEvent }, (context) => evaluatePhase(context, { step: 0, tasks, subject: config.model.path, signal }));
     return outcome?.evaluation ?? null;
   } finally {
-    await session.close();
     await close();
   }
 }

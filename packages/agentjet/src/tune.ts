@@ -3,7 +3,7 @@ import { debugJob } from './debug/debug-job.js';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { openUntrainedPolicy } from './open-policy.js';
-import { openSession } from './open-session.js';
+import { withSession } from './with-session.js';
 import { trainJob } from './training/train-job.js';
 
 export type TuneParts = {
@@ -16,15 +16,14 @@ export type TuneParts = {
 async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
-  const session = await openSession(config, { inputs, policy, emit: onEvent });
   try {
-    const { episodes, failedEpisodes } = await debugJob(session.context, { reader: inputs.reader, signal });
+    const parts = { inputs, policy, emit: onEvent };
+    const { episodes, failedEpisodes } = await withSession(config, parts, (context) => debugJob(context, { reader: inputs.reader, signal }));
     if (failedEpisodes > 0) throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
     const seconds = (performance.now() - startedAt) / 1000;
     const result = { runDir: null, modelDir: null, successBefore: null, successAfter: null, seconds, secondsSampling: seconds, secondsTraining: 0, secondsEvaluating: 0, policyVersion: 0 };
     return { ...result, isInterrupted: signal?.aborted === true };
   } finally {
-    await session.close();
     await close();
   }
 }

@@ -1,10 +1,11 @@
 import { toErrorMessage, WorkflowError, type AgentJetConfig } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { train, type MetricsRecord, type TrainObserver } from '@agentjet/trainer';
 import type { JobListener, JobResult, RunPlan } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
-import { openEnginePolicy } from '../open-policy.js';
-import { openSession } from '../open-session.js';
+import { loadModelTokenizer, toEnginePolicy } from '../open-policy.js';
 import type { RolloutContext } from '../run-phase.js';
+import { withSession } from '../with-session.js';
 import { watchEngine } from './engine-health.js';
 import { noticeStall } from './notice-stall.js';
 import { openRun, readPlan, type OpenRun, type Plan } from './open-run.js';
@@ -78,18 +79,17 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
   });
 }
 
-async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly startedAt: number }): Promise<JobResult> {
-  const { open, plan, inputs, signal, startedAt } = options;
+async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly chatTokenizer: ChatTokenizer; readonly startedAt: number }): Promise<JobResult> {
+  const { open, plan, chatTokenizer, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
   const { emit, counts } = countCompleted(noticeStall(options.emit));
   const { engine, check: checkEngine } = watchEngine(backbone.engine);
-  const session = await openSession(config, { inputs, policy: await openEnginePolicy(config, { engine }), emit });
-  try {
-    const evaluations = createRunEvaluations({ context: session.context, run, tasks: plan.evaluationTasks, signal });
+  return withSession(config, { inputs, policy: toEnginePolicy(config, { engine, chatTokenizer }), emit }, async (context) => {
+    const evaluations = createRunEvaluations({ context, run, tasks: plan.evaluationTasks, signal });
     const progress = new Progress(emit, plan.schedule.totalSteps);
     emit({ type: 'run_started', runDir: run.dir, model: config.model.path, plan: toRunPlan(config, plan, open) });
     const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
-    const outcome = await runSteps(config, { open, plan, context: session.context, evaluations, progress, checkEngine, signal });
+    const outcome = await runSteps(config, { open, plan, context, evaluations, progress, checkEngine, signal });
     const isInterrupted = outcome.status === 'stopped';
     const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
     await run.writeReport();
@@ -106,9 +106,7 @@ async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { re
       policyVersion: outcome.state.policyVersion,
       isInterrupted,
     };
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 function toRunPlan(config: AgentJetConfig, { schedule }: Plan, { checkpoint }: OpenRun): RunPlan {
@@ -123,11 +121,12 @@ function nothingCompleted(failed: number, runDir: string): WorkflowError {
 export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const plan = await readPlan(config, options.inputs.reader);
+  const chatTokenizer = await loadModelTokenizer(config);
   const open = await openRun(config, plan.schedule.totalSteps, options);
   const { run, backbone } = open;
   try {
     await run.log('started', { model: config.model.path, backbone: config.backbone, total_steps: plan.schedule.totalSteps });
-    const result = await runOpened(config, { ...options, open, plan, startedAt });
+    const result = await runOpened(config, { ...options, open, plan, chatTokenizer, startedAt });
     await run.log(result.isInterrupted ? 'stopped' : 'finished', { success_before: result.successBefore, success_after: result.successAfter });
     options.emit({ type: 'run_finished', result });
     return result;
