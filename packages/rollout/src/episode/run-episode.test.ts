@@ -126,6 +126,19 @@ describe('a failed episode', () => {
     expect(episode.samples).toHaveLength(0);
   });
 
+  it('ends at its time limit in spite of calls that fail and are made again without a pause', async () => {
+    let isOver = false;
+    const engine = createScriptedEngine({ chatTokenizer, replies: [], contextLength: 50 });
+    const stubborn: WorkflowSource = async (_task, tuner) => {
+      while (!isOver) await say(tuner, 'word '.repeat(300)).catch(() => undefined);
+      return { reward: 1 };
+    };
+    const episode = await run(stubborn, { timeoutMs: 50, policy: { kind: 'engine', engine, chatTokenizer } });
+    expect(failureOf(episode).code).toBe('timeout');
+    await new Promise((resolve) => setTimeout(resolve, 30)); // the workflow goes on calling, and leaves others their turn
+    isOver = true;
+  });
+
   it('ends with its run', async () => {
     const stop = new AbortController();
     const episode = run((_task, tuner) => new Promise((_resolve, reject) => tuner.signal.addEventListener('abort', () => reject(new Error('noticed')))), { signal: stop.signal });
