@@ -1,18 +1,17 @@
 import { EngineError, toErrorMessage, type ChatModel, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CallLedger } from './call-ledger.js';
-import { createFailLater } from './fail-later.js';
+import { failLater } from './fail-later.js';
 import { linkSignals } from './signals.js';
 
 /** Somebody else's model inside an episode: its calls are counted, and end with the episode. */
 export function createGuardedModel(model: ChatModel, ledger: CallLedger, signal: AbortSignal): ChatModel {
-  const failLater = createFailLater(signal);
   return {
     name: model.name,
     generate: (request, options = {}) => {
       const answer = guard(request, ledger, signal, async () => {
         const { controller, release } = linkSignals([signal, options.signal]);
         return model.generate(request, { ...options, signal: controller.signal }).finally(release);
-      }).catch(failLater);
+      }).catch((error: unknown) => failLater(signal, error));
       answer.catch(() => {});
       return answer;
     },

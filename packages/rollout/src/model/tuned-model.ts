@@ -3,7 +3,7 @@ import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentj
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
-import { createFailLater } from './fail-later.js';
+import { failLater } from './fail-later.js';
 import { replayDeltas } from './replay-deltas.js';
 import { applyResponseFormat } from './response-format.js';
 import { resolveSampling } from './sampling.js';
@@ -33,11 +33,10 @@ export type TunedModelOptions = {
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
 export function createTunedModel(options: TunedModelOptions): ChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
-  const failLater = createFailLater(options.signal);
   return {
     name,
     generate: (request, callOptions = {}) => {
-      const answer = answerOnce(options, name, request, callOptions).catch(failLater);
+      const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) => failLater(options.signal, error));
       // Whoever awaits it gets the error; a workflow that ended meanwhile must not bring the process down.
       answer.catch(() => {});
       return answer;
