@@ -1,4 +1,4 @@
-import { EngineError } from '@agentjet/core';
+import { EngineError, isJsonObject } from '@agentjet/core';
 
 /** A request that breaks the API's own rules: the service answers it with 400 and the parameter's name, and so does the client here. */
 export class ParameterError extends EngineError {
@@ -23,7 +23,7 @@ export function is(form: string, isValid: (value: unknown) => boolean): Check {
 export const text = is('a text', (value) => typeof value === 'string');
 export const flag = is('true or false', (value) => typeof value === 'boolean');
 const list = is('a list', (value) => Array.isArray(value));
-export const object = is('an object', (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+export const object = is('an object', isJsonObject);
 
 export const oneOf = (...values: readonly string[]): Check => is(`one of ${values.join(', ')}`, (value) => values.some((known) => known === value));
 
@@ -55,5 +55,5 @@ export function shape(fields: Readonly<Record<string, Check>>): Check {
 }
 
 export function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+  return isJsonObject(value) ? value[name] : undefined;
 }

@@ -44,6 +44,7 @@ export {
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
+export { rejectOnAbort } from './reject-on-abort.js';
 export {
   compareConfigs,
   createConfig,

@@ -38,8 +38,8 @@ function parseReference(reference: string, named: string): { readonly file: stri
 
 /**
  * TypeScript is loaded as ES modules, whatever the nearest package.json says: as CommonJS it would get a second copy
- * of our packages. So is JavaScript that looks like one, where no package.json says what it is. A package that the user's folder does not have is looked for where this one is installed, so that a
- * workflow may stand anywhere. (Written as text, since hooks run in a thread that knows no TypeScript.)
+ * of our packages. So is JavaScript that looks like one, where no package.json says what it is. A package that the user's folder
+ * does not have is looked for where this one is installed, so that a workflow may stand anywhere. (Written as text, since hooks run in a thread that knows no TypeScript.)
  */
 const hooks = `
 import { readFile } from 'node:fs/promises';

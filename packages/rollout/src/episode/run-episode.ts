@@ -1,10 +1,9 @@
-import { ConfigError, JudgeError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import { ConfigError, JudgeError, rejectOnAbort, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
 import type { EndpointHost, Episode, Policy, SamplingDefaults } from '../contract.js';
 import { askJudge, type Judge } from '../judge.js';
 import { createTuner } from '../tuner.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
 import { copyPlain } from './copy-plain.js';
-import { untilAborted } from './until-aborted.js';
 import { toEpisodeError } from './episode-error.js';
 import { openLife, type EpisodeLife } from './episode-life.js';
 import { openRecord, type EpisodeRecord } from './episode-record.js';
@@ -56,9 +55,9 @@ type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
 async function settle(task: Task, options: EpisodeOptions, running: Running): Promise<Outcome> {
   try {
     running.life.signal.throwIfAborted();
-    const returned = await untilAborted(execute(task, options, running), running.life.signal);
+    const returned = await rejectOnAbort(execute(task, options, running), running.life.signal);
     const output = checkOutput(returned);
-    const verdict = await untilAborted(score(task, output, options.judge), running.life.signal);
+    const verdict = await rejectOnAbort(score(task, output, options.judge), running.life.signal);
     return { status: 'completed', ...verdict, metadata: output.metadata, logMetrics: output.logMetrics };
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;

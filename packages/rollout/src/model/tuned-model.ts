@@ -1,4 +1,4 @@
-import { deriveSeed, EngineError, toErrorMessage, type ChatDelta, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type Completion, type Engine, type TokenSampling } from '@agentjet/core';
+import { deriveSeed, EngineError, rejectOnAbort, toErrorMessage, type ChatDelta, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type Completion, type Engine, type TokenSampling } from '@agentjet/core';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
@@ -51,7 +51,8 @@ async function answerOnce(options: TunedModelOptions, name: string, request: Cha
   }
   const key = `${options.agent.agentName}\u0000${request.requestId}`;
   for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
-    const response = await abortable(earlier.catch(() => undefined), callOptions.signal);
+    const { signal } = callOptions;
+    const response = await rejectOnAbort(earlier.catch(() => undefined), signal, () => signal && abortedByCaller(signal));
     if (response !== undefined) return repeat(options, response, callOptions);
     checkAborted(options.signal, callOptions.signal);
   }
@@ -65,17 +66,6 @@ function repeat(options: TunedModelOptions, response: ChatResponse, callOptions:
   options.ledger.count('repeated');
   replayDeltas(response, callOptions);
   return response;
-}
-
-function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  const { controller, release } = linkSignals([signal]);
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const stop = (): void => reject(abortedByCaller(signal));
-    if (controller.signal.aborted) stop();
-    else controller.signal.addEventListener('abort', stop, { once: true });
-  });
-  return Promise.race([promise, aborted]).finally(release);
 }
 
 async function countedCall(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {

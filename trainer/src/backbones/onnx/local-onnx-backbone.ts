@@ -4,7 +4,7 @@
  * that come meanwhile wait for the step: each completion is of one policy version.
  */
 
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, rejectOnAbort } from '@agentjet/core';
 import type { OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 import { countParameters } from '../../onnx/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from '../../onnx/model-checkpoint.js';
@@ -13,7 +13,6 @@ import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/schedul
 import { StepSessionFactory } from '../../onnx-engine/step-session.js';
 import { resolveEngineLimits } from './engine-limits.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
-import { rejectOnAbort } from './reject-on-abort.js';
 import { SamplingEngine } from './sampling-engine.js';
 
 export type LocalBackboneOptions = {

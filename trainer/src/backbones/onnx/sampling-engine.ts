@@ -1,12 +1,11 @@
 /** An engine over weights that may change under it: opens a session for the present weights when the next call needs one. */
 
-import { EngineError, toErrorMessage } from '@agentjet/core';
+import { EngineError, rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import type { Completion, Engine, GenerateRequest } from '@agentjet/core';
 import { checkRequest } from '../../onnx-engine/check-request.js';
 import { aborted, closed, LocalEngine } from '../../onnx-engine/local-engine.js';
 import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/scheduler.js';
 import type { StepSession, StepSessionFactory } from '../../onnx-engine/step-session.js';
-import { rejectOnAbort } from './reject-on-abort.js';
 import { WeightsGate } from './weights-gate.js';
 
 /** The weights as they are now; the array may be live. */

@@ -88,12 +88,15 @@ def has_tokenizer(model_dir: str) -> bool:
 
 
 def environment(visible_gpus: str | None = None) -> dict[str, str]:
-    """`visible_gpus`: what the server sees of them; None: as the worker. FlashInfer's sampler knows neither seeds nor the logprobs after truncation that every request asks for; it would only be loaded."""
+    """`visible_gpus`: what the server sees of them; None: what the worker sees. FlashInfer's sampler is off: it knows neither seeds
+    nor the logprobs after truncation that every request asks for, and would only be loaded.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
     return {
         **kept, "PYTHONPATH": os.pathsep.join(part for part in (package, kept.get("PYTHONPATH", "")) if part), "PYTHONUNBUFFERED": "1",
-        **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
+        **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0",
+        "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
     }
 
 

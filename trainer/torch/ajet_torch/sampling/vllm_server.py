@@ -51,13 +51,13 @@ class VllmServer:
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         require_vllm()
-        inference, device = config.inference, next(policy.lm.parameters()).device
-        num_gpus = torch.cuda.device_count() if device.type == "cuda" else 0
+        inference, weight = config.inference, next(policy.lm.parameters())
+        num_gpus = torch.cuda.device_count() if weight.device.type == "cuda" else 0
         require_gpus(inference, ranks.size, num_gpus)
         self.policy = policy
         limit = int(policy.lm.config.max_position_embeddings)
         self.context_length = min(limit, inference.kv_tokens or limit)
-        self.process = VllmProcess(config, self.context_length, next(policy.lm.parameters()).dtype, visible_to_vllm(inference, ranks.size, num_gpus))
+        self.process = VllmProcess(config, self.context_length, weight.dtype, visible_to_vllm(inference, ranks.size, num_gpus))
         self.events: queue.SimpleQueue[tuple[int, TokenEvent | WorkerError]] = queue.SimpleQueue()
         self.streams: dict[int, Stream] = {}
         self.waiting: list[SampleRequest] = []
@@ -65,7 +65,7 @@ class VllmServer:
         self.open = True
         try:
             group = ranks if inference.colocated else Ranks(0, 1, 0)
-            self.sender = WeightSender(policy, config, group, self.process.http, group.share(self.process.version), buffer_devices(inference, ranks, device))
+            self.sender = WeightSender(policy, config, group, self.process.http, group.share(self.process.version), buffer_devices(inference, ranks, weight.device))
             self.sent_sum, self.held_sums = self.sender.weight_sum(), self._held_sums()
         except BaseException:
             self.close()
