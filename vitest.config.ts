@@ -22,6 +22,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     globalSetup: 'test/scratch-folder.ts',
+    setupFiles: 'test/property-seed.ts',
     include: ['packages/*/src/**/*.test.ts', 'packages/nano/training/**/*.test.ts', 'adapters/*/src/**/*.test.ts', 'trainer/src/**/*.test.ts', 'tutorial/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

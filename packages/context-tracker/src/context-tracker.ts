@@ -1,4 +1,4 @@
-import { AgentJetError, type AssistantMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
+import { AgentJetError, type AssistantMessage, type ChatMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Counts, ForeignCause, HistoryPolicy, PartAuthor, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
 import { checkHasMessages, printTools } from './history/check-messages.js';
@@ -209,11 +209,13 @@ class EpisodeTracker implements ContextTracker {
     return toolCalls.some(({ id }) => this.#turns.ofCallId(id) !== undefined) ? 'edited' : 'unknown';
   }
 
+  /** As the last message, and before another question: there templates leave reasoning out that stands in its own field. */
   #isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, tools: readonly ToolSpec[]): boolean {
-    const print = (message: AssistantMessage): string =>
-      this.#chatTokenizer.template.render([{ role: 'user', content: 'x' }, message], { addGenerationPrompt: false, ...(tools.length === 0 ? {} : { tools }) });
+    const print = (message: AssistantMessage, after: readonly ChatMessage[]): string =>
+      this.#chatTokenizer.template.render([question, message, ...after], { addGenerationPrompt: false, ...(tools.length === 0 ? {} : { tools }) });
+    const resultsOf = ({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] => toolCalls.map(({ id, name }) => ({ role: 'tool', content: 'x', toolCallId: id, name }));
     try {
-      return print(own) === print(sent);
+      return print(own, []) === print(sent, []) && print(own, [...resultsOf(own), question]) === print(sent, [...resultsOf(sent), question]);
     } catch (error) {
       if (error instanceof EngineError) return false; // the template refuses one of them: not certain, so a fork
       throw error;
@@ -225,6 +227,8 @@ class EpisodeTracker implements ContextTracker {
     if (this.#isFinished) throw new AgentJetError('episode_finished', `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`);
   }
 }
+
+const question: ChatMessage = { role: 'user', content: 'x' };
 
 function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
   const counts: Partial<Record<Name, number>> = {};

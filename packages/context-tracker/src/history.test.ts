@@ -93,6 +93,14 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     player.commit(turn, 'done');
     expect(countsOf(player)).toEqual({ splices: { agent: { printed_alike: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
   });
+
+  test('as_sent shows reasoning that was sent in the text, where the template leaves out only what stands in its own field', () => {
+    const strips = createToyChatTokenizer({ thinking: 'strip' });
+    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: strips, historyPolicy: 'as_sent' }), strips);
+    player.say([system, user], '<think>\nwhy\n</think>\n\nso');
+    const sent: readonly ChatMessage[] = [system, user, { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' }, next];
+    expect(strips.tokenizer.decode(player.begin(sent).promptIds)).toBe(strips.template.render(sent, { addGenerationPrompt: true }));
+  });
 });
 
 function withArguments(message: AssistantMessage, written: string): AssistantMessage {
