@@ -40,6 +40,8 @@ export type LossTerms = {
   readonly advantages: Float32Array;
   /** Shape [K]: behaviour logprobs. */
   readonly logprobs: Float32Array;
+  /** Shape [K]: what `Backbone.proximalLogprobs` gave for the terms, in a batch of several optimizer steps. */
+  readonly proximal?: Float32Array;
 };
 
 /**
@@ -135,6 +137,12 @@ export interface Backbone {
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TrainStepMetrics>;
   /** Shape per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. */
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]>;
+  /**
+   * Shape per pack [K]: logprob of each term's token under the present weights at this temperature. Only backbones have it whose
+   * loss takes its ratio against the weights that a batch began with instead of those that sampled it (decoupled PPO, Hilton et
+   * al. 2022). Asked before the first of several optimizer steps on a batch.
+   */
+  proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   /** Writes a Hugging Face model folder, plus `trainer_state/` (optimizer moments, step, policy version) that `load` resumes from. */
   save(dir: string): Promise<void>;
   /** Restores weights and optimizer state that `save` wrote. */

@@ -1,4 +1,4 @@
-import type { Backbone, LossOptions, Sample, TrainStepMetrics } from '@agentjet/core';
+import type { Backbone, LossOptions, Sample, TrainStepMetrics, TreePack } from '@agentjet/core';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packTrees, type PackOptions, type PackReport } from '../packing/pack-trees.js';
 import type { CreditedGroup } from './credit-groups.js';
@@ -34,21 +34,34 @@ export async function updateWeights(credited: readonly CreditedGroup<TrainingGro
   const groups = credited.filter(({ hasGradient }) => hasGradient);
   const fresh = dropStaleEpisodes(groups.flatMap(({ samples }) => samples), { policyVersion: backbone.policyVersion, maxStaleness });
   const limited = limitLengths(fresh.samples, lengthLimit);
+  const packedAt = performance.now();
+  const parts = divide(groups, numMiniBatches).map((part) => packPart(samplesOf(part, limited), packing)).filter(({ packs }) => packs.length > 0);
+  const trainedAt = performance.now();
   const updates: { report: PackReport; metrics: TrainStepMetrics }[] = [];
-  const seconds = { packing: 0, training: 0 };
+  const steps = parts.length * numEpochs > 1 ? await anchor(parts, backbone, loss) : parts;
   for (let pass = 0; pass < numEpochs; pass++) {
-    for (const part of divide(groups, numMiniBatches)) {
-      const packedAt = performance.now();
-      const samples = samplesOf(part, limited);
-      const { packs, report } = packTrees(samples, packing);
+    for (const { samples, packs, report } of steps) {
       const isOnPolicy = samples.every((sample) => isSampledBy(backbone.policyVersion, sample));
-      const trainedAt = performance.now();
-      if (packs.length > 0) updates.push({ report, metrics: await backbone.trainStep({ packs, loss, isOnPolicy }) });
-      seconds.packing += (trainedAt - packedAt) / 1000;
-      seconds.training += (performance.now() - trainedAt) / 1000;
+      updates.push({ report, metrics: await backbone.trainStep({ packs, loss, isOnPolicy }) });
     }
   }
+  const seconds = { packing: (trainedAt - packedAt) / 1000, training: (performance.now() - trainedAt) / 1000 };
   return { groupsSkipped: credited.length - groups.length, limited, fresh, updates, seconds };
+}
+
+/** What one optimizer step trains. */
+type Part = { readonly samples: readonly Sample[]; readonly packs: readonly TreePack[]; readonly report: PackReport };
+
+function packPart(samples: readonly Sample[], packing: PackOptions): Part {
+  return { samples, ...packTrees(samples, packing) };
+}
+
+/** Gives the terms of all parts the logprobs of the weights as they are before the first of them is trained, where the loss asks for them. */
+async function anchor(parts: readonly Part[], backbone: Backbone, loss: LossOptions): Promise<readonly Part[]> {
+  if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
+  const proximal = await backbone.proximalLogprobs(parts.flatMap(({ packs }) => packs), loss.temperature);
+  let next = 0;
+  return parts.map((part) => ({ ...part, packs: part.packs.map((pack) => ({ ...pack, terms: { ...pack.terms, proximal: proximal[next++] ?? new Float32Array() } })) }));
 }
 
 /** The samples of these groups that the length policy has left. */

@@ -112,7 +112,7 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
         "gap": (trained * mismatch.abs()).sum(),
         "mismatch_kl": (trained * (importance - 1 - mismatch)).sum(),
         "importance": (trained * importance).sum(),
-        "truncated": (trained * (importance > config.tis_cap)).sum() if config.tis_cap else torch.zeros_like(weights).sum(),
+        "truncated": (trained * ((proximal_logprobs(terms, logprob) - terms.logprobs_K).exp() > config.tis_cap)).sum() if config.tis_cap else torch.zeros_like(weights).sum(),
         "terms": trained.sum(),
     }
     peak = (trained * mismatch.abs()).max() if len(mismatch) else torch.zeros((), device=weights.device)
@@ -122,14 +122,21 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
 def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss per term and whether the clip took hold (0 or 1).
 
-    With `tis_cap` C > 0 the ratio is taken against the trainer's own logprobs and the whole term is weighted by
-    min(exp(trainer - sampler), C), held constant (truncated importance sampling, Yao et al. 2025).
+    With `tis_cap` C > 0 the ratio is taken against the logprobs of the weights that the batch began with (decoupled PPO,
+    Hilton et al. 2022), and the whole term is weighted by min(exp(those - sampler), C), held constant (truncated
+    importance sampling, Yao et al. 2025).
     """
     if not config.tis_cap:
         return _objective(terms, logprob, terms.logprobs_K, config)
-    weight = (logprob.detach() - terms.logprobs_K).exp().clamp(max=config.tis_cap)
-    per_term, clipped = _objective(terms, logprob, logprob.detach(), config)
+    proximal = proximal_logprobs(terms, logprob)
+    weight = (proximal - terms.logprobs_K).exp().clamp(max=config.tis_cap)
+    per_term, clipped = _objective(terms, logprob, proximal, config)
     return weight * per_term, clipped
+
+
+def proximal_logprobs(terms: DeviceTerms, logprob: torch.Tensor) -> torch.Tensor:
+    """Of the weights that the batch began with; where its first optimizer step is the only one, those are the present ones."""
+    return logprob.detach() if terms.proximal_K is None else terms.proximal_K
 
 
 def _objective(terms: DeviceTerms, logprob: torch.Tensor, old: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:

@@ -29,6 +29,7 @@ class LossTerms:
     weights: np.ndarray
     advantages: np.ndarray
     logprobs: np.ndarray
+    proximal: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,11 @@ class TreePack:
 def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
     """A pack from its wire form (little-endian bytes); raises `bad_batch` naming the field that cannot be."""
     ints = {name: np.frombuffer(message[name], np.int32) for name in INT_FIELDS}
-    terms = LossTerms(**{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS})
+    proximal = message["terms"].get("proximal")
+    terms = LossTerms(
+        **{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS},
+        proximal=None if proximal is None else np.frombuffer(proximal, np.float32),
+    )
     pack = TreePack(**ints, terms=terms, row_tokens=int(message["row_tokens"]))
     check_pack(pack, vocab_size)
     return pack
@@ -73,6 +78,8 @@ def check_pack(pack: TreePack, vocab_size: int) -> None:
     _require(_within(pack.targets, 0, vocab_size), "targets", f"must lie in [0, {vocab_size})")
     _require(_within(pack.terms.pair, 0, len(pack.targets)), "terms.pair", f"must lie in [0, {len(pack.targets)})")
     lengths = {len(getattr(pack.terms, name)) for name, _ in TERM_FIELDS}
+    if pack.terms.proximal is not None:
+        lengths.add(len(pack.terms.proximal))
     _require(len(lengths) == 1, "terms", f"must have one length, got {sorted(lengths)}")
 
 
@@ -131,6 +138,7 @@ class DeviceTerms:
     weights_K: torch.Tensor
     advantages_K: torch.Tensor
     logprobs_K: torch.Tensor
+    proximal_K: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -152,11 +160,12 @@ def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> Device
     rank[order] = np.arange(len(order))
     terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
     ints = [pack.ids, pack.positions, predictors, row[order], pack.targets[order], rank[terms.pair], terms.sequence]
-    arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in (terms.weights, terms.advantages, terms.logprobs))]
-    ids, positions, unique, rows, targets, pair, sequence, weights, advantages, logprobs = move_together(arrays, device)
+    reals = [terms.weights, terms.advantages, terms.logprobs, *([] if terms.proximal is None else [terms.proximal])]
+    arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in reals)]
+    ids, positions, unique, rows, targets, *of_terms = move_together(arrays, device)
     return DevicePack(
         ids_N=ids, positions_N=positions, predictors_U=unique, pairs=Pairs(rows, targets, row[order]),
-        terms=DeviceTerms(pair, sequence, weights, advantages, logprobs),
+        terms=DeviceTerms(*of_terms),
     )
 
 

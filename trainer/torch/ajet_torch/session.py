@@ -127,6 +127,10 @@ class Session:
                 raise WorkerError("bad_request", f"Row {index} has ids outside [0, {self.vocab_size}).")
         return [values.astype(np.float32).tobytes() for values in self.trainer.logprobs(rows)]
 
+    def term_logprobs(self, message: dict[str, Any]) -> list[bytes]:
+        packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
+        return [values.astype(np.float32).tobytes() for values in self.trainer.term_logprobs(packs, float(message["temperature"]))]
+
     def save(self, directory: str) -> None:
         save_checkpoint(self.trainer, directory)
 

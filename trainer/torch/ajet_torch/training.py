@@ -190,19 +190,23 @@ class Trainer:
     def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:
         """Per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. Complete on the first rank."""
         batches = batch_rows(rows, self.config.max_pack_tokens)
+        values = self.term_logprobs([rows_pack([rows[i] for i in batch]) for batch in batches], 1.0)
+        found = dict(pair for value, batch in zip(values, batches) for pair in split_rows(value, batch, rows))
+        return [found.get(i, np.zeros(len(row), np.float32)) for i, row in enumerate(rows)]
+
+    @torch.no_grad()
+    def term_logprobs(self, packs: list[TreePack], temperature: float) -> list[np.ndarray]:
+        """Per pack [K]: logprob of each term's token at this temperature. Complete on the first rank."""
         ranks = self.placement.ranks
-        packs = [rows_pack([rows[i] for i in batch]) for batch in batches]
         found: list[tuple[int, np.ndarray]] = []
         for start in range(0, len(packs), ranks.size):
             index = start + ranks.rank
-            pack = packs[min(index, len(packs) - 1)]
-            placed = self.place(pack)
-            output = self.forward(placed, 1.0)
+            placed = self.place(packs[min(index, len(packs) - 1)])
+            output = self.forward(placed, temperature)
             if index < len(packs):
-                values = output.logprob_M[placed.data.terms.pair_K].float().cpu().numpy()
-                found.extend(split_rows(values, batches[index], rows))
+                found.append((index, output.logprob_M[placed.data.terms.pair_K].float().cpu().numpy()))
         gathered = dict(pair for part in ranks.gather(found) for pair in part)
-        return [gathered.get(i, np.zeros(len(row), np.float32)) for i, row in enumerate(rows)]
+        return [gathered.get(i, np.zeros(len(pack.terms.pair), np.float32)) for i, pack in enumerate(packs)]
 
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:

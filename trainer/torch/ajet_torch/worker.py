@@ -139,7 +139,7 @@ class Director:
         if request_id in self.connection.aborted:
             self._fail(request_id, WorkerError("aborted", "The call was aborted before it began."))
             return
-        if kind not in ("train_step", "logprobs", "save", "load"):
+        if kind not in ("train_step", "logprobs", "term_logprobs", "save", "load"):
             self._fail(request_id, WorkerError("bad_request", f"Unknown message kind {kind!r}."))
             return
         try:
@@ -183,6 +183,8 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
         return session.train(payload, is_aborted)
     if kind == "logprobs":
         return session.logprobs(payload)
+    if kind == "term_logprobs":
+        return session.term_logprobs(payload)
     return session.save(payload["dir"]) if kind == "save" else session.load(payload["dir"])
 
 

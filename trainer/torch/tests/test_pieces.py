@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,14 @@ def test_losses_by_hand() -> None:
     assert loss_and_slope(one_term(2.0, -1.0), -0.5, LossConfig(tis_cap=9)) == pytest.approx((-2 * r, -2 * r))
     assert loss_and_slope(one_term(0.0, -1.0), -1.0, LossConfig(kl_coef=0.5), -1.3) == pytest.approx((0.5 * (math.exp(-0.3) + 0.3 - 1), 0.5 * (1 - math.exp(-0.3))))
     assert loss_and_slope(one_term(5.0, -1.0), -0.5, LossConfig(kind="sft")) == pytest.approx((0.5, -1))
+
+
+def test_a_capped_importance_weight_and_a_clip_against_the_beginning_of_the_batch_by_hand() -> None:
+    r, config = math.exp(0.1), LossConfig(tis_cap=1.5)
+    begun = lambda proximal: replace(one_term(2.0, -1.0), proximal_K=torch.tensor([proximal], dtype=torch.float64))  # noqa: E731
+    assert loss_and_slope(begun(-0.6), -0.5, config) == pytest.approx((-math.exp(0.4) * r * 2, -math.exp(0.4) * r * 2))
+    assert loss_and_slope(begun(-1.0), -0.5, config) == pytest.approx((-1.28 * 2, 0))
+    assert loss_and_slope(begun(-0.1), -0.5, config) == pytest.approx((-1.5 * math.exp(-0.4) * 2, -1.5 * math.exp(-0.4) * 2))
 
 
 @pytest.mark.parametrize("objective", ["ppo", "gspo"])
@@ -200,6 +209,19 @@ def test_logprobs_of_rows_of_any_length() -> None:
     alone = [trainer.logprobs([row])[0] for row in rows]
     assert [len(x) for x in found] == [1, 9, 2, 30, 9]
     assert all(a == pytest.approx(b, abs=1e-6) and a[0] == 0 for a, b in zip(found, alone))
+
+
+def test_logprobs_of_a_trees_terms_are_those_of_its_rows_at_the_temperature() -> None:
+    trainer = tiny_trainer()
+    rng = np.random.default_rng(3)
+    rows = random_rows(rng)
+    labels = supervise(rng, rows)
+    trees, separate = [tree_pack(rows, labels)], rows_packs(rows, labels)
+    of_tree = np.concatenate(trainer.term_logprobs(trees, 0.7))
+    of_rows = np.concatenate(trainer.term_logprobs(separate, 0.7))
+    assert len(of_tree) == sum(len(pack.terms.pair) for pack in separate)
+    assert of_tree == pytest.approx(of_rows, abs=1e-5)
+    assert np.abs(of_rows - np.concatenate(trainer.term_logprobs(separate, 1.0))).max() > 1e-2
 
 
 def test_the_first_pack_of_a_size_is_announced_where_layers_are_compiled(caplog: pytest.LogCaptureFixture) -> None:

@@ -39,6 +39,20 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     completion.logprobs.forEach((logprob, index) => expect(logprob).toBeCloseTo(row?.[prompt.length + index] ?? NaN, 4));
   });
 
+  test('with a limit of the importance weight gives the logprobs that a batch of several steps begins with, and clips against them', async () => {
+    const capped = await startTiny(modelDir, { loss: { tisCap: 2 } });
+    const row = Int32Array.of(5, 6, 7);
+    const [[found], [exact]] = [await capped.proximalLogprobs?.([smallPack()], 1) ?? [], await capped.logprobs([{ ids: row }])];
+    expect(found).toHaveLength(2);
+    expect(found?.[0]).toBeCloseTo(exact?.[2] ?? NaN, 5);
+    const packs = (distance: number) => [{ ...smallPack(), terms: { ...smallPack().terms, proximal: found?.map((logprob) => logprob + distance) ?? new Float32Array(2) } }];
+    const loss = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 } as const;
+    expect((await capped.trainStep({ packs: packs(0), loss })).clipFraction).toBe(0);
+    expect((await capped.trainStep({ packs: packs(-9), loss })).clipFraction).toBeGreaterThan(0);
+    expect(backbone.proximalLogprobs).toBeUndefined();
+    await capped.close();
+  });
+
   test('the same seed gives the same tokens, whatever runs beside it', async () => {
     const alone = await backbone.engine.generate({ promptIds: prompt, sampling });
     const others = Array.from({ length: 9 }, (_, seed) => backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }));

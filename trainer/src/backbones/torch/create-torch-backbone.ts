@@ -113,6 +113,7 @@ class RunningBackbone implements TorchBackbone {
   readonly modelDir: string;
   readonly workerInfo: TorchBackbone['workerInfo'];
   readonly workerPid: number;
+  readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #connection: WorkerConnection;
   #policyVersion = 0;
 
@@ -122,6 +123,7 @@ class RunningBackbone implements TorchBackbone {
     this.modelDir = options.modelDir;
     this.workerInfo = info;
     this.workerPid = pid;
+    if ((options.loss?.tisCap ?? 0) > 0) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
     const maxInFlight = (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4;
     this.engine = createTorchEngine(connection, { contextLength, maxInFlight, policyVersion: () => this.#policyVersion });
   }
@@ -139,6 +141,11 @@ class RunningBackbone implements TorchBackbone {
 
   async logprobs(rows: readonly { readonly ids: Int32Array }[]): Promise<readonly Float32Array[]> {
     const value = await this.#connection.call({ kind: 'logprobs', rows: rows.map((row) => row.ids) });
+    return (value as readonly Uint8Array[]).map(toFloat32);
+  }
+
+  async #termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+    const value = await this.#connection.call({ kind: 'term_logprobs', packs: packs.map(toPackMessage), temperature });
     return (value as readonly Uint8Array[]).map(toFloat32);
   }
 

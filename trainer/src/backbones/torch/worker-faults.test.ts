@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 import { openDoor } from './accept-worker.js';
 import { encodeFrame, FrameReader, maxFrameBytes } from './frames.js';
+import { schemaVersion } from './messages.js';
 import { hasTorch, makeTinyModel, sftBatch, startTiny, testPython } from './testing-worker.js';
 
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: [], seed: 7 };
@@ -67,7 +68,7 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
   });
 
   test('that talks nonsense is ended, not believed', async () => {
-    const env = makeRogueWorker('send({"kind": "hello", "schema": 1, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)');
+    const env = makeRogueWorker(`send({"kind": "hello", "schema": ${schemaVersion}, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)`);
     await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'protocol' });
   });
 
@@ -84,10 +85,10 @@ describe('the door for the worker', () => {
     const port = Number(door.address.split(':')[1]);
     const stranger = connect(port, '127.0.0.1');
     stranger.on('error', () => undefined);
-    stranger.write(encodeFrame({ kind: 'hello', schema: 1, token: 'guess' }));
+    stranger.write(encodeFrame({ kind: 'hello', schema: schemaVersion, token: 'guess' }));
     await new Promise((resolve) => stranger.once('close', resolve));
     const worker = connect(port, '127.0.0.1');
-    worker.write(encodeFrame({ kind: 'hello', schema: 1, token: 'secret' }));
+    worker.write(encodeFrame({ kind: 'hello', schema: schemaVersion, token: 'secret' }));
     const met = await door.connection;
     met.socket.destroy();
     worker.destroy();

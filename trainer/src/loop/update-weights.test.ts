@@ -1,0 +1,57 @@
+import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
+import { creditGroups } from './credit-groups.js';
+import type { TrainingGroup } from './training-group.js';
+import { updateWeights, type UpdateOptions } from './update-weights.js';
+
+const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 0.5 };
+
+/** A backbone whose loss takes its ratio against the beginning of the batch, and notes what it is asked and given. */
+function createAnchored(backbone: Backbone) {
+  const asked: { readonly policyVersion: number; readonly temperature: number; readonly terms: number[] }[] = [];
+  const batches: TrainBatch[] = [];
+  const anchored: Backbone = {
+    engine: backbone.engine,
+    modelDir: backbone.modelDir,
+    get policyVersion() {
+      return backbone.policyVersion;
+    },
+    trainStep: (batch) => {
+      batches.push(batch);
+      return backbone.trainStep(batch);
+    },
+    logprobs: (rows) => backbone.logprobs(rows),
+    proximalLogprobs: (packs, temperature) => {
+      asked.push({ policyVersion: backbone.policyVersion, temperature, terms: packs.map(({ terms }) => terms.pair.length) });
+      return Promise.resolve(packs.map(({ terms }, pack) => terms.logprobs.map((logprob) => logprob - pack - 1)));
+    },
+    save: (dir) => backbone.save(dir),
+    load: (dir) => backbone.load(dir),
+    close: () => backbone.close(),
+  };
+  return { anchored, asked, batches };
+}
+
+async function update(backbone: Backbone, options: Partial<UpdateOptions>) {
+  const groups: TrainingGroup[] = [];
+  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 })) groups.push(group);
+  return updateWeights(creditGroups(createAlgorithm('grpo'), groups), { backbone, loss, packing: { maxPackTokens: 64 }, ...options });
+}
+
+describe('a loss that takes its ratio against the weights a batch began with', () => {
+  it('is given their logprobs, asked for once, in every one of several steps', async () => {
+    const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
+    await update(anchored, { numMiniBatches: 2, numEpochs: 2 });
+    expect(asked).toEqual([{ policyVersion: 0, temperature: 0.5, terms: [24, 24] }]);
+    const distances = batches.map(({ packs }) => packs.map(({ terms }) => [...new Set(terms.logprobs.map((logprob, at) => Math.round(logprob - (terms.proximal?.[at] ?? NaN))))]));
+    expect(distances).toEqual([[[1]], [[2]], [[1]], [[2]]]);
+  });
+
+  it('needs none for the only step: it starts from the weights themselves', async () => {
+    const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
+    await update(anchored, {});
+    expect([asked, batches.map(({ packs }) => packs.map(({ terms }) => terms.proximal))]).toEqual([[], [[undefined]]]);
+  });
+});
