@@ -15,6 +15,7 @@ beforeAll(async () => {
 /** Does what the task's name says. */
 const agent = `
 type Model = { generate(request: unknown): Promise<{ message: { content: string } }> };
+let numHung = 0; // in the first step
 
 export async function sayLetters(task: { taskId: string; mainQuery: string }, tuner: any) {
   const model: Model = tuner.selectModel({ agentName: 'speaker' }, (tuned: Model) => tuned);
@@ -24,6 +25,7 @@ export async function sayLetters(task: { taskId: string; mainQuery: string }, tu
     case 'throws':
       throw new RangeError('the board has no such field');
     case 'hangs':
+      if (++numHung > 3) throw new Error('hung long enough');
       return new Promise(() => {});
     case 'nan':
       return { reward: Number.NaN };
@@ -43,7 +45,7 @@ const names = ['fine', 'throws', 'hangs', 'nan', 'silent', 'long', 'strays'];
 const files = { 'agent.ts': agent, 'train.jsonl': toJsonLines(names.map((name) => ({ task_id: name, main_query: `Say ${name}` }))) };
 const changes = {
   data: { train_batch_size: 7, max_prompt_length: 128, max_response_length: 128 },
-  rollout: { user_workflow: 'agent.ts->sayLetters', num_repeat: 3, max_model_len: 256, max_response_length_in_one_turn: 8, episode_timeout: 2 },
+  rollout: { user_workflow: 'agent.ts->sayLetters', num_repeat: 3, max_model_len: 256, max_response_length_in_one_turn: 8, episode_timeout: 8 },
   task_reader: { jsonl_dataset_file: { training: { file_path: 'train.jsonl' } } },
   trainer_common: { total_training_steps: 2, val_before_train: false },
 };
@@ -53,15 +55,15 @@ it('keeps failed episodes as data with their errors, and trains on the others', 
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/18 of 21 episodes failed; the first, e1-/);
-  const [first] = readMetrics(onlyRun(folder));
+  const [first, second] = readMetrics(onlyRun(folder));
   expect(first).toMatchObject({ episodes: 21, failed_episodes: 18, groups: 7, groups_skipped: 6 });
-  expect(first?.['policy_version']).toBe(1);
+  expect([first?.['policy_version'], second?.['policy_version']]).toEqual([1, 2]);
 
-  const errors = new Map(readEpisodes(onlyRun(folder)).map((row) => [row['task_id'], row['error'] as { code: string; message: string; stack?: string } | undefined]));
+  const errors = new Map(readEpisodes(onlyRun(folder)).filter((row) => row['step'] === 1).map((row) => [row['task_id'], row['error'] as { code: string; message: string; stack?: string } | undefined]));
   expect(errors.get('fine')).toBeUndefined();
   expect(errors.get('throws')).toMatchObject({ code: 'workflow_failed', message: expect.stringContaining('the board has no such field') });
-  expect(errors.get('throws')?.stack).toMatch(/agent\.ts:10:/);
-  expect(errors.get('hangs')).toMatchObject({ code: 'timeout', message: expect.stringContaining('2 s') });
+  expect(errors.get('throws')?.stack).toMatch(/agent\.ts:11:/);
+  expect(errors.get('hangs')).toMatchObject({ code: 'timeout', message: expect.stringContaining('8 s') });
   expect(errors.get('nan')).toMatchObject({ code: 'bad_output', message: expect.stringContaining('reward NaN') });
   expect(errors.get('silent')).toMatchObject({ code: 'no_judge', message: expect.stringContaining('there is no judge') });
   expect(errors.get('long')).toMatchObject({ code: 'context_overflow', message: expect.stringMatching(/The prompt has \d+ tokens and the model's context holds 256/) });
