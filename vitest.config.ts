@@ -26,6 +26,7 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'packages/nano/training/**/*.test.ts', 'adapters/*/src/**/*.test.ts', 'trainer/src/**/*.test.ts', 'tutorial/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     passWithNoTests: true,
   },

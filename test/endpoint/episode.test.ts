@@ -21,7 +21,7 @@ function open(replies: readonly ScriptedReply[], options: Partial<ScriptedEpisod
 }
 
 const ask = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
-const slow: ScriptedReply = { text: 'a slow answer that has quite a few tokens in it', tokenDelayMs: 10 };
+const slow: ScriptedReply = { text: 'a slow answer that nobody reads to its end '.repeat(20), tokenDelayMs: 10 };
 
 describe('a connection that closes', () => {
   it.each([

@@ -43,9 +43,8 @@ it('a history that was fed back is taken apart into its turns', async () => {
 });
 
 it('an abort ends the call in the engine', async () => {
-  const { agent, episode } = openAgent([{ text: 'a slow answer with many tokens', tokenDelayMs: 5 }]);
   const controller = new AbortController();
-  setTimeout(() => controller.abort(), 50);
+  const { agent, episode } = openAgent(() => (setTimeout(() => controller.abort(), 8), { text: 'a slow answer with many tokens', tokenDelayMs: 5 }));
   await agent.generate('hi', { abortSignal: controller.signal }).catch(() => undefined);
   await expect.poll(() => episode.engine.requests.map(({ outcome }) => outcome)).toEqual(['aborted']);
   expect(episode.finish().samples).toHaveLength(0);

@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { APICallError, type LanguageModelV3 } from '@ai-sdk/provider';
 import { generateObject, generateText, NoObjectGeneratedError, Output, stepCountIs, streamText, tool, type ModelMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { asModel, TunedLanguageModel } from './index.js';
 const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const tools = { add: tool({ description: 'Adds.', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b }) };
 
-function openModel(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
 }
@@ -127,15 +127,15 @@ describe('errors', () => {
   });
 
   it('abort by a timeout, which keeps its name', async () => {
-    const { model } = openModel([{ text: 'slow answer', tokenDelayMs: 20 }]);
-    await expect(generateText({ model, prompt: 'hi', abortSignal: AbortSignal.timeout(10) })).rejects.toMatchObject({ name: 'TimeoutError' });
+    const controller = new AbortController();
+    const { model } = openModel(() => (setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), 8), { text: 'slow answer', tokenDelayMs: 5 }));
+    await expect(generateText({ model, prompt: 'hi', abortSignal: controller.signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
   it('abort', async () => {
-    const { model, episode } = openModel([{ text: 'slow answer', tokenDelayMs: 5 }]);
     const controller = new AbortController();
+    const { model, episode } = openModel(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
     const answer = generateText({ model, prompt: 'hi', abortSignal: controller.signal });
-    setTimeout(() => controller.abort(), 8);
     await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
   });

@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
 import { AIMessage, AIMessageChunk, type BaseMessage, ChatMessage, HumanMessage, ToolMessage, trimMessages } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
@@ -11,7 +11,7 @@ import { asModel } from './index.js';
 const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const calculate = tool(({ a, b }) => String(a + b), { name: 'add', description: 'Adds.', schema: z.object({ a: z.number(), b: z.number() }) });
 
-function openModel(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
 }
@@ -102,10 +102,9 @@ describe('errors', () => {
   });
 
   it('aborts by signal', async () => {
-    const { model, episode } = openModel([{ text: 'slow answer', tokenDelayMs: 5 }]);
     const controller = new AbortController();
+    const { model, episode } = openModel(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
     const answer = model.invoke('hi', { signal: controller.signal });
-    setTimeout(() => controller.abort(), 8);
     await expect(answer).rejects.toThrow(/abort/i);
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
     expect(episode.finish().samples).toHaveLength(0);

@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { Agent, handoff, retryPolicies, Runner, setTracingDisabled, SystemError, tool, UserError, type AgentInputItem, type Model } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ const add = tool({ name: 'add', description: 'Adds.', parameters: z.object({ a: 
 const odd = `<think>\nhard\n</think>\n\n Summing. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4}')}`;
 const runner = new Runner({ toolNotFoundBehavior: 'return_error_to_model' });
 
-function openAgent(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+function openAgent(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   const model = asModel(episode.tuner, { agentName: 'solver' });
   return { episode, model, agent: new Agent({ name: 'solver', instructions: 'Solve.', model, tools: [add] }) };
@@ -168,15 +168,15 @@ describe('errors', () => {
   });
 
   it('abort by a timeout, which keeps its name', async () => {
-    const { agent } = openAgent([{ text: 'slow answer', tokenDelayMs: 20 }]);
-    await expect(runner.run(agent, 'hi', { signal: AbortSignal.timeout(10) })).rejects.toMatchObject({ name: 'TimeoutError' });
+    const controller = new AbortController();
+    const { agent } = openAgent(() => (setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), 8), { text: 'slow answer', tokenDelayMs: 5 }));
+    await expect(runner.run(agent, 'hi', { signal: controller.signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
   it('abort, whole or streamed, and leave no sample', async () => {
     for (const stream of [false, true]) {
-      const { agent, episode } = openAgent([{ text: 'a slow answer of several tokens', tokenDelayMs: 3 }]);
       const controller = new AbortController();
-      setTimeout(() => controller.abort(), 10);
+      const { agent, episode } = openAgent(() => (setTimeout(() => controller.abort(), 10), { text: 'a slow answer of several tokens', tokenDelayMs: 3 }));
       if (stream) {
         const result = await runner.run(agent, 'hi', { stream: true, signal: controller.signal });
         await result.completed.catch(() => {});

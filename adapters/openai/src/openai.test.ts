@@ -1,4 +1,4 @@
-import { openScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
+import { openScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { APIError, APIUserAbortError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
@@ -11,7 +11,7 @@ const add: OpenAI.ChatCompletionTool = { type: 'function', function: { name: 'ad
 const ask = { model: 'any', messages: [{ role: 'user' as const, content: 'hi' }] };
 const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
 
-function openClient(replies: readonly ScriptedReply[], options: { readonly contextLength?: number } = {}) {
+function openClient(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
   return { episode, client: asModel(episode.tuner, { agentName: 'solver' }) };
 }
@@ -182,10 +182,9 @@ describe('errors are the SDK’s own', () => {
   });
 
   it('abort', async () => {
-    const { client, episode } = openClient([{ text: 'slow answer', tokenDelayMs: 5 }]);
     const controller = new AbortController();
+    const { client, episode } = openClient(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
     const answer = client.chat.completions.create(ask, { signal: controller.signal });
-    setTimeout(() => controller.abort(), 8);
     await expect(answer).rejects.toBeInstanceOf(APIUserAbortError);
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
     expect(episode.finish().samples).toHaveLength(0);

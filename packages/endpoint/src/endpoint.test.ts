@@ -126,19 +126,19 @@ describe('chat completions, with the openai SDK', () => {
     const aborted = new Promise((resolve) => {
       cancelled = resolve;
     });
+    const client = new AbortController();
     const { access } = await open(async (_request, signal) => {
+      setTimeout(() => client.abort(), 100);
       await new Promise((resolve) => signal?.addEventListener('abort', resolve));
       cancelled('cancelled');
       throw new EngineError('aborted', 'aborted');
     });
-    const client = new AbortController();
     const request = fetch(`${access.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${access.apiKey}` },
       body: JSON.stringify({ model: 'm', messages: user('hi'), stream }),
       signal: client.signal,
     });
-    setTimeout(() => client.abort(), 100);
     await request.then((response) => response.text()).catch(() => undefined);
     expect(await aborted).toBe('cancelled');
   });

@@ -191,7 +191,7 @@ def run(client: str, task: str, url: str, key: str) -> dict:
     if task == "leave":
         return make().leave() or {}
     if task == "late":
-        return catch(make(timeout=0.4).ask)
+        return catch(make(timeout=1).ask)
     return {"text": make(retries=2).step(False)[0]}
 
 
