@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
 import { runInterruptibly } from './interrupt.js';
 
@@ -10,15 +9,16 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Signals at the given times, in ms; returns the exit code that the work ends with, and that of an exit at once. */
+/** Signals at the given times of the clock, in ms; returns the exit code that the work ends with, and that of an exit at once. */
 async function interruptAt(times: readonly number[]): Promise<{ readonly code: number; readonly exits: readonly unknown[] }> {
+  const clock = vi.spyOn(performance, 'now');
   const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
   const code = await runInterruptibly(() => undefined, async () => {
-    for (const [index, time] of times.entries()) {
-      await sleep(time - (times[index - 1] ?? 0));
+    for (const time of times) {
+      clock.mockReturnValue(time);
       process.emit('SIGINT', 'SIGINT');
+      await new Promise(setImmediate);
     }
-    await sleep(20);
     return 0;
   });
   return { code, exits: exit.mock.calls.flat() };

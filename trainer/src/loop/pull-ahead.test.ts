@@ -27,7 +27,8 @@ describe('pullAhead', () => {
     const seen: number[] = [];
     for await (const item of pullAhead(items, count)) {
       seen.push(item);
-      await pause(30);
+      await expect.poll(() => log.begun, { interval: 1 }).toBe(Math.min(8, item + 1 + count));
+      await pause(30); // and no more follow
       expect(log.begun).toBe(Math.min(8, item + 1 + count));
     }
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);

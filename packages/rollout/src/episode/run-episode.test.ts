@@ -16,7 +16,7 @@ type Options = Partial<EpisodeOptions> & { readonly replies?: readonly ScriptedR
 
 function run(workflow: WorkflowSource, { replies = ['hello'], signal, ...options }: Options = {}): Promise<Episode> {
   const engine = createScriptedEngine({ chatTokenizer, replies });
-  return runEpisode(task, { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 2000, ...options }, { ...identity, ...(signal && { signal }) });
+  return runEpisode(task, { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 30_000, ...options }, { ...identity, ...(signal && { signal }) });
 }
 
 const say = (tuner: Tuner, content = 'hi') => tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content }] });

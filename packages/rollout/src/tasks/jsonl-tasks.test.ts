@@ -6,9 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { readJsonlTasks } from './jsonl-tasks.js';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'jsonl-tasks-'));
+let numFiles = 0;
 
 function write(text: string): string {
-  const file = path.join(dir, `${Math.random()}.jsonl`);
+  const file = path.join(dir, `${numFiles++}.jsonl`);
   writeFileSync(file, text);
   return file;
 }
