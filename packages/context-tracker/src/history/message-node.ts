@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolSpec } from '@agentjet/core';
 import type { SeenPrompt, SeenTurn } from '../prompt/seen-state.js';
 import { isSameMessage } from './same-message.js';
-import { addShape, shapeOf } from './message-shape.js';
+import { addShape, isQuestion, type MessageShape, shapeOf } from './message-shape.js';
 
 /** A message as it stands in a history; `origin` is the turn of ours that it repeats. */
 export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
@@ -20,8 +20,11 @@ export class MessageNode {
   readonly tools: readonly ToolSpec[];
   /** Number of messages. */
   readonly length: number;
-  /** Kinds of messages up to here: see message-shape.ts. */
+  /** See message-shape.ts; of no message 0. */
+  readonly shape: MessageShape;
+  /** Kinds of messages from the last question up to here, and before that question. */
   readonly shapes: number;
+  readonly earlierShapes: number;
   /** The end of the opening: system messages and the first message after them. */
   readonly opening: MessageNode;
   /** What the model was given to answer these messages. */
@@ -36,7 +39,11 @@ export class MessageNode {
     this.origin = entry?.origin;
     this.turn = turn;
     this.length = parent === undefined ? 0 : parent.length + 1;
-    this.shapes = entry === undefined ? 0 : addShape(parent?.shapes ?? 0, shapeOf(entry.message));
+    this.shape = entry === undefined ? 0 : shapeOf(entry.message);
+    const { shapes = 0, earlierShapes = 0 } = parent ?? {};
+    const isNext = isQuestion(this.shape);
+    this.shapes = entry === undefined ? 0 : addShape(isNext ? 0 : shapes, this.shape);
+    this.earlierShapes = isNext ? earlierShapes | shapes : earlierShapes;
     this.opening = parent === undefined || parent.isOpening ? this : parent.opening;
   }
 

@@ -13,7 +13,7 @@ const markup = /<\/?(?:think|tool)|<\|/;
 
 export function shapeOf(message: ChatMessage): MessageShape {
   const common = roles[message.role] | (message.content === '' ? 4 : 0) | (markup.test(message.content) ? 8 : 0) | (isNamed(message) ? 16 : 0);
-  if (message.role !== 'assistant') return common;
+  if (message.role !== 'assistant') return common | (isToolResponse(message) ? 32 : 0);
   const calls = message.toolCalls?.length ?? 0;
   return common | (hasText(message.reasoning) ? 32 : 0) | (Math.min(calls, 2) << 6);
 }
@@ -22,8 +22,18 @@ export function shapeOf(message: ChatMessage): MessageShape {
 export function addShape(shapes: number, shape: MessageShape): number {
   const role = shape & 3;
   const flags = ((shape >> 2) & 7) << (role * 3);
-  const answer = role === roles.assistant ? 1 << (12 + ((shape >> 5) & 7)) : 0;
-  return shapes | (1 << (24 + role)) | flags | answer;
+  const kind = role === roles.assistant ? 1 << (12 + ((shape >> 5) & 7)) : shape & 32 ? 1 << (20 + role) : 0;
+  return shapes | (1 << (24 + role)) | flags | kind;
+}
+
+/** Whether messages of this shape are questions to a template that leaves thinking out before the last of them (Qwen3's). */
+export function isQuestion(shape: MessageShape): boolean {
+  return (shape & 3) === roles.user && (shape & 32) === 0;
+}
+
+/** A result that an agent sends as a user message, in the tags by which templates know that it is none of the user's. */
+function isToolResponse({ role, content }: ChatMessage): boolean {
+  return role === 'user' && content.startsWith('<tool_response>') && content.endsWith('</tool_response>');
 }
 
 function isNamed(message: ChatMessage): boolean {

@@ -2,7 +2,7 @@ import { type ChatMessage, EngineError } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import { entriesTo, messagesTo, entryOf } from '../history/message-node.js';
-import { shapeOf } from '../history/message-shape.js';
+import { type MessageShape, shapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
 import { chainOf, type SeenState } from './seen-state.js';
 import type { TurnMarks } from './turn-marks.js';
@@ -12,12 +12,14 @@ import type { TurnMarks } from './turn-marks.js';
  * with everything seen, so that a template that prints history differently once more messages follow is noticed.
  * But that costs the whole history for each call. So a short stand-in (a stub, or the conversation's opening, then
  * only the last answer and what follows) is rendered instead where it is known to give the same text: learned from a
- * comparison for each combination of message shapes, and checked again whenever a history has grown fourfold.
+ * comparison for each system message and combination of message shapes, and checked again whenever a history has grown
+ * fourfold.
  */
 export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
-  readonly #verdicts = new Map<string, Verdict>();
+  /** By system message and tools, since some templates print every turn in a way that the system message chooses. */
+  readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 
   constructor(template: ChatTemplate, marks: TurnMarks) {
@@ -30,7 +32,7 @@ export class TailRenderer {
     if (last === undefined) return this.#renderWhole(node, tail, last);
     const checkedLength = checkedLengthOf(last.state);
     const isDue = node.length + tail.length >= checkedLength * recheckFactor;
-    const verdict = isDue ? undefined : this.#verdicts.get(keyOf(last));
+    const verdict = isDue ? undefined : this.#verdictsFor(last).get(keyOf(last));
     const text = verdict === undefined || verdict === 'whole' ? undefined : this.#renderShort(verdict, last);
     return text === undefined ? this.#renderWhole(node, tail, last) : { before: last.state, text, added: last.since, isKept: true, checkedLength };
   }
@@ -42,14 +44,27 @@ export class TailRenderer {
     const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
     const text = at === 0 ? rendered : copy(rendered.slice(at));
     const isKept = numKept === chain.length;
-    if (last !== undefined) this.#verdicts.set(keyOf(last), isKept ? this.#judge(last, text) : 'whole');
+    if (last !== undefined) this.#learn(last, isKept ? text : undefined);
     const before = chain[numKept - 1];
     return { before, text, added: entries.slice(lengthAt(before, node)), isKept, checkedLength: entries.length };
   }
 
-  #judge(last: LastSeen, text: string): Verdict {
-    if (this.#verdicts.get(keyOf(last)) === 'whole') return 'whole';
-    return (['stub', 'opening'] as const).find((kind) => this.#renderShort(kind, last) === text) ?? 'whole';
+  /** `text`: the tail; undefined where it does not go on from what was seen. Once a whole history was needed, it always is. */
+  #learn(last: LastSeen, text: string | undefined): void {
+    const verdicts = this.#verdictsFor(last);
+    const key = keyOf(last);
+    if (verdicts.get(key) === 'whole') return;
+    const fits = (kind: 'stub' | 'opening'): boolean => text !== undefined && this.#renderShort(kind, last) === text;
+    verdicts.set(key, (['stub', 'opening'] as const).find(fits) ?? 'whole');
+  }
+
+  #verdictsFor({ node: { opening } }: LastSeen): Map<string, Verdict> {
+    const system = opening.message?.role === 'system' ? opening : (opening.parent ?? opening);
+    const known = this.#verdicts.get(system);
+    if (known !== undefined) return known;
+    const verdicts = new Map<string, Verdict>();
+    this.#verdicts.set(system, verdicts);
+    return verdicts;
   }
 
   /** The tail as it looks after a short stand-in for the history; undefined where the stand-in cannot be rendered. */
@@ -130,9 +145,22 @@ function checkedLengthOf(state: SeenState): number {
   return state.kind === 'prompt' ? state.checkedLength : state.before.checkedLength;
 }
 
+/**
+ * What a template may look at when it prints the new messages, and prints differently what it has printed before:
+ * which messages there are (thinking is left out before the last question), and those that were the last ones so far.
+ */
 function keyOf({ node, state, since }: LastSeen): string {
-  const last = node.message === undefined ? 0 : shapeOf(node.message);
-  return `${state.kind} ${node.shapes} ${last} ${node.tools.length > 0} ${since.map(({ message }) => shapeOf(message)).join(' ')}`;
+  return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => shapeOf(message)).join(' ')}`;
+}
+
+/** Of the last message, and of those before it down to an answer: what the last prompt ended with. */
+function latestShapes(node: MessageNode): readonly MessageShape[] {
+  const shapes: MessageShape[] = [];
+  for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
+    shapes.push(current.shape);
+    if (current !== node && current.message.role === 'assistant') break;
+  }
+  return shapes;
 }
 
 /** A slice keeps the whole text alive, and a tail is kept for as long as the episode. */
