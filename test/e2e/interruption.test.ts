@@ -102,7 +102,8 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   running.child.kill('SIGINT');
   await running.waitFor(/Stopping/);
   running.child.kill('SIGINT');
-  expect((await running.finished).code).toBe(130);
+  const { code, signal } = await running.finished;
+  expect([130, 'SIGINT']).toContain(code ?? signal); // a backbone that takes long to leave native code is not waited for
 });
 
 it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
