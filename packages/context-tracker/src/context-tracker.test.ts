@@ -122,6 +122,12 @@ describe('what must not happen is said clearly', () => {
     expect(begin).toThrow(wording);
   });
 
+  test('a message without a role, also where an answer with calls stands that has its text', () => {
+    const { begin, say } = create();
+    const { content } = say([user], 'a\n<tool_call>\n{"name": "calc", "arguments": {}}\n</tool_call>');
+    expect(problemOf(() => begin([user, { content } as ChatMessage, user]))).toContain('EngineError bad_request Message 1 has the role undefined.');
+  });
+
   test('absent text is the empty text', () => {
     const { begin } = create();
     const absent = [user, { role: 'assistant', content: null }, { role: 'user' }] as unknown as ChatMessage[];

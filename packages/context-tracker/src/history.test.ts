@@ -262,6 +262,15 @@ describe('several agents', () => {
     expect(samples.map(({ agentName }) => agentName).sort()).toEqual(['one', 'two']);
   });
 
+  test('two conversations of one agent that began with the same answer each go on from their own', () => {
+    const player = start();
+    const first = player.say([system, user], 'yes');
+    const second = player.say([system, user, first, next], 'on', { isOdd: true });
+    player.say([system, user], 'yes', { isOdd: true });
+    const turn = player.begin([system, user, first, next, second, next]);
+    expect([turn.fork, goesOnFrom(player, turn, 1)]).toEqual([undefined, true]);
+  });
+
   test('a conversation handed over goes on, and each agent trains in a row of its own', () => {
     const player = start();
     const first = player.say([system, user], 'a1', { agent: 'one' });

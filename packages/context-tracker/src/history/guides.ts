@@ -9,11 +9,11 @@ import { isSameMessage } from './same-message.js';
 export class Guides {
   readonly #latest = new Map<string, Guide>();
 
-  /** How far the messages repeat the agent's latest conversation. */
+  /** How far the messages repeat the agent's latest conversation and no other: of equal answers, it need not be this one that they go on from. */
   follow(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): Guided {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };
-    const length = countRepeated(guide, messages);
+    const length = countCertain(root, guide.nodes, countRepeated(guide, messages));
     return { node: guide.nodes[length - 1] ?? root, length };
   }
 
@@ -50,10 +50,20 @@ function countRepeated({ nodes, contents, roles }: Guide, messages: readonly (Ch
     const message = messages[at];
     if (message === undefined || message === null) return at;
     // Mostly it is the very same string: Object.is finds that out without reading it, unlike ===.
-    const isSame = Object.is(message.content, contents[at]) && message.role === roles[at] && isPlain(message);
+    const isSame = Object.is(message.content, contents[at]) && message.role === roles[at] && message.role !== undefined && isPlain(message);
     if (!isSame && !isRepeated(nodes[at], message)) return at;
   }
   return limit;
+}
+
+/** Of this many nodes, those before the first with an equal one beside it. */
+function countCertain(root: MessageNode, nodes: readonly MessageNode[], length: number): number {
+  let above: MessageNode | undefined = root;
+  for (let at = 0; at < length && above?.hasTwinBelow === true; at++) {
+    above = nodes[at];
+    if (above?.hasTwin === true) return at;
+  }
+  return length;
 }
 
 /** Nothing but a role and a text. */

@@ -29,6 +29,9 @@ export class MessageNode {
   readonly opening: MessageNode;
   /** What the model was given to answer these messages. */
   prompt: SeenPrompt | undefined;
+  /** Whether another child of the parent carries an equal message; and whether that is so of any message further on. */
+  hasTwin = false;
+  hasTwinBelow = false;
   readonly #children = new Map<string, MessageNode[]>();
   readonly #turns: MessageNode[] = [];
 
@@ -90,12 +93,21 @@ export class MessageNode {
     const key = child.message?.content ?? '';
     const sameText = this.#children.get(key);
     if (sameText === undefined) this.#children.set(key, [child]);
-    else sameText.push(child);
+    else {
+      const twin = sameText.find(({ message }) => message !== undefined && child.message !== undefined && isSameMessage(message, child.message));
+      if (twin !== undefined) markTwins(this, [twin, child]);
+      sameText.push(child);
+    }
     return child;
   }
 }
 
 const none: readonly MessageNode[] = [];
+
+function markTwins(parent: MessageNode, twins: readonly MessageNode[]): void {
+  for (const twin of twins) twin.hasTwin = true;
+  for (let above: MessageNode | undefined = parent; above !== undefined && !above.hasTwinBelow; above = above.parent) above.hasTwinBelow = true;
+}
 
 /** The nodes from the first message to this one. */
 function pathTo(node: MessageNode): readonly MessageNode[] {

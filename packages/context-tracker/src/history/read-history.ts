@@ -48,7 +48,7 @@ export function readHistory(known: Guided, sent: readonly ChatMessage[], options
       continue;
     }
     for (const entry of step.entries) {
-      const child = tail.length === 0 && entry.origin !== undefined ? node.findOrigin(entry.origin) : tail.length === 0 ? choose(node.find(entry.message), options) : undefined;
+      const child = tail.length === 0 && entry.origin !== undefined ? node.findOrigin(entry.origin) : tail.length === 0 ? choose(node.find(entry.message), { messages, at }, options) : undefined;
       if (child === undefined) tail.push(entry);
       else node = child;
     }
@@ -60,19 +60,36 @@ function takeStep(node: MessageNode | undefined, messages: readonly ChatMessage[
   const message = messages[at];
   const next = at + 1;
   if (message === undefined) return { entries: [], next };
-  const child = node === undefined ? undefined : choose(node.find(message), options);
+  const child = node === undefined ? undefined : choose(node.find(message), { messages, at: next }, options);
   if (child !== undefined) return { entries: [], next, child };
   if (message.role !== 'assistant') return { entries: [{ message }], next };
   return (options.policy === 'as_generated' ? recognise : recogniseAsSent)(node, messages, at, options) ?? { entries: [{ message }], next };
 }
 
-/** Of several answers with the same text: the agent's own before others', sampled ones before foreign ones, the latest. */
-function choose(children: readonly MessageNode[], { agentName }: ReadOptions): MessageNode | undefined {
+/**
+ * Of several answers with the same text: the agent's own before others', sampled ones before foreign ones, then the one
+ * whose conversation the messages after it repeat the furthest, the latest.
+ */
+function choose(children: readonly MessageNode[], after: Rest, { agentName }: ReadOptions): MessageNode | undefined {
   if (children.length < 2) return children[0];
   const sampled = children.filter(({ turn }) => turn !== undefined);
   const own = sampled.filter(({ turn }) => turn?.agent.agentName === agentName);
   const candidates = own.length > 0 ? own : sampled.length > 0 ? sampled : children;
-  return candidates.reduce((best, child) => ((child.turn?.index ?? 0) > (best.turn?.index ?? 0) ? child : best));
+  const ranked = candidates.map((child) => ({ child, reach: candidates.length < 2 ? 0 : reachOf(child, after), index: child.turn?.index ?? 0 }));
+  return ranked.reduce((best, other) => ((other.reach - best.reach || other.index - best.index) > 0 ? other : best)).child;
+}
+
+/** The messages from this place on. */
+type Rest = { readonly messages: readonly ChatMessage[]; readonly at: number };
+
+/** How many of the messages stand behind the node, one after the other. */
+function reachOf(node: MessageNode, { messages, at }: Rest): number {
+  let level: readonly MessageNode[] = [node];
+  for (let place = at; ; place++) {
+    const next = messages[place];
+    level = next === undefined ? [] : level.flatMap((found) => found.find(next));
+    if (level.length === 0) return place - at;
+  }
 }
 
 function recognise(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
