@@ -24,8 +24,9 @@ export default defineConfig({
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: 'test/property-seed.ts',
     include: ['packages/*/src/**/*.test.ts', 'packages/nano/training/**/*.test.ts', 'adapters/*/src/**/*.test.ts', 'trainer/src/**/*.test.ts', 'tutorial/**/*.test.ts', 'test/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Long, for whole processes on a machine that may be busy; they only end what hangs.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     passWithNoTests: true,

@@ -3,9 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-
-vi.setConfig({ testTimeout: 180_000 }); // whole processes, on a machine that may be busy
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const ajet = path.join(import.meta.dirname, '../packages/cli/dist/main.js');
 const run = promisify(execFile);

@@ -1,11 +1,9 @@
 import { cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createJobFolder, createJobYaml, createScratchFolder, toJsonLines, type JobFiles, type JobYaml } from './support/job-folder.js';
 import { runAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let modelDir: string;
 beforeAll(async () => {

@@ -2,12 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { runAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let server: Server;
 let baseUrl: string;

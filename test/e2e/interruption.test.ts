@@ -1,12 +1,10 @@
 import { existsSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, listRuns, onlyRun, readMetrics, readRows } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let modelDir: string;
 let whole: ReturnType<typeof readMetrics>;

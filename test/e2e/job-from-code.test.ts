@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, Workflow, type JobEvent, type Task, type Tuner } from 'agentjet';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createScratchFolder } from './support/job-folder.js';
 import { readEpisodes, readMetrics, readRows } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let modelDir: string;
 beforeAll(async () => {

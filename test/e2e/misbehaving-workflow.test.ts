@@ -1,11 +1,9 @@
 import path from 'node:path';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder, toJsonLines } from './support/job-folder.js';
 import { onlyRun, readEpisodes, readMetrics } from './support/read-run.js';
 import { runAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }); // whole processes, on a machine that may be busy
 
 let modelDir: string;
 beforeAll(async () => {

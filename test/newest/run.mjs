@@ -25,7 +25,7 @@ function check(label, problems) {
 function runTests(dir, node) {
   const report = path.join(dir, 'report.json');
   rmSync(report, { force: true });
-  const args = ['--disable-warning=ExperimentalWarning', 'node_modules/vitest/vitest.mjs', 'run', '--testTimeout=60000', '--hookTimeout=60000', '--expect.poll.timeout=30000', '--maxWorkers=2', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
+  const args = ['--disable-warning=ExperimentalWarning', 'node_modules/vitest/vitest.mjs', 'run', '--testTimeout=180000', '--hookTimeout=180000', '--expect.poll.timeout=30000', '--maxWorkers=2', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
   const { status } = spawnSync(node, args, { cwd: dir, stdio: 'inherit' });
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));

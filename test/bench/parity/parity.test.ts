@@ -5,7 +5,7 @@ import golden from './golden.json' with { type: 'json' };
 import { run } from './bench.js';
 import { ask, backbones, createQuestion, inScratchFolder, python, readGradientNorms, writeTinyModel } from './question.js';
 
-test('the embedded backbone says what plain transformers said to a random model: logits, gradients, ten steps', { timeout: 120_000 }, () =>
+test('the embedded backbone says what plain transformers said to a random model: logits, gradients, ten steps', () =>
   inScratchFolder(async (dir) => {
     const modelDir = await writeTinyModel(path.join(dir, 'tiny'));
     const { probes, losses } = await ask(backbones.onnx, await createQuestion(modelDir), path.join(dir, 'gradient'));

@@ -36,7 +36,7 @@ it('samples the same tokens in any batches, with or without a cache, though prob
   for (const options of [{ maxBatchSize: 5 }, { maxPrefixCacheBytes: 0, prefillTokens: 7 }, { maxKvBytes: 150_000 }]) {
     expect((await sampleAll(create(), options)).ids).toEqual(ids);
   }
-}, 60_000);
+});
 
 it('a call that leaves while its draw is decided ends as aborted, the others go on', async () => {
   const model = new NoisyModel({ contextLength: 256 });
@@ -50,4 +50,4 @@ it('a call that leaves while its draw is decided ends as aborted, the others go 
   const other = engine.generate({ promptIds: Int32Array.of(1, 2), sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 20, stopIds: [], seed: 5 } });
   for (const result of await Promise.all(results)) expect(result).toMatchObject({ code: 'aborted' });
   expect((await other).ids).toHaveLength(20);
-}, 60_000);
+});
