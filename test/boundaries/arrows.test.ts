@@ -12,7 +12,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/tokenizer': ['@agentjet/core'],
   'packages/context-tracker': ['@agentjet/core', '@agentjet/tokenizer'],
   'packages/rollout': ['@agentjet/core', '@agentjet/tokenizer', '@agentjet/context-tracker'],
-  'packages/endpoint': ['@agentjet/core', '@agentjet/rollout'],
+  'packages/chat-completions': ['@agentjet/core'],
+  'packages/endpoint': ['@agentjet/core', '@agentjet/rollout', '@agentjet/chat-completions'],
   'packages/adapter-kit': ['@agentjet/core', '@agentjet/rollout'],
   'packages/agentjet': [
     '@agentjet/core',
@@ -25,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages/cli': ['@agentjet/core', 'agentjet'],
   'adapters/react': ['@agentjet/core', '@agentjet/rollout'],
-  'adapters/openai': ['@agentjet/core', '@agentjet/rollout'],
+  'adapters/openai': ['@agentjet/core', '@agentjet/rollout', '@agentjet/chat-completions'],
   'adapters/langgraph': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/ai-sdk': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/openai-agents': ['@agentjet/core', '@agentjet/rollout'],

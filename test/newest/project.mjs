@@ -16,6 +16,7 @@ const ours = [
   'packages/tokenizer',
   'packages/context-tracker',
   'packages/rollout',
+  'packages/chat-completions',
   'packages/endpoint',
   'packages/adapter-kit',
   'adapters/react',
@@ -25,7 +26,7 @@ const ours = [
   'adapters/openai-agents',
 ];
 /** Copied as they are; the imports between them are relative. */
-const suites = ['test/adapters', 'test/bench/bench.ts', 'test/bench/fidelity', ...['http-drivers.ts', 'cutting-proxy.ts', 'contract.test.ts', 'episode.test.ts'].map((name) => `test/endpoint/${name}`), 'packages/endpoint/src', ...ours.filter((name) => name.startsWith('adapters/')).map((name) => `${name}/src`)];
+const suites = ['test/adapters', 'test/bench/bench.ts', 'test/bench/fidelity', ...['http-drivers.ts', 'cutting-proxy.ts', 'contract.test.ts', 'episode.test.ts'].map((name) => `test/endpoint/${name}`), 'packages/chat-completions/src', 'packages/endpoint/src', ...ours.filter((name) => name.startsWith('adapters/')).map((name) => `${name}/src`)];
 
 const read = (file) => readFileSync(file, 'utf8');
 const npmOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1', '--fetch-timeout=60000'];

@@ -1,7 +1,7 @@
-import { EngineError, type ChatModel } from '@agentjet/core';
-import { allOrLeave, type Call, openCall } from './call.js';
+import { completeChat, toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
+import type { ChatModel } from '@agentjet/core';
+import { type Call, openCall } from './call.js';
 import { streamCompletion } from './stream-completion.js';
-import { toCompletion, toWireError } from './wire-response.js';
 
 /**
  * What the OpenAI SDK calls in place of `fetch`: a ChatModel that answers in this process. Everything above it (parsing,
@@ -16,21 +16,20 @@ export function createInProcessFetch(model: ChatModel): (url: string | URL | Req
       if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [described] });
       if (/\/models\/[^/]+$/.test(pathname)) return Response.json(described);
       if (!pathname.endsWith('/chat/completions') || init.method?.toUpperCase() !== 'POST') throw unknownPath(pathname, init.method);
-      return await complete(openCall(model, init, keyed));
-    } catch (error) {
+      return await answer(openCall(model, init, keyed));
+    } catch (thrown) {
       if (init.signal?.aborted) throw new DOMException('The call was aborted.', 'AbortError');
-      const { status, body } = toWireError(error);
-      return Response.json(body, { status });
+      const error = toWireError(thrown);
+      return Response.json(toOpenAIErrorBody(error), { status: error.status });
     }
   };
 }
 
-async function complete(call: Call): Promise<Response> {
+async function answer(call: Call): Promise<Response> {
   if (call.body.stream === true) return streamCompletion(call);
-  const responses = await allOrLeave(call, (choice) => call.generate(choice));
-  return Response.json(toCompletion(call.head, responses, call.body.logprobs === true));
+  return Response.json(await completeChat(call, call.body, call.modelName));
 }
 
-function unknownPath(pathname: string, method = 'GET'): EngineError {
-  return new EngineError('not_found', `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`);
+function unknownPath(pathname: string, method = 'GET'): WireError {
+  return new WireError(404, 'not_found', `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`);
 }

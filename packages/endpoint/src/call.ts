@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { type ChatCall, claimKey } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatModel, ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { endedEpisode, type EndpointSession } from './session.js';
 import { createSlowJsonResponse } from './slow-json.js';
-import { WireError } from './wire-error.js';
 
 export type Timing = { readonly graceMs: number; readonly heartbeatMs: number };
 
@@ -19,24 +19,22 @@ export type Incoming = {
 };
 
 /** One authenticated HTTP call: its body, the model it may reach, and how to answer. Every protocol speaks to this. */
-export type Call = {
+export interface Call extends ChatCall {
   readonly session: EndpointSession;
   readonly body: unknown;
   /** The same for a client's retry of the same body, so that a retry is never a second sample. */
   requestId(choice: number): string;
-  generate(request: ChatRequest, onDelta?: (delta: ChatDelta) => void): Promise<ChatResponse>;
-  /** Several answers to one call: where one fails the others end too, since nobody will see them. */
-  all<T>(answers: readonly Promise<T>[]): Promise<readonly T[]>;
   respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
   respondEvents(produce: (stream: EventStream) => Promise<void>, protocol: EventProtocol): Promise<Response>;
-};
+}
 
 export function createCall(session: EndpointSession, incoming: Incoming, timing: Timing): Call {
   const { request, body, breakOff } = incoming;
   const left = new AbortController();
-  const cancel = (): void => left.abort(new Error('The client went away.'));
-  if (request.signal.aborted) cancel();
-  else request.signal.addEventListener('abort', cancel, { once: true });
+  const cancel = (reason: string): void => left.abort(new Error(reason));
+  const leave = (): void => cancel('The client went away.');
+  if (request.signal.aborted) leave();
+  else request.signal.addEventListener('abort', leave, { once: true });
   const callId = identify(session, incoming);
   return {
     session,
@@ -46,13 +44,9 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
       if (session.signal.aborted) throw endedEpisode();
       return generate(session.model, chatRequest, { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) });
     },
-    all: (answers) =>
-      Promise.all(answers).catch((error: unknown) => {
-        left.abort(new Error('Another answer of the same call failed.'));
-        throw error;
-      }),
-    respondJson: async (pending, { toErrorBody }) => createSlowJsonResponse(pending, { ...timing, cancel, breakOff, toErrorBody }),
-    respondEvents: async (produce, protocol) => createEventStreamResponse(produce, { ...protocol, cancel, heartbeatMs: timing.heartbeatMs }),
+    cancel,
+    respondJson: async (pending, { toErrorBody }) => createSlowJsonResponse(pending, { ...timing, cancel: leave, breakOff, toErrorBody }),
+    respondEvents: async (produce, protocol) => createEventStreamResponse(produce, { ...protocol, cancel: leave, heartbeatMs: timing.heartbeatMs }),
   };
 }
 
@@ -73,18 +67,12 @@ async function generate(model: ChatModel, request: ChatRequest, { signal, onDelt
 function identify(session: EndpointSession, { request, text }: Incoming): string {
   const hash = createHash('sha256').update(`${new URL(request.url).pathname}\n${text}`).digest('base64url');
   const key = request.headers.get('idempotency-key');
-  if (key !== null) return checkedKey(session, key, hash);
+  if (key !== null) {
+    claimKey(session.keyedBodies, key, hash);
+    return `key-${key}`;
+  }
   const known = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0 ? session.requestIds.get(hash) : undefined;
   const callId = known ?? randomUUID();
   session.requestIds.set(hash, callId);
   return callId;
-}
-
-function checkedKey(session: EndpointSession, key: string, hash: string): string {
-  const known = session.keyedBodies.get(key) ?? hash;
-  if (known !== hash) {
-    throw new WireError(400, 'idempotency_key_reused', `The idempotency-key '${key}' was used with another request. Use a new key for each call, and the same one for its retries.`);
-  }
-  session.keyedBodies.set(key, hash);
-  return `key-${key}`;
 }

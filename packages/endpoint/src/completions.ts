@@ -1,30 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { onlyNeutral, parseBody, penaltyFields, samplingFields, streamFields, toSampling, toUsage } from '@agentjet/chat-completions';
 import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import { z } from 'zod';
 import type { Call } from './call.js';
-import { toUsage } from './chat-completions/response.js';
 import { openAIProtocol } from './openai-protocol.js';
-import { onlyNeutral, parseBody } from './parse-body.js';
 
 const schema = z.strictObject({
   model: z.string(),
   prompt: z.union([z.string().min(1), z.tuple([z.string().min(1)])]),
-  max_tokens: z.number().int().positive().nullish(),
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
-  seed: z.number().int().nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  n: onlyNeutral(null, 1).optional(),
-  best_of: onlyNeutral(null, 1).optional(),
-  echo: onlyNeutral(null, false).optional(),
-  suffix: onlyNeutral(null, '').optional(),
-  logprobs: onlyNeutral(null, 0).optional(),
-  frequency_penalty: onlyNeutral(null, 0).optional(),
-  presence_penalty: onlyNeutral(null, 0).optional(),
-  logit_bias: onlyNeutral(null, {}).optional(),
-  user: z.string().nullish(),
+  n: onlyNeutral(1),
+  best_of: onlyNeutral(1),
+  echo: onlyNeutral(false),
+  suffix: onlyNeutral(''),
+  logprobs: onlyNeutral(0),
+  user: z.string().optional(),
+  ...samplingFields,
+  ...streamFields,
+  ...penaltyFields,
 });
 type Body = z.infer<typeof schema>;
 
@@ -50,16 +42,6 @@ export async function handleCompletion(call: Call): Promise<Response> {
 }
 
 function toChatRequest(body: Body, requestId: string): ChatRequest {
-  const stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
-  return {
-    messages: [{ role: 'user', content: typeof body.prompt === 'string' ? body.prompt : body.prompt[0] }],
-    requestId,
-    sampling: {
-      ...(typeof body.max_tokens === 'number' && { maxTokens: body.max_tokens }),
-      ...(typeof body.temperature === 'number' && { temperature: body.temperature }),
-      ...(typeof body.top_p === 'number' && { topP: body.top_p }),
-      ...(typeof body.seed === 'number' && { seed: body.seed }),
-      ...(stop !== null && stop !== undefined && { stop }),
-    },
-  };
+  const content = typeof body.prompt === 'string' ? body.prompt : body.prompt[0];
+  return { messages: [{ role: 'user', content }], requestId, sampling: toSampling(body) };
 }

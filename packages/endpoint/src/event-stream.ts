@@ -1,4 +1,4 @@
-import { toWireError, type WireError } from './wire-error.js';
+import { toWireError, type WireError } from '@agentjet/chat-completions';
 
 /** Server-sent events as a web Response whose headers go out at once and whose long silences are kept alive. */
 export type EventStream = {

@@ -1,5 +1,5 @@
+import { toOpenAIErrorBody } from '@agentjet/chat-completions';
 import type { EventProtocol } from './event-stream.js';
-import { toOpenAIErrorBody } from './wire-error.js';
 
 /** Errors of all of OpenAI's APIs, but for the streams of Responses. */
 export const openAIProtocol: EventProtocol = {

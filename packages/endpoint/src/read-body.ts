@@ -1,4 +1,4 @@
-import { WireError } from './wire-error.js';
+import { WireError } from '@agentjet/chat-completions';
 
 /** A body that is too large is read on up to this many times the limit: a client cut off while it writes never sees why. */
 const patience = 8;

@@ -1,16 +1,17 @@
 import type { AddressInfo } from 'node:net';
+import { toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
 import { toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
-import { handleChatCompletion } from './chat-completions/route.js';
+import { handleChatCompletion } from './chat-completions.js';
 import { handleCompletion } from './completions.js';
+import { toAnthropicErrorBody } from './messages/error.js';
 import { handleMessages } from './messages/route.js';
 import { decodeBody, readBytes } from './read-body.js';
 import { handleResponses } from './responses/route.js';
 import { SessionStore } from './session.js';
-import { toAnthropicErrorBody, toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';
 
 export type EndpointOptions = Partial<Timing> & {
   /** Loopback unless configured. */

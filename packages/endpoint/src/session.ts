@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { WireError } from '@agentjet/chat-completions';
 import type { EndpointRegistration } from '@agentjet/rollout';
-import { WireError } from './wire-error.js';
 
 /** One agent of one episode behind the endpoint. */
 export type EndpointSession = EndpointRegistration & {

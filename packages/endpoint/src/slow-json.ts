@@ -1,4 +1,4 @@
-import { toWireError, type WireError } from './wire-error.js';
+import { toWireError, type WireError } from '@agentjet/chat-completions';
 
 export type SlowJsonOptions = {
   readonly graceMs: number;

@@ -1,7 +1,6 @@
+import { jsonObject, onlyNeutral, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { z } from 'zod';
-import { jsonObject, onlyNeutral, toText } from '../parse-body.js';
-import { WireError } from '../wire-error.js';
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
 const toolUse = z.looseObject({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() });
@@ -27,21 +26,21 @@ export const messagesSchema = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1),
   max_tokens: z.number().int().positive(),
-  system: z.union([z.string(), z.array(textBlock)]).nullish(),
-  tools: z.array(tool).nullish(),
-  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional(), disable_parallel_tool_use: z.boolean().optional() }).nullish(),
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.number().int().min(-1).nullish(),
-  stop_sequences: z.array(z.string().min(1)).nullish(),
-  stream: z.boolean().nullish(),
-  mcp_servers: onlyNeutral(null, []).optional(),
+  system: z.union([z.string(), z.array(textBlock)]).optional(),
+  tools: z.array(tool).optional(),
+  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional(), disable_parallel_tool_use: z.boolean().optional() }).optional(),
+  temperature: samplingFields.temperature,
+  top_p: samplingFields.top_p,
+  top_k: samplingFields.top_k,
+  stop_sequences: z.array(z.string().min(1)).optional(),
+  stream: z.boolean().optional(),
+  mcp_servers: onlyNeutral([]),
   // Labels and hints that change no token.
   metadata: z.unknown().optional(),
   thinking: z.unknown().optional(),
-  service_tier: z.string().nullish(),
+  service_tier: z.string().optional(),
   context_management: z.unknown().optional(),
-  output_config: z.looseObject({ format: outputFormat.nullish() }).nullish(),
+  output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
@@ -51,13 +50,7 @@ export function toChatRequest(body: MessagesBody, requestId: string): ChatReques
   return {
     messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...body.messages.flatMap(toMessages)],
     requestId,
-    sampling: {
-      maxTokens: body.max_tokens,
-      ...(typeof body.temperature === 'number' && { temperature: body.temperature }),
-      ...(typeof body.top_p === 'number' && { topP: body.top_p }),
-      ...(typeof body.top_k === 'number' && { topK: body.top_k }),
-      ...(body.stop_sequences !== null && body.stop_sequences !== undefined && { stop: body.stop_sequences }),
-    },
+    sampling: toSampling({ ...body, stop: body.stop_sequences }),
     ...(tools.length > 0 && { tools }),
     ...toToolChoice(body.tool_choice),
     ...(body.tool_choice?.disable_parallel_tool_use === true && { parallelToolCalls: false }),
@@ -73,7 +66,7 @@ function toToolSpec(wire: z.infer<typeof tool>): NonNullable<ChatRequest['tools'
 }
 
 function toToolChoice(choice: MessagesBody['tool_choice']): Pick<ChatRequest, 'toolChoice'> {
-  if (choice === null || choice === undefined) return {};
+  if (choice === undefined) return {};
   if (choice.type === 'any') return { toolChoice: 'required' };
   if (choice.type === 'tool') return { toolChoice: { name: choice.name ?? '' } };
   return { toolChoice: choice.type };

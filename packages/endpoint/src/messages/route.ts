@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { parseBody, WireError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
-import { parseBody } from '../parse-body.js';
 import type { EventProtocol } from '../event-stream.js';
-import { threadsUnsupported, toAnthropicErrorBody, WireError } from '../wire-error.js';
+import { threadsUnsupported, toAnthropicErrorBody } from './error.js';
 import { messagesSchema, toChatRequest } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
 

@@ -1,7 +1,6 @@
+import { functionFields, jsonObject, labelFields, onlyNeutral, samplingFields, toSampling, toText, toToolSpec, WireError } from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
-import { emptyParameters, jsonObject, onlyNeutral, toText } from '../parse-body.js';
-import { WireError } from '../wire-error.js';
 
 const parts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 const messageItem = z.looseObject({
@@ -15,12 +14,7 @@ const reasoningItem = z.looseObject({ type: z.literal('reasoning'), summary: par
 const item = z.union([callItem, outputItem, reasoningItem, messageItem], { error: ({ input }) => `is no message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}` });
 export type InputItem = z.infer<typeof item>;
 
-const functionTool = z.looseObject({
-  type: z.literal('function'),
-  name: z.string(),
-  description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
-});
+const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
 
 const textFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'json_object']) }),
@@ -31,27 +25,22 @@ const textFormat = z.discriminatedUnion('type', [
 export const responsesSchema = z.strictObject({
   model: z.string(),
   input: z.union([z.string(), z.array(item)]),
-  instructions: z.string().nullish(),
-  previous_response_id: z.string().nullish(),
-  tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-  tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })]).nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  max_output_tokens: z.number().int().positive().nullish(),
-  text: z.looseObject({ format: textFormat.nullish() }).nullish(),
-  stream: z.boolean().nullish(),
-  background: onlyNeutral(null, false).optional(),
-  truncation: onlyNeutral(null, 'disabled').optional(),
-  // Labels and hints that change no token.
-  store: z.boolean().nullish(),
-  include: z.array(z.string()).nullish(),
+  instructions: z.string().optional(),
+  previous_response_id: z.string().optional(),
+  tools: z.array(z.looseObject({ type: z.string() })).optional(),
+  tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })]).optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  temperature: samplingFields.temperature,
+  top_p: samplingFields.top_p,
+  max_output_tokens: samplingFields.max_tokens,
+  text: z.looseObject({ format: textFormat.nullish() }).optional(),
+  stream: z.boolean().optional(),
+  background: onlyNeutral(false),
+  truncation: onlyNeutral('disabled'),
+  ...labelFields,
+  // Hints that change no token.
+  include: z.array(z.string()).optional(),
   reasoning: z.unknown().optional(),
-  metadata: z.unknown().optional(),
-  user: z.string().nullish(),
-  service_tier: z.string().nullish(),
-  prompt_cache_key: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
   client_metadata: z.unknown().optional(),
   stream_options: z.unknown().optional(),
 });
@@ -63,19 +52,15 @@ export function toInputItems(body: ResponsesBody): readonly InputItem[] {
 
 /** `items` are the stored items of earlier responses followed by this request's input. */
 export function toChatRequest(body: ResponsesBody, items: readonly InputItem[], requestId: string): ChatRequest {
-  const system: ChatMessage[] = typeof body.instructions === 'string' ? [{ role: 'system', content: body.instructions }] : [];
-  const tools = (body.tools ?? []).map(toToolSpec);
+  const system: ChatMessage[] = body.instructions === undefined ? [] : [{ role: 'system', content: body.instructions }];
+  const tools = (body.tools ?? []).map(toFunction);
   const choice = body.tool_choice;
   return {
     messages: [...system, ...toMessages(items)],
     requestId,
-    sampling: {
-      ...(typeof body.temperature === 'number' && { temperature: body.temperature }),
-      ...(typeof body.top_p === 'number' && { topP: body.top_p }),
-      ...(typeof body.max_output_tokens === 'number' && { maxTokens: body.max_output_tokens }),
-    },
+    sampling: toSampling({ ...body, max_tokens: body.max_output_tokens }),
     ...(tools.length > 0 && { tools }),
-    ...(choice !== null && choice !== undefined && { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...(choice !== undefined && { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
     ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...toResponseFormat(body),
   };
@@ -130,13 +115,12 @@ function toInputMessage(entry: InputItem): ChatMessage {
   throw new WireError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
 }
 
-function toToolSpec(tool: { readonly type: string }): ToolSpec {
+function toFunction(tool: { readonly type: string }): ToolSpec {
   const parsed = functionTool.safeParse(tool);
   if (!parsed.success) {
     throw new WireError(400, 'unsupported_tool', `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`, 'tools');
   }
-  const { name, description, parameters } = parsed.data;
-  return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? emptyParameters };
+  return toToolSpec(parsed.data);
 }
 
 function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseFormat'> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { WireError } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
-import type { WireError } from '../wire-error.js';
 import type { ResponsesBody } from './request.js';
 
 export type OutputItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };

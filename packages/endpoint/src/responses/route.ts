@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { parseBody, toOpenAIErrorBody, WireError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import { openAIProtocol } from '../openai-protocol.js';
-import { parseBody } from '../parse-body.js';
-import { toOpenAIErrorBody, WireError } from '../wire-error.js';
 import { type InputItem, responsesSchema, toChatRequest, toInputItems } from './request.js';
 import { createResponseWriter, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 
@@ -40,8 +39,8 @@ export async function handleResponses(call: Call): Promise<Response> {
   );
 }
 
-function recall(call: Call, previousId: string | null | undefined): readonly InputItem[] {
-  if (previousId === null || previousId === undefined) return [];
+function recall(call: Call, previousId: string | undefined): readonly InputItem[] {
+  if (previousId === undefined) return [];
   const items = call.session.history.get(previousId);
   if (items === undefined) {
     throw new WireError(400, 'previous_response_not_found', `Previous response '${previousId}' was not stored in this episode.`, 'previous_response_id');

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
+import { type ChatCompletionBody, toChatRequest } from './request.js';
+import { type Chunk, type Completion, type Head, toChatCompletion, toDeltaChunk, toFirstChunk, toLastChunk, toUsageChunk } from './response.js';
+
+/** How whoever received a request has it answered. */
+export interface ChatCall {
+  /** The same for a client's retry of the same call; undefined where nothing tells a retry from a new call. */
+  requestId(choice: number): string | undefined;
+  generate(request: ChatRequest, onDelta?: (delta: ChatDelta) => void): Promise<ChatResponse>;
+  /** Ends what still runs. */
+  cancel(reason: string): void;
+}
+
+/** `model`: the name that the answer shows. */
+export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<Completion> {
+  const responses = await answerAll(call, body, (request) => call.generate(request));
+  return toChatCompletion(createHead(model), responses, body.logprobs === true);
+}
+
+/** Sends nothing before the first token, so that what goes wrong until then can still have a status of its own. */
+export async function streamChat(call: ChatCall, body: ChatCompletionBody, model: string, send: (chunk: Chunk) => void): Promise<void> {
+  const head = createHead(model);
+  const responses = await answerAll(call, body, async (request, index) => {
+    let isOpen = false;
+    const open = (): void => {
+      if (!isOpen) send(toFirstChunk(head, index));
+      isOpen = true;
+    };
+    const response = await call.generate(request, (delta) => {
+      open();
+      send(toDeltaChunk(head, index, delta));
+    });
+    open();
+    send(toLastChunk(head, index, response, body.logprobs === true));
+    return response;
+  });
+  if (body.stream_options?.include_usage === true) send(toUsageChunk(head, responses));
+}
+
+function createHead(model: string): Head {
+  return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
+}
+
+/** The `n` answers; where one fails the others end too, since nobody will see them. */
+async function answerAll(call: ChatCall, body: ChatCompletionBody, answer: (request: ChatRequest, index: number) => Promise<ChatResponse>): Promise<readonly ChatResponse[]> {
+  const request = toChatRequest(body);
+  const answers = Array.from({ length: body.n ?? 1 }, async (_none, index) => {
+    const requestId = call.requestId(index);
+    return answer({ ...request, ...(requestId !== undefined && { requestId }) }, index);
+  });
+  try {
+    return await Promise.all(answers);
+  } catch (error) {
+    call.cancel('Another answer of the same call failed.');
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { SamplingOptions, ToolSpec } from '@agentjet/core';
+import { z } from 'zod';
+import { WireError } from './wire-error.js';
+
+/** Fields that Chat Completions shares with its sister APIs. */
+
+export const jsonObject = z.record(z.string(), z.unknown());
+
+/** A parameter that is accepted only at the value that changes nothing. */
+export function onlyNeutral(neutral: unknown): z.ZodOptional<z.ZodUnknown> {
+  const error = `is not supported by this model; leave it out or send ${JSON.stringify(neutral)}`;
+  return z.unknown().refine((value) => isDeepStrictEqual(value, neutral), { error }).optional();
+}
+
+/** Labels that change no token. */
+export const labelFields = {
+  user: z.string().optional(),
+  metadata: z.unknown().optional(),
+  store: z.boolean().optional(),
+  service_tier: z.string().optional(),
+  safety_identifier: z.string().optional(),
+  prompt_cache_key: z.string().optional(),
+  prompt_cache_retention: z.string().optional(),
+  prompt_cache_options: z.unknown().optional(),
+};
+
+export const penaltyFields = {
+  frequency_penalty: onlyNeutral(0),
+  presence_penalty: onlyNeutral(0),
+  logit_bias: onlyNeutral({}),
+};
+
+export const streamFields = {
+  stream: z.boolean().optional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
+};
+
+export const samplingFields = {
+  temperature: z.number().min(0).optional(),
+  top_p: z.number().gt(0).max(1).optional(),
+  top_k: z.number().int().min(-1).optional(),
+  max_tokens: z.number().int().positive().optional(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).optional(),
+  seed: z.number().int().optional(),
+};
+
+type AskedSampling = z.infer<z.ZodObject<typeof samplingFields>>;
+
+export function toSampling({ temperature, top_p: topP, top_k: topK, max_tokens: maxTokens, stop, seed }: AskedSampling): SamplingOptions {
+  const asked = { temperature, topP, topK, maxTokens, stop: typeof stop === 'string' ? [stop] : stop, seed };
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as SamplingOptions;
+}
+
+/** A function that the model may call. */
+export const functionFields = {
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+};
+
+export function toToolSpec({ name, description, parameters }: z.infer<z.ZodObject<typeof functionFields>>): ToolSpec {
+  return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? { type: 'object', properties: {} } };
+}
+
+const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+export const content = z.union([z.string(), z.array(part)]);
+
+type Part = { readonly type: string; readonly text?: string | undefined; readonly refusal?: string | undefined };
+
+/** Content as text: a string, or parts joined. Throws WireError 400 for parts without a text: images, audio, files. */
+export function toText(given: string | readonly Part[] | null | undefined): string {
+  if (given === null || given === undefined) return '';
+  return typeof given === 'string' ? given : given.map(toPartText).join('');
+}
+
+function toPartText({ type, text, refusal }: Part): string {
+  const shown = text ?? refusal;
+  if (shown !== undefined) return shown;
+  throw new WireError(400, 'unsupported_content', `Content of type '${type}' without a text is not supported: the model reads text only.`, 'messages');
+}

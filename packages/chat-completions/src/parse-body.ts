@@ -1,0 +1,65 @@
+import { isJsonObject } from '@agentjet/core';
+import type { z } from 'zod';
+import { WireError } from './wire-error.js';
+
+/**
+ * The body of a request, checked. A field that is null is absent, as OpenAI has it. Throws WireError 400 with the name of the
+ * parameter, such as `messages[0].content`; parameters that the schema does not know are refused by name.
+ */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(isJsonObject(body) ? withoutNulls(body) : body);
+  if (parsed.success) return parsed.data;
+  const { issue, path } = findCause(parsed.error.issues[0]);
+  if (issue?.code === 'unrecognized_keys') {
+    const name = toName([...path, issue.keys[0] ?? '']);
+    throw new WireError(400, 'unsupported_parameter', `Unsupported parameter: '${name}'. What is sampled here is trained, so nothing that cannot be honoured is ignored. Leave it out.`, name);
+  }
+  const name = toName(path);
+  const value = valueAt(body, path);
+  if (value === undefined || (value === null && path.length === 1)) throw new WireError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
+  const subject = name === '' ? 'The request body' : `'${name}'`;
+  throw new WireError(400, 'invalid_value', `Invalid value: ${subject} ${describe(issue, value)}.`, name === '' ? undefined : name);
+}
+
+function withoutNulls(body: object): object {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+type Cause = { readonly issue: Issue | undefined; readonly path: Path };
+
+/** Where one of several forms was expected: what is wrong with the form that fits furthest, unless the schema has words of its own. */
+function findCause(issue: Issue | undefined, above: Path = []): Cause {
+  const path = [...above, ...(issue?.path ?? [])];
+  if (issue?.code !== 'invalid_union' || issue.message !== 'Invalid input') return { issue, path };
+  const [furthest] = issue.errors.flat().toSorted((left, right) => right.path.length - left.path.length);
+  return furthest === undefined || furthest.path.length === 0 ? { issue, path } : findCause(furthest, path);
+}
+
+/** As OpenAI writes it: `tools[0].function.name`. */
+function toName(path: Path): string {
+  return path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`)).join('');
+}
+
+function valueAt(body: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), body);
+}
+
+/** What is wrong, as words behind a name: those of the schema itself, or the value and each form that it could have. */
+function describe(issue: Issue | undefined, value: unknown): string {
+  if (issue === undefined || issue.message.startsWith('is ')) return issue?.message ?? 'is no valid request';
+  const forms = issue.code === 'invalid_union' && issue.message === 'Invalid input' ? issue.errors.flat() : [issue];
+  return `is ${show(value)}; expected ${forms.map(toExpectation).join(', or ')}`;
+}
+
+/** Zod says "Too small: expected number to be >=0", "Invalid input: expected string, received null". */
+function toExpectation({ message }: Issue): string {
+  return message.replace(/^.*?expected /i, '').replace(/, received .*/s, '');
+}
+
+/** A list or an object may be of any size and depth. */
+function show(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  return JSON.stringify(value).slice(0, 100);
+}

@@ -1,0 +1,90 @@
+import type { AssistantMessage, ChatMessage, ChatRequest, ResponseFormat, ToolCall, ToolChoice } from '@agentjet/core';
+import { z } from 'zod';
+import { content, functionFields, jsonObject, labelFields, onlyNeutral, penaltyFields, samplingFields, streamFields, toSampling, toText, toToolSpec } from './fields.js';
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  type: z.literal('function').optional(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+});
+const assistantMessage = z.looseObject({
+  role: z.literal('assistant'),
+  content: content.nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+const message = z.discriminatedUnion('role', [
+  assistantMessage,
+  z.looseObject({ role: z.enum(['system', 'developer']), content }),
+  z.looseObject({ role: z.literal('user'), content, name: z.string().nullish() }),
+  z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string() }),
+]);
+
+const tool = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
+const toolChoice = z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) })]);
+const responseFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['text', 'json_object']) }),
+  z.object({ type: z.literal('json_schema'), json_schema: z.looseObject({ name: z.string(), schema: jsonObject.nullish() }) }),
+]);
+
+/** Everything of the Chat Completions API that is honoured; the rest is refused by name. */
+export const chatCompletionSchema = z.strictObject({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  tools: z.array(tool).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  response_format: responseFormat.optional(),
+  max_completion_tokens: z.number().int().positive().optional(),
+  n: z.number().int().min(1).max(128).optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: onlyNeutral(0),
+  modalities: onlyNeutral(['text']),
+  ...samplingFields,
+  ...streamFields,
+  ...penaltyFields,
+  ...labelFields,
+});
+export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
+
+/** Throws WireError 400 for content that is no text. */
+export function toChatRequest(body: ChatCompletionBody): ChatRequest {
+  const tools = (body.tools ?? []).map((given) => toToolSpec(given.function));
+  return {
+    messages: body.messages.map(toChatMessage),
+    sampling: toSampling({ ...body, max_tokens: body.max_completion_tokens ?? body.max_tokens }),
+    ...(tools.length > 0 && { tools }),
+    ...(body.tool_choice !== undefined && { toolChoice: toToolChoice(body.tool_choice) }),
+    ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
+    ...(body.response_format !== undefined && { responseFormat: toResponseFormat(body.response_format) }),
+  };
+}
+
+function toChatMessage(wire: z.infer<typeof message>): ChatMessage {
+  switch (wire.role) {
+    case 'assistant':
+      return toAssistantMessage(wire);
+    case 'user':
+      return { role: 'user', content: toText(wire.content), ...(typeof wire.name === 'string' && { name: wire.name }) };
+    case 'tool':
+      return { role: 'tool', content: toText(wire.content), toolCallId: wire.tool_call_id };
+    default:
+      return { role: 'system', content: toText(wire.content) };
+  }
+}
+
+function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMessage {
+  const reasoning = wire.reasoning_content ?? wire.reasoning ?? '';
+  const toolCalls = (wire.tool_calls ?? []).map((call): ToolCall => ({ id: call.id, name: call.function.name, arguments: call.function.arguments }));
+  return { role: 'assistant', content: toText(wire.content), ...(reasoning !== '' && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
+}
+
+function toToolChoice(choice: z.infer<typeof toolChoice>): ToolChoice {
+  return typeof choice === 'string' ? choice : { name: choice.function.name };
+}
+
+function toResponseFormat(format: z.infer<typeof responseFormat>): ResponseFormat {
+  if (format.type !== 'json_schema') return { type: format.type };
+  return { type: 'json_schema', name: format.json_schema.name, schema: format.json_schema.schema ?? {} };
+}

@@ -1,0 +1,83 @@
+import type { ChatDelta, ChatFinishReason, ChatResponse, ToolCall } from '@agentjet/core';
+
+/** What a completion and all chunks of a stream begin with; `created` in seconds. */
+export type Head = { readonly id: string; readonly created: number; readonly model: string };
+
+export type Completion = ReturnType<typeof toChatCompletion>;
+
+export function toChatCompletion(head: Head, responses: readonly ChatResponse[], withLogprobs: boolean) {
+  const choices = responses.map((response, index) => ({
+    index,
+    message: toWireMessage(response),
+    logprobs: toWireLogprobs(response, withLogprobs),
+    finish_reason: response.finishReason,
+  }));
+  return { ...head, object: 'chat.completion' as const, choices, usage: toUsage(responses) };
+}
+
+/** What DeepSeek and others call a thinking block; OpenAI's SDK passes it through, though its types do not know it. */
+function toWireMessage({ message: { content, reasoning, toolCalls = [] } }: ChatResponse) {
+  return {
+    role: 'assistant' as const,
+    content: content === '' && toolCalls.length > 0 ? null : content,
+    refusal: null,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toWireToolCall) }),
+  };
+}
+
+function toWireToolCall(call: ToolCall) {
+  return { id: call.id, type: 'function' as const, function: { name: call.name, arguments: call.arguments } };
+}
+
+function toWireLogprobs({ logprobs }: ChatResponse, isAsked: boolean) {
+  if (!isAsked || logprobs === undefined) return null;
+  return { content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })), refusal: null };
+}
+
+/** A token that is a part of a character has no text to take bytes from. */
+function toBytes(text: string): number[] | null {
+  return text.includes('\uFFFD') ? null : [...Buffer.from(text)];
+}
+
+/** The prompt is one, however many answers it has. */
+export function toUsage(responses: readonly ChatResponse[]) {
+  const promptTokens = responses[0]?.usage.promptTokens ?? 0;
+  const completionTokens = responses.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
+  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+}
+
+type ChunkChoice = {
+  readonly index: number;
+  readonly delta: { readonly role?: 'assistant' } | ReturnType<typeof toWireDelta>;
+  readonly logprobs: ReturnType<typeof toWireLogprobs>;
+  readonly finish_reason: ChatFinishReason | null;
+};
+/** A piece of a streamed completion; the last may have no choice, but the usage. */
+export type Chunk = Head & { readonly object: 'chat.completion.chunk'; readonly choices: ChunkChoice[]; readonly usage?: ReturnType<typeof toUsage> };
+
+export function toFirstChunk(head: Head, index: number): Chunk {
+  return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
+}
+
+export function toDeltaChunk(head: Head, index: number, delta: ChatDelta): Chunk {
+  return toChunk(head, { index, delta: toWireDelta(delta), logprobs: null, finish_reason: null });
+}
+
+export function toLastChunk(head: Head, index: number, response: ChatResponse, withLogprobs: boolean): Chunk {
+  return toChunk(head, { index, delta: {}, logprobs: toWireLogprobs(response, withLogprobs), finish_reason: response.finishReason });
+}
+
+export function toUsageChunk(head: Head, responses: readonly ChatResponse[]): Chunk {
+  return { ...toChunk(head), usage: toUsage(responses) };
+}
+
+function toChunk(head: Head, ...choices: ChunkChoice[]): Chunk {
+  return { ...head, object: 'chat.completion.chunk', choices };
+}
+
+function toWireDelta(delta: ChatDelta) {
+  if (delta.type === 'content') return { content: delta.text };
+  if (delta.type === 'reasoning') return { reasoning_content: delta.text };
+  return { tool_calls: [{ index: delta.index, ...toWireToolCall(delta.toolCall) }] };
+}

@@ -1,0 +1,13 @@
+import { chatCompletionSchema, completeChat, parseBody, streamChat } from '@agentjet/chat-completions';
+import type { Call } from './call.js';
+import { openAIProtocol } from './openai-protocol.js';
+
+/** POST /v1/chat/completions */
+export async function handleChatCompletion(call: Call): Promise<Response> {
+  const body = parseBody(chatCompletionSchema, call.body);
+  if (body.stream !== true) return call.respondJson(completeChat(call, body, body.model), openAIProtocol);
+  return call.respondEvents(async (stream) => {
+    await streamChat(call, body, body.model, stream.send);
+    stream.sendRaw('[DONE]');
+  }, openAIProtocol);
+}

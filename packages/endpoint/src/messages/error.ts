@@ -1,0 +1,19 @@
+import type { WireError } from '@agentjet/chat-completions';
+
+const types: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  404: 'not_found_error',
+  410: 'invalid_request_error',
+  405: 'invalid_request_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
+};
+
+/** What Anthropic's API calls a request that cannot go on from a conversation on the server; its clients act upon it. */
+export const threadsUnsupported = 'thread_unsupported_request';
+
+export function toAnthropicErrorBody(error: WireError): unknown {
+  const details = error.code === threadsUnsupported ? { details: { error_code: threadsUnsupported, unsupported: [error.parameter] } } : {};
+  return { type: 'error', error: { type: types[error.status] ?? 'api_error', message: error.message, ...details } };
+}
