@@ -1,13 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import { tinyModel } from '../onnx/testing-model.js';
+import { collectGarbage } from '../testing/collect-garbage.js';
 import { LocalEngine } from './local-engine.js';
 import { StepSessionFactory } from './step-session.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 it('keeps its memory flat while conversations come, grow and go', async () => {
   const model = tinyModel();
@@ -25,7 +21,7 @@ it('keeps its memory flat while conversations come, grow and go', async () => {
   const megabytesAfter = async (rounds: number): Promise<number> => {
     for (let round = 1; round <= rounds; round += 1) {
       await Promise.all(Array.from({ length: 32 }, (_, seed) => converse(seed)));
-      if (round % 10 === 0) collectGarbage(); // or the heap grows to a size that chance decides
+      if (round % 10 === 0) collectGarbage();
     }
     return process.memoryUsage.rss() / 2 ** 20;
   };

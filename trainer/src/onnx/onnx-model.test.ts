@@ -2,6 +2,7 @@ import { BackboneError, createRandom } from '@agentjet/core';
 import type { LossOptions, TrainBatch, TreePack } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
 import { packTrees } from '../packing/pack-trees.js';
+import { collectGarbage } from '../testing/collect-garbage.js';
 import { createRandomSamples } from '../testing/random-samples.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
 import type { OnnxModel } from './onnx-model.js';
@@ -229,8 +230,11 @@ test('resident memory after 200 steps is at most 1.2 times that after 20, with b
   withModel(tinyModel({ limits: { maxTokens: () => 24, fewTokens: 8 } }), async (model) => {
     const batches = Array.from({ length: 10 }, (_, seed) => randomBatch(200 + seed)).filter(({ packs }) => packs.length > 0);
     const residentAfter = async (steps: number) => {
-      for (let step = 0; step < steps; step++) await model.trainStep(batches[step % batches.length] ?? randomBatch(1));
-      return process.memoryUsage().rss;
+      for (let step = 1; step <= steps; step++) {
+        await model.trainStep(batches[step % batches.length] ?? randomBatch(1));
+        if (step % 10 === 0) collectGarbage();
+      }
+      return process.memoryUsage.rss();
     };
     const early = await residentAfter(20);
     expect(await residentAfter(180)).toBeLessThan(1.2 * early);
