@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createContextTracker, type HistoryPolicy, type Turn, type TurnDescription } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
+import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
 
 /** The toy is fast and gets most of the runs; the real templates get enough to walk into their own corners. */
 const families: readonly (readonly [string, ChatTokenizer, number])[] = [
@@ -16,6 +17,7 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
   ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
   ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
+  ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
 ];
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);

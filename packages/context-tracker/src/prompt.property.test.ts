@@ -7,6 +7,7 @@ import { createContextTracker } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { type Answer, answers, type BegunCall, follow, type Operation, programs, runProgram, sample } from './testing/random-agent.js';
 import { mergeTurns, respell, spellings } from './testing/respell.js';
+import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
 
 const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['toy', createToyChatTokenizer(), 150],
@@ -16,6 +17,7 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
   ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
   ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
+  ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
 ];
 
 const question: ChatMessage = { role: 'user', content: 'x' };
@@ -85,7 +87,7 @@ describe.each(frameworks)('a framework that does this to history: %s', (name, se
     const chatTokenizer = createToyChatTokenizer({ thinking });
     const property = fc.property(fc.array(answers, { minLength: 1, maxLength: 12 }), (drawn) => {
       // A merged message has no trace of an answer without text: nobody could put that one back.
-      const list = isMerging ? drawn.filter(({ kind, text }) => kind !== 'empty' && (text.trim() !== '' || !['bytes', 'thought'].includes(kind))) : drawn;
+      const list = isMerging ? drawn.filter(({ kind, text }) => kind !== 'empty' && (text.trim() !== '' || !['bytes', 'thought', 'empty thought'].includes(kind))) : drawn;
       const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
       const history: ChatMessage[] = [{ role: 'system', content: 'S' }, { role: 'user', content: 'the U' }];
       let seen = '';

@@ -1,10 +1,12 @@
-import type { ChatMessage } from '@agentjet/core';
+import { type ChatMessage, EngineError } from '@agentjet/core';
 import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { createContextTracker } from '../index.js';
 import { createToyChatTokenizer } from '../testing.js';
 import { createPlayer } from '../testing/play.js';
+import { createStrictChatTokenizer, strictFamilies } from '../testing/strict-templates.js';
 
 /**
  * What is learned about the tail of one history must not be taken for another one where the template looks at a
@@ -22,21 +24,11 @@ const call = '<tool_call>\n{"name": "f", "arguments": {"a":  1}}\n</tool_call>';
 const thought = '<think>\nwhy\n</think>\n\n';
 const response = user('<tool_response>\nr\n</tool_response>');
 
-function withTemplate(chatTemplate: string): ChatTokenizer {
-  return createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), chatTemplate });
-}
-
-/** As Hermes 3 does: the last tool result ends in another way than one that is followed by something. */
-const marksLastResult = withTemplate(`{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content }}{% for c in m.tool_calls or [] %}{{ '<tool_call>\\n{"name": "f", "arguments": ' + c.function.arguments + '}\\n</tool_call>' }}{% endfor %}{{ '\\n' if m.role == 'tool' and not loop.last else '' }}{{ '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`);
-
-/** As SmolLM3 does: what the system message says decides how each turn is printed. */
-const quickOrSlow = withTemplate(`{% set quick = '/quick' in messages[0].content %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('quickly: ' if quick else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' + ('quickly: ' if quick else '') }}{% endif %}`);
-
-/** As Gemma does: nothing but questions and answers in turns. */
-const alternating = withTemplate(`{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`);
-
 /** As Qwen3 does: thinking is left out before the last question, and a tool result in a user message is no question. */
-const knowsResponses = withTemplate(`{% set s = namespace(at=-1) %}{% for m in messages %}{% if m.role == 'user' and not (m.content.startswith('<tool_response>') and m.content.endswith('</tool_response>')) %}{% set s.at = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' if m.reasoning_content and loop.index0 > s.at else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`);
+const knowsResponses = createChatTokenizer({
+  ...createChatTokenizerFiles('qwen3'),
+  chatTemplate: `{% set s = namespace(at=-1) %}{% for m in messages %}{% if m.role == 'user' and not (m.content.startswith('<tool_response>') and m.content.endswith('</tool_response>')) %}{% set s.at = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' if m.reasoning_content and loop.index0 > s.at else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`,
+});
 
 const cases: readonly Case[] = [
   {
@@ -53,27 +45,42 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a call after a question, and a call after a tool result',
-    chatTokenizer: marksLastResult,
-    taught: [user('q'), { say: call }, result, user('and'), { say: `so${call}` }, result, { say: 'x' }],
-    asked: [user('another'), { say: `so${call}` }, user('and'), { say: call }, result, { say: `so${call}` }, result, { say: 'x' }],
+    chatTokenizer: createStrictChatTokenizer('hermes'),
+    taught: [user('q'), { say: call }, result, user('and'), { say: `so\n${call}` }, result, { say: 'x' }],
+    asked: [user('another'), { say: `so\n${call}` }, user('and'), { say: call }, result, { say: `so\n${call}` }, result, { say: 'x' }],
   },
   {
     name: 'two system messages',
-    chatTokenizer: quickOrSlow,
-    taught: [system('slow'), user('q'), { say: 'a' }, user('r'), { say: 'b' }],
-    asked: [system('/quick'), user('q'), { say: 'a' }, user('r'), { say: 'b' }],
+    chatTokenizer: createStrictChatTokenizer('smollm'),
+    taught: [system('S'), user('q'), { say: 'a' }, user('r'), { say: 'b' }],
+    asked: [system('the S'), user('q'), { say: 'a' }, user('r'), { say: 'b' }],
   },
 ];
 
-function play(steps: readonly Step[], chatTokenizer: ChatTokenizer, player: ReturnType<typeof createPlayer>): void {
+/** What the template refuses is refused, and ends the conversation. */
+function play(steps: readonly Step[], { template, tokenizer }: ChatTokenizer, player: ReturnType<typeof createPlayer>): void {
   const history: ChatMessage[] = [];
   for (const step of steps) {
-    if (!('say' in step)) history.push(step);
-    else {
-      const turn = player.begin(history);
-      expect(chatTokenizer.tokenizer.decode(turn.promptIds)).toBe(chatTokenizer.template.render(history, { addGenerationPrompt: true }));
-      history.push(player.commit(turn, step.say).message);
+    if (!('say' in step)) {
+      history.push(step);
+      continue;
     }
+    const rendered = tryRender(template, history);
+    if (rendered === undefined) {
+      expect(() => player.begin(history)).toThrow(EngineError);
+      return;
+    }
+    const turn = player.begin(history);
+    expect(tokenizer.decode(turn.promptIds)).toBe(rendered);
+    history.push(player.commit(turn, step.say).message);
+  }
+}
+
+function tryRender(template: ChatTokenizer['template'], history: readonly ChatMessage[]): string | undefined {
+  try {
+    return template.render(history, { addGenerationPrompt: true });
+  } catch {
+    return undefined;
   }
 }
 
@@ -84,9 +91,56 @@ test.each(cases)('$name', ({ chatTokenizer, taught, asked }) => {
 });
 
 test('what the template refuses is refused, also where a shorter history of the same kinds was printed', () => {
+  const alternating = createStrictChatTokenizer('gemma');
   const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: alternating }), alternating);
   play([user('q'), { say: 'a' }, user('r'), { say: 'b' }], alternating, player);
   const history: readonly ChatMessage[] = [user('p'), { role: 'assistant', content: 'x' }];
   const answer = player.say(history, 'y');
-  expect(() => player.begin([...history, answer, user('r')])).toThrow('roles must alternate');
+  expect(() => player.begin([...history, answer, user('r')])).toThrow('questions and answers must take turns');
 });
+
+const families: readonly (readonly [string, ChatTokenizer])[] = [
+  ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' })],
+  ['a template that knows tool results in user messages', knowsResponses],
+  ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml'))],
+  ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family)] as const),
+];
+
+/** What the template prints as it was said, so that a prompt has nothing of its own. */
+const said = ['so', call, `so\n${call}`, thought + call, `${thought}so`];
+const messages: readonly ChatMessage[] = [user('q'), user('the r'), user(''), response, user('what is a <tool_response>?'), system('mind'), { role: 'assistant', content: 'x' }];
+
+/** Mostly a conversation as it should be, with results behind calls and questions behind the rest. */
+function toSteps({ opening, turns }: { readonly opening: readonly ChatMessage[]; readonly turns: readonly (readonly [string, number, readonly ChatMessage[]])[] }): readonly Step[] {
+  const follow = ([say, numResults, added]: (typeof turns)[number]): readonly Step[] => {
+    const results = say.endsWith(call) ? Array.from({ length: numResults }, () => result) : [];
+    return [{ say }, ...results, ...(results.length + added.length === 0 ? [user('and')] : added)];
+  };
+  return [...opening, user('q'), ...turns.flatMap(follow)];
+}
+
+const conversation = fc
+  .record({
+    opening: fc.constantFrom<ChatMessage[][]>([], [], [system('S')], [system('the S')], [user('hello')], [system('S'), user('hello'), user('there')]),
+    turns: fc.array(fc.tuple(fc.constantFrom(...said), fc.integer({ min: 1, max: 2 }), fc.oneof({ weight: 3, arbitrary: fc.constant<readonly ChatMessage[]>([]) }, fc.subarray([...messages], { maxLength: 2 }))), { maxLength: 7 }),
+  })
+  .map(toSteps);
+
+describe('whatever conversations there were, each prompt is what the template prints', () => {
+  test.each(families)('%s', (_, chatTokenizer) => {
+    const isPrintedAsSaid = (step: Step): boolean => !('say' in step) || isRoundTrip(step.say, chatTokenizer);
+    const property = fc.property(fc.array(conversation, { minLength: 2, maxLength: 5 }), (conversations) => {
+      const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer }), chatTokenizer);
+      for (const steps of conversations) play(steps.map((step) => (isPrintedAsSaid(step) ? step : { say: 'so' })), chatTokenizer, player);
+    });
+    fc.assert(property, { numRuns: 40 });
+  });
+});
+
+/** Whether the template prints what was said, read as a message, as it was said. */
+function isRoundTrip(text: string, { template }: ChatTokenizer): boolean {
+  const { content, reasoning, toolCalls } = template.parse(text);
+  const answer: ChatMessage = { role: 'assistant', content, ...(reasoning === undefined ? {} : { reasoning }), ...(toolCalls.length === 0 ? {} : { toolCalls: toolCalls.map((read) => ({ id: '000000000', ...read })) }) };
+  const before = template.render([user('q')], { addGenerationPrompt: true });
+  return template.render([user('q'), answer], { addGenerationPrompt: false }).startsWith(`${before}${text}<|`);
+}

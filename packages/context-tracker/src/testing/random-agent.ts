@@ -13,20 +13,20 @@ export type Operation =
   | { readonly kind: 'respell'; readonly at: number; readonly how: Spelling };
 
 export type Answer = {
-  readonly kind: 'text' | 'call' | 'calls' | 'silent calls' | 'thought' | 'thought call' | 'malformed' | 'empty' | 'bytes';
+  readonly kind: 'text' | 'call' | 'calls' | 'silent calls' | 'thought' | 'thought call' | 'empty thought' | 'malformed' | 'empty' | 'bytes';
   readonly text: string;
   readonly isTruncated: boolean;
   /** Letter by letter, as no tokenizer would spell it. */
   readonly isOdd: boolean;
 };
 
-const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'forget errors', 'system', 'tools', 'rename', 'copy', 'foreign', 'merge', 'start'] as const;
+const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'forget errors', 'system', 'remind', 'tools', 'rename', 'copy', 'foreign', 'foreign call', 'merge', 'swap results', 'result as question', 'start', 'start again'] as const;
 type Rewrite = (typeof rewrites)[number];
 
 const shortText = fc.string({ unit: fc.constantFrom('a', 'th', 'e', ' ', '\n', 'é', 'ou', '😀', '"'), maxLength: 5 });
 
 export const answers: fc.Arbitrary<Answer> = fc.record({
-  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'silent calls', 'thought', 'thought call', 'malformed', 'empty', 'bytes'),
+  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'silent calls', 'thought', 'thought call', 'empty thought', 'malformed', 'empty', 'bytes'),
   text: shortText,
   isTruncated: fc.nat(4).map((n) => n === 0),
   isOdd: fc.boolean(),
@@ -121,10 +121,11 @@ function change(step: Exclude<Operation, { kind: 'call' | 'settle' }>, conversat
   if (step.kind === 'respell') conversations[place] = { ...conversation, messages: messages.map((message) => respell(message, step.how)) };
   else if (step.how === 'copy') conversations.push({ ...conversation });
   else if (step.how === 'start') conversations.push({ ...opening, messages: [{ role: 'user', content: step.text }] });
+  else if (step.how === 'start again') conversations.push({ ...conversation, messages: opening.messages });
   else conversations[place] = rewrite(conversation, step.how, step);
 }
 
-function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'start'>, { where, text }: { readonly where: number; readonly text: string }): Conversation {
+function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'start' | 'start again'>, { where, text }: { readonly where: number; readonly text: string }): Conversation {
   const { messages } = conversation;
   const at = where % messages.length;
   const question: ChatMessage = { role: 'user', content: text };
@@ -139,10 +140,20 @@ function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'sta
     error: messages.toSpliced(at + 1, 0, { role: 'user', content: 'error' }),
     'forget errors': messages.filter(({ content }) => content !== 'error'),
     system: [{ role: 'system', content: text }, ...messages.filter(({ role }) => role !== 'system')],
+    remind: [...messages, { role: 'system', content: text }],
     foreign: [...messages, { role: 'assistant', content: text }, question],
+    'foreign call': [...messages, { role: 'assistant', content: text, toolCalls: [{ id: '000000000', name: 'calc', arguments: '{}' }] }, { role: 'tool', content: text, toolCallId: '000000000' }],
     merge: mergeTurns(messages),
+    'swap results': swapResults(messages, at),
+    'result as question': [...messages, { role: 'user', content: `<tool_response>\n${text}\n</tool_response>` }],
   };
   return { ...conversation, messages: changed[how] };
+}
+
+/** The order in which parallel tools were done. */
+function swapResults(messages: readonly ChatMessage[], at: number): readonly ChatMessage[] {
+  const [one, two] = [messages[at], messages[at + 1]];
+  return one?.role === 'tool' && two?.role === 'tool' ? messages.toSpliced(at, 2, two, one) : messages;
 }
 
 const writeCall = (text: string): string => `<tool_call>\n{"name": "calc", "arguments": {"b": 2,  "a":1.0, "t": ${JSON.stringify(text)}}}\n</tool_call>`;
@@ -155,6 +166,7 @@ function write({ kind, text }: Answer): string {
     'silent calls': `${writeCall(text)}\n${writeCall('')}`,
     thought: `<think>\n${text}th\n</think>\n\n${text}`,
     'thought call': `<think>\nwe ${text}\n</think>\n\n${writeCall(text)}`,
+    'empty thought': `<think>\n\n</think>\n\n${text}`,
     malformed: `<tool_call>\n{"name": "calc", "argu${text}\n</tool_call>`,
     empty: '',
     bytes: text,

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from '@agentjet/core';
 
 /** What frameworks do to an assistant's message on its way back. */
-export const spellings = ['json', 'keys', 'trim', 'no reasoning', 'reasoning in text', 'name', 'no text'] as const;
+export const spellings = ['json', 'keys', 'trim', 'space', 'no reasoning', 'reasoning in text', 'name', 'no text'] as const;
 export type Spelling = (typeof spellings)[number];
 
 export function respell(message: ChatMessage, how: Spelling): ChatMessage {
@@ -13,6 +13,7 @@ function respellAnswer(message: AssistantMessage, how: Spelling): AssistantMessa
   if (how === 'json') return withArguments(message, (written) => JSON.stringify(written));
   if (how === 'keys') return withArguments(message, (written) => JSON.stringify(Object.fromEntries(Object.entries(written).reverse())));
   if (how === 'trim') return { ...message, content: message.content.trim() };
+  if (how === 'space') return { ...message, content: `\n${message.content} ` };
   if (how === 'no reasoning') return rest;
   if (how === 'reasoning in text') return reasoning === undefined ? message : { ...rest, content: `<think>\n${reasoning}\n</think>\n\n${message.content}` };
   if (how === 'name') return { ...message, name: 'assistant' };

@@ -1,0 +1,70 @@
+import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+
+/**
+ * Chat templates with the manners of model families that are strict or odd, in our own words and over ChatML's tokens, so
+ * that the tokenizers of `@agentjet/tokenizer/testing` fit: for tests, not for models of those families.
+ */
+export const strictFamilies = ['mistral', 'gemma', 'deepseek', 'hermes', 'smollm'] as const;
+type StrictFamily = (typeof strictFamilies)[number];
+
+const header = (role: string): string => `'<|im_start|>' + ${role} + '\\n'`;
+const prompt = `{% if add_generation_prompt %}{{ ${header("'assistant'")} }}{% endif %}`;
+const printCall = `'<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' + call.function.arguments + '}\\n</tool_call>'`;
+const printCalls = `{% for call in message.tool_calls or [] %}{{ ('\\n' if message.content or not loop.first else '') + ${printCall} }}{% endfor %}`;
+
+/** Questions and answers must take turns, calls and results aside; tools and the system message stand before the last question. */
+const mistral = `{% set system = messages[0].content if messages[0].role == 'system' else none %}{% set turns = messages[1:] if system is not none else messages %}
+{%- set state = namespace(count=0, last=-1) %}
+{%- for message in turns %}
+    {%- if message.role == 'user' %}{% set state.last = loop.index0 %}{% endif %}
+    {%- if message.role != 'tool' and not message.tool_calls %}
+        {%- if (message.role == 'user') != (state.count % 2 == 0) %}{{ raise_exception('questions and answers must take turns') }}{% endif %}
+        {%- set state.count = state.count + 1 %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in turns %}
+    {%- if message.role == 'user' %}
+        {%- if loop.index0 == state.last and tools %}{{ '[TOOLS]' + (tools | tojson) + '[/TOOLS]' }}{% endif %}
+        {{- '[INST] ' + (system + '\\n\\n' if loop.index0 == state.last and system is not none else '') + message.content + '[/INST]' }}
+    {%- elif message.role == 'tool' %}{{ '[RESULT]' + message.content + '[/RESULT]' }}
+    {%- else %}{{ message.content }}${printCalls}{{ '<|im_end|>' }}{% endif %}
+{%- endfor %}`;
+
+/** No system message, no tools, strictly in turns, everything trimmed. */
+const gemma = `{% for message in messages %}
+    {%- if (message.role == 'user') != (loop.index0 % 2 == 0) or message.role not in ['user', 'assistant'] %}{{ raise_exception('questions and answers must take turns') }}{% endif %}
+    {{- ${header("message.role")} + message.content | trim + '<|im_end|>\\n' }}
+{%- endfor %}${prompt}`;
+
+/** All system messages stand in front; results run together and the answer to them has no header; thinking in the text is left out. */
+const deepseek = `{% for message in messages %}{% if message.role == 'system' %}{{ message.content + '\\n\\n' }}{% endif %}{% endfor %}
+{%- set state = namespace(after_result=false) %}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}{% set state.after_result = false %}{{ '<|User|>' + message.content }}
+    {%- elif message.role == 'tool' %}{{ ('' if state.after_result else '<|Results|>') + '<|Result|>' + message.content }}{% set state.after_result = true %}
+    {%- elif message.role == 'assistant' %}
+        {{- '<|Answer|>' if state.after_result else '<|Assistant|>' }}{{ message.content.split('</think>')[-1] }}${printCalls}{{ '<|im_end|>' }}{% set state.after_result = false %}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|Answer|>' if state.after_result else '<|Assistant|>' }}{% endif %}`;
+
+/** Results in a row share a turn; the last message of all ends in another way than a result that something follows. */
+const hermes = `{% for message in messages %}
+    {%- if message.role == 'tool' %}
+        {%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}{{ ${header("'tool'")} }}{% endif %}
+        {{- '<tool_response>\\n' + message.content + '\\n</tool_response>' }}{{ '' if loop.last else '\\n' }}
+        {%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}{{ '<|im_end|>\\n' }}{% endif %}
+    {%- else %}{{ ${header("message.role")} + message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endif %}
+{%- endfor %}${prompt}`;
+
+/** What the system message says decides how each answer begins. */
+const smollm = `{% set opening = '<think>\\n\\n</think>\\n' if messages[0].role == 'system' and 'th' in messages[0].content else '' %}
+{%- for message in messages %}{{ ${header("message.role")} }}{{ opening if message.role == 'assistant' else '' }}{{ message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endfor %}
+{%- if add_generation_prompt %}{{ ${header("'assistant'")} + opening }}{% endif %}`;
+
+const templates: Readonly<Record<StrictFamily, string>> = { mistral, gemma, deepseek, hermes, smollm };
+
+export function createStrictChatTokenizer(family: StrictFamily): ChatTokenizer {
+  return createChatTokenizer({ ...createChatTokenizerFiles('chatml'), chatTemplate: templates[family], replyFormat: { toolCalls: 'hermes', reasoning: 'none' } });
+}
