@@ -37,7 +37,7 @@ function isInstalled() {
   const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
   try {
     const [wanted, present] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
-    const isThere = ([place, { version, optional }]) => !place.includes('node_modules/') || optional === true || present[place]?.version === version;
+    const isThere = ([place, { version, optional }]) => !place.includes('node_modules/') || optional === true || (place in present && present[place].version === version); // links to our own have no version
     return Object.entries(wanted).every(isThere);
   } catch {
     return false; // no node_modules, or nothing that npm would have written
