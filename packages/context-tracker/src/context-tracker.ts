@@ -1,4 +1,4 @@
-import { AgentJetError, type AssistantMessage, type ChatMessage, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
+import { AgentJetError, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Counts, ForeignCause, HistoryPolicy, PartAuthor, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
 import { checkHasMessages, printTools } from './history/check-messages.js';
@@ -8,6 +8,7 @@ import { type History, readHistory } from './history/read-history.js';
 import { isRespelling } from './history/respelling.js';
 import { copyMessage } from './history/same-message.js';
 import { TurnIndex } from './history/turn-index.js';
+import { isPrintedAlike } from './prompt/is-printed-alike.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './prompt/seen-state.js';
@@ -77,7 +78,7 @@ class EpisodeTracker implements ContextTracker {
     const toolsKey = printTools(request.tools ?? []);
     const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
-    const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => this.#isPrintedAlike(own, sent, root.tools) });
+    const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, this.#chatTokenizer.template, root.tools) });
     const tools = { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails };
     const prompt = withOpening(preparePrompt(history, tools), opening, tools);
     if (prompt.ids.length === 0) throw new EngineError('bad_request', 'The chat template made an empty prompt of these messages. Send a message with text.');
@@ -209,26 +210,11 @@ class EpisodeTracker implements ContextTracker {
     return toolCalls.some(({ id }) => this.#turns.ofCallId(id) !== undefined) ? 'edited' : 'unknown';
   }
 
-  /** As the last message, and before another question: there templates leave reasoning out that stands in its own field. */
-  #isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, tools: readonly ToolSpec[]): boolean {
-    const print = (message: AssistantMessage, after: readonly ChatMessage[]): string =>
-      this.#chatTokenizer.template.render([question, message, ...after], { addGenerationPrompt: false, ...(tools.length === 0 ? {} : { tools }) });
-    const resultsOf = ({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] => toolCalls.map(({ id, name }) => ({ role: 'tool', content: 'x', toolCallId: id, name }));
-    try {
-      return print(own, []) === print(sent, []) && print(own, [...resultsOf(own), question]) === print(sent, [...resultsOf(sent), question]);
-    } catch (error) {
-      if (error instanceof EngineError) return false; // the template refuses one of them: not certain, so a fork
-      throw error;
-    }
-  }
-
   #checkCommit(id: string, isCommitted: boolean): void {
     if (isCommitted) throw new AgentJetError('turn_committed', `Turn ${id} was committed before. Begin a new turn for each completion.`);
     if (this.#isFinished) throw new AgentJetError('episode_finished', `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`);
   }
 }
-
-const question: ChatMessage = { role: 'user', content: 'x' };
 
 function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
   const counts: Partial<Record<Name, number>> = {};

@@ -1,8 +1,11 @@
 import type { AssistantMessage, ChatMessage, ToolMessage, ToolSpec } from '@agentjet/core';
+import { createChatTokenizer } from '@agentjet/tokenizer';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, test } from 'vitest';
 import { type ContextTracker, createContextTracker, type ForeignCause, type HistoryPolicy, type SpliceCause, type TrackerStats, type Turn } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { createPlayer, type Player } from './testing/play.js';
+import { createStrictChatTokenizer } from './testing/strict-templates.js';
 
 const chatTokenizer = createToyChatTokenizer({ thinking: 'keep' });
 const system: ChatMessage = { role: 'system', content: 'S' };
@@ -92,6 +95,22 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
     player.commit(turn, 'done');
     expect(countsOf(player)).toEqual({ splices: { agent: { printed_alike: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
+  });
+
+  test('as_sent keeps the ids of a call also under a template that refuses a question right behind its result', () => {
+    const mistral = createStrictChatTokenizer('mistral');
+    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: mistral, historyPolicy: 'as_sent' }), mistral);
+    const message = player.say([user], writeCall(), { isOdd: true });
+    const turn = player.begin([user, { ...message, name: 'agent' }, result(idOf(message))]);
+    expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
+  });
+
+  test('as_sent shows space that was sent as reasoning, where the template prints it only before a result', () => {
+    const qwen3 = createChatTokenizer(createChatTokenizerFiles('qwen3'));
+    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: qwen3, historyPolicy: 'as_sent' }), qwen3);
+    const message = player.say([user], writeCall());
+    const sent: readonly ChatMessage[] = [user, { ...message, reasoning: '\n' }, result(idOf(message))];
+    expect(qwen3.tokenizer.decode(player.begin(sent).promptIds)).toBe(qwen3.template.render(sent, { addGenerationPrompt: true }));
   });
 
   test('as_sent shows reasoning that was sent in the text, where the template leaves out only what stands in its own field', () => {
