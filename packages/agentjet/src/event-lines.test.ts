@@ -14,6 +14,12 @@ it('a step is one line, with its failures where there are some', () => {
   expect(formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics: { ...metrics, failed_episodes: 2 } })).toBe(`${line}  failed 2`);
 });
 
+it('a step that trained nothing shows no loss and no entropy instead of zeros', () => {
+  const metrics = { reward_mean: 0.5, success_rate: 0.25, loss: 0, grad_norm: 0, entropy: 0, trained_tokens: 0, generated_tokens: 2048, seconds_sampling: 1.23, seconds_training: 0 };
+  const line = formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics });
+  expect(line).toBe('step  3/60  reward 0.500  success 0.250  loss -  grad -  entropy -  tokens 2.0k  sampling 1.2 s  training 0.0 s');
+});
+
 it('an evaluation says of what', () => {
   const evaluation = { step: 0, episodes: 4, failedEpisodes: 0, successRate: 0.5, rewardMean: 0.25, generatedTokens: 9, seconds: 1, logMetrics: {} };
   expect(formatEvent({ type: 'evaluated', evaluation })).toMatch(/^evaluation before training: success 0\.500/);

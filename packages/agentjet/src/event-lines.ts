@@ -26,13 +26,14 @@ function formatEvaluation(evaluation: Evaluation, subject: string | undefined): 
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
+  const measured = metrics['trained_tokens'] === 0 ? {} : metrics; // a step that trained nothing has no entropy, not an entropy of 0
   const parts = [
     `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
     `reward ${fixed(metrics['reward_mean'], 3)}`,
     `success ${fixed(metrics['success_rate'], 3)}`,
-    `loss ${fixed(metrics['loss'], 4)}`,
-    `grad ${fixed(metrics['grad_norm'], 2)}`,
-    `entropy ${fixed(metrics['entropy'], 3)}`,
+    `loss ${fixed(measured['loss'], 4)}`,
+    `grad ${fixed(measured['grad_norm'], 2)}`,
+    `entropy ${fixed(measured['entropy'], 3)}`,
     `tokens ${formatCount(metrics['generated_tokens'] ?? 0)}`,
     `sampling ${formatSeconds(metrics['seconds_sampling'] ?? 0)}`,
     `training ${formatSeconds(metrics['seconds_training'] ?? 0)}`,

@@ -135,7 +135,7 @@ function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly s
 function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): string {
   const facts = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${episode.seconds.toFixed(1)} s`;
   if (episode.status === 'completed') {
-    return style(episode.isSuccess ? 'good' : 'title', `reward ${episode.reward}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
+    return style(episode.isSuccess ? 'good' : 'title', `reward ${Number(episode.reward.toFixed(4))}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
   }
   const { code, message } = episode.error;
   return style('bad', [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n')) + `\n(${facts})`;

@@ -14,9 +14,9 @@ function episodeWith(numCalls: number): JobEvent {
 
 const stepWith = (step: number, metrics: Readonly<Record<string, number>>): JobEvent => ({ type: 'step_finished', step, totalSteps: 9, metrics: { groups: 2, ...metrics } });
 
-function noticesOf(events: readonly JobEvent[]): readonly string[] {
+function noticesOf(events: readonly JobEvent[], targets: readonly string[] | null = null): readonly string[] {
   const notices: string[] = [];
-  const listener = noticeStall((event) => void (event.type === 'notice' && notices.push(event.message)));
+  const listener = noticeStall((event) => void (event.type === 'notice' && notices.push(event.message)), targets);
   for (const event of events) listener(event);
   return notices;
 }
@@ -26,6 +26,14 @@ it('says once that no model was asked, and how to change that', () => {
   const notices = noticesOf([episodeWith(0), stepWith(1, stalled), episodeWith(0), stepWith(2, stalled)]);
   expect(notices).toHaveLength(1);
   expect(notices[0]).toMatch(/No episode asked a tuned model .* asModel\(tuner, .*trainable_targets/);
+});
+
+it('shows the trainable targets, one of which may be misspelt', () => {
+  expect(noticesOf([episodeWith(0), stepWith(1, { groups_skipped: 2, policy_version: 0 })], ['wolf', 'sear'])).toEqual([expect.stringContaining('trainable_targets, which is [wolf, sear], names its target')]);
+});
+
+it('says that all episodes that could teach something were too long', () => {
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 0, dropped_episodes: 4 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: 4 episodes .*were dropped\. .*max_prompt_length/)]);
 });
 
 it('says that equal rewards teach nothing', () => {

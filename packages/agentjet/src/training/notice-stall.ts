@@ -1,10 +1,11 @@
 import type { JobListener } from '../events.js';
 
 /**
- * Tells, once each, of two runs that look busy and learn nothing: a first step whose episodes asked no tuned model
- * for anything, and one whose groups all had equal rewards.
+ * Tells, once each, of runs that look busy and learn nothing: a first step whose episodes asked no tuned model
+ * for anything, one whose groups all had equal rewards, and one whose episodes were all too long. `trainableTargets`
+ * are the configuration's; null: all learn, or those that the workflow names.
  */
-export function noticeStall(emit: JobListener): JobListener {
+export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0 };
   let isFirst = true;
   return (event) => {
@@ -15,16 +16,23 @@ export function noticeStall(emit: JobListener): JobListener {
     }
     if (event.type !== 'step_finished' || !isFirst) return;
     isFirst = false;
-    const { groups, groups_skipped: skipped, policy_version: version } = event.metrics;
-    if (counts.completed === 0 || version !== 0 || skipped !== groups) return;
-    emit({ type: 'notice', message: counts.calls === 0 ? silent : `Step ${event.step} changed nothing: ${reasonOf(event.metrics)}` });
+    if (counts.completed === 0 || event.metrics['policy_version'] !== 0) return;
+    if (counts.calls === 0) return emit({ type: 'notice', message: silenceOf(trainableTargets) });
+    const reason = reasonOf(event.metrics);
+    if (reason !== undefined) emit({ type: 'notice', message: `Step ${event.step} changed nothing: ${reason}` });
   };
 }
 
-function reasonOf({ groups, failed_episodes: failed = 0 }: Readonly<Record<string, number>>): string {
+function silenceOf(targets: readonly string[] | null): string {
+  const named = targets === null ? '' : `, which is [${targets.join(', ')}],`;
+  return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName where it has none.`;
+}
+
+function reasonOf({ groups, groups_skipped: skipped, dropped_episodes: dropped = 0, failed_episodes: failed = 0 }: Readonly<Record<string, number>>): string | undefined {
+  if (skipped !== groups) return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
   const isEqual = `in none of its ${groups} groups did one episode get another reward than the next. ${equalRewards}`;
   return failed === 0 ? isEqual : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
 }
 
-const silent = 'No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent\'s model from asModel(tuner, { agentName }), and see that trainable_targets names its target.';
+const tooLong = 'A sample of each is longer than data.max_prompt_length + data.max_response_length: raise them, shorten the conversation, or set data.overlong_sample_policy to truncate.';
 const equalRewards = 'Episodes of one task are compared with each other, rollout.num_repeat of them: there may be too few, the tasks too hard or too easy, the reward too coarse, or the temperature too low.';

@@ -82,7 +82,7 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
 async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly chatTokenizer: ChatTokenizer; readonly startedAt: number }): Promise<JobResult> {
   const { open, plan, chatTokenizer, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
-  const { emit, counts } = countCompleted(noticeStall(options.emit));
+  const { emit, counts } = countCompleted(noticeStall(options.emit, config.trainableTargets));
   const { engine, check: checkEngine } = watchEngine(backbone.engine);
   return withSession(config, { inputs, policy: toEnginePolicy(config, { engine, chatTokenizer }), emit }, async (context) => {
     const evaluations = createRunEvaluations({ context, run, tasks: plan.evaluationTasks, signal });

@@ -61,6 +61,7 @@ describe('what is wrong with a configuration', () => {
   it.each([
     ['a misspelled key', '\n\najet:\n  rollout:\n    num_repeats: 4\n', 'unknown_key', 'Unknown key "rollout.num_repeats" in math-agent.yaml:5, with the value 4. Did you mean "rollout.num_repeat"?'],
     ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3, with the value 4. Did you mean "rollout.num_repeat"?'],
+    ['a key in capitals', 'ajet:\n  rollout:\n    NUM_REPEAT: 4\n', 'unknown_key', 'Did you mean "rollout.num_repeat"?'],
     ['a key in the wrong section', 'ajet:\n  trainer_common:\n    lr: 4\n', 'unknown_key', 'Did you mean "trainer_common.optim.lr"?'],
     ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2, with the value 4. Remove it; default.yaml lists every key.'],
     ['a key only the original has', 'ajet:\n  trainer_common:\n    logger: swanlab\n', 'unknown_key', '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl'],

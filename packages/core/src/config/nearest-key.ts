@@ -27,7 +27,8 @@ function slipDistance(unknown: string, known: string): number {
 
 /** The known key that `key` was probably meant to be; undefined when none is near. */
 export function findNearestKey(key: string, known: readonly string[]): string | undefined {
-  const meant = toSnakeCase(key.replaceAll('-', '_'));
+  const isShouted = nameOf(key) === nameOf(key).toUpperCase();
+  const meant = isShouted ? key.toLowerCase() : toSnakeCase(key.replaceAll('-', '_'));
   const limit = Math.max(2, Math.floor(nameOf(meant).length / 3));
   const distances = known.map((candidate) => ({ candidate, distance: slipDistance(meant, candidate) }));
   distances.sort((left, right) => left.distance - right.distance);
