@@ -84,7 +84,12 @@ it('a run in which nothing ever completed ends with an error, its episodes kept'
 });
 
 it('an error that a module loses outside of every episode ends the run, and nothing else is said to have', async () => {
-  const folder = createJobFolder(modelDir, { 'agent.ts': "setTimeout(() => { throw new Error('lost by a module'); }, 1500);\nexport const sayLetters = () => new Promise(() => {});\n" }, { ...changes, rollout: { ...changes.rollout, episode_timeout: 60 } });
+  const losing = `
+let isUnderWay = false;
+setInterval(() => { if (isUnderWay) throw new Error('lost by a module'); }, 20);
+export const sayLetters = () => { isUnderWay = true; return new Promise(() => {}); };
+`;
+  const folder = createJobFolder(modelDir, { 'agent.ts': losing }, { ...changes, rollout: { ...changes.rollout, episode_timeout: 60 } });
   const { code, stderr } = await runAjet(folder, ['--conf', 'job.yaml', 'task_reader.jsonl_dataset_file.training.file_path=train.jsonl']);
   expect(code).not.toBe(0);
   expect(stderr).toContain('Error: lost by a module');
