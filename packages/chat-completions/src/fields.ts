@@ -63,19 +63,19 @@ export function toToolSpec({ name, description, parameters }: z.infer<z.ZodObjec
   return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? { type: 'object', properties: {} } };
 }
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+const part = z.looseObject({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 export const content = z.union([z.string(), z.array(part)]);
 
-type Part = { readonly type: string; readonly text?: string | undefined; readonly refusal?: string | undefined };
+type Part = { readonly type: string; readonly text?: string | null | undefined; readonly refusal?: string | null | undefined };
 
-/** Content as text: a string, or parts joined. Throws WireError 400 for parts without a text: images, audio, files. */
-export function toText(given: string | readonly Part[] | null | undefined): string {
+/** Content as text: a string, or parts joined. Throws WireError 400 for parts without a text: images, audio, files. `parameter`: where it stood. */
+export function toText(given: string | readonly Part[] | null | undefined, parameter = 'messages'): string {
   if (given === null || given === undefined) return '';
-  return typeof given === 'string' ? given : given.map(toPartText).join('');
+  return typeof given === 'string' ? given : given.map((shown) => toPartText(shown, parameter)).join('');
 }
 
-function toPartText({ type, text, refusal }: Part): string {
+function toPartText({ type, text, refusal }: Part, parameter: string): string {
   const shown = text ?? refusal;
-  if (shown !== undefined) return shown;
-  throw new WireError(400, 'unsupported_content', `Content of type '${type}' without a text is not supported: the model reads text only.`, 'messages');
+  if (typeof shown === 'string') return shown;
+  throw new WireError(400, 'unsupported_content', `Content of type '${type}' without a text is not supported: the model reads text only.`, parameter);
 }

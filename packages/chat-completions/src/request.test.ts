@@ -26,8 +26,8 @@ it('messages of all roles, with their calls and their thinking', () => {
   ]);
 });
 
-it('parts of text are one text, a refusal too', () => {
-  const parts = [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }];
+it('parts of text are one text, a refusal too; the Agents SDK sends null for the other', () => {
+  const parts = [{ type: 'text', text: 'a', refusal: null }, { type: 'text', text: 'b' }];
   const messages = [{ role: 'user', content: parts }, { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }];
   expect(convert({ messages }).messages.map(({ content }) => content)).toEqual(['ab', 'No.']);
 });

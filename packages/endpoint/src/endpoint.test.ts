@@ -226,8 +226,10 @@ describe('responses, with the openai SDK', () => {
     expect(response.status).toBe('completed');
   });
 
-  it('refuses tools that it would have to run itself', async () => {
+  it('refuses images, and tools that it would have to run itself', async () => {
     const { openai } = await open();
+    const image = [{ role: 'user' as const, content: [{ type: 'input_image' as const, image_url: 'data:', detail: 'auto' as const }] }];
+    await expect(openai.responses.create({ model: 'm', input: image })).rejects.toMatchObject({ status: 400, code: 'unsupported_content', param: 'input' });
     await expect(openai.responses.create({ model: 'm', input: 'hi', tools: [{ type: 'web_search' }] })).rejects.toMatchObject({ status: 400, param: 'tools' });
   });
 });

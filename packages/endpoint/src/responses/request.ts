@@ -84,8 +84,8 @@ function toMessages(items: readonly InputItem[]): ChatMessage[] {
     if (turn !== undefined && startsTurn(entry, turn)) flush();
     turn ??= { content: '', reasoning: '', toolCalls: [] };
     if (entry.type === 'function_call') turn.toolCalls.push({ id: entry.call_id, name: entry.name, arguments: entry.arguments });
-    else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary);
-    else turn.content += toText(entry.content);
+    else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary, 'input');
+    else turn.content += toText(entry.content, 'input');
   }
   flush();
   return messages;
@@ -107,9 +107,9 @@ function toAssistant({ content, reasoning, toolCalls }: { content: string; reaso
 }
 
 function toInputMessage(entry: InputItem): ChatMessage {
-  if (entry.type === 'function_call_output') return { role: 'tool', content: toText(entry.output), toolCallId: entry.call_id };
+  if (entry.type === 'function_call_output') return { role: 'tool', content: toText(entry.output, 'input'), toolCallId: entry.call_id };
   if ('role' in entry && typeof entry.role === 'string') {
-    const content = toText(messageItem.parse(entry).content);
+    const content = toText(messageItem.parse(entry).content, 'input');
     return entry.role === 'user' ? { role: 'user', content } : { role: 'system', content };
   }
   throw new WireError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
