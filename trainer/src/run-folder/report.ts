@@ -39,8 +39,17 @@ h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 12px; } th, td { padding: 3px 9px; text-align: right; white-space: nowrap; } th { position: sticky; top: 0; background: #f6f8fa; }
 pre { background: #f6f8fa; padding: 1rem; border-radius: 6px; overflow: auto; max-height: 26rem; } pre.wrapped { white-space: pre-wrap; }`;
 
+const ofAnUpdate = new Set(['loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max']);
+
+/** A step that trained nothing has no entropy, not an entropy of 0. */
+function withoutUnmeasured(record: MetricsRecord): MetricsRecord {
+  if (record['trained_tokens'] !== 0) return record;
+  return { step: record.step, ...Object.fromEntries(Object.entries(record).filter(([key]) => !ofAnUpdate.has(key))) };
+}
+
 /** report.html: one page that needs no server, no script and no network. */
-export function renderReport(report: Report): string {
+export function renderReport(given: Report): string {
+  const report = { ...given, metrics: given.metrics.map(withoutUnmeasured) };
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escapeXml(report.name)}</title><style>${style}</style></head><body>`,

@@ -100,6 +100,16 @@ describe('a run folder', () => {
     expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
   });
 
+  it('reports no loss and no entropy of a step that trained nothing', async () => {
+    const measured = { step: 1, trained_tokens: 7, loss: 0.125, grad_norm: 3.25, entropy: 0.375, kl: 0.0625, logprob_gap_max: 0 };
+    await run.recordStep(measured);
+    await run.recordStep({ step: 2, trained_tokens: 0, loss: 0, grad_norm: 0, entropy: 0, kl: 0, logprob_gap_max: 0 });
+    await run.writeReport();
+    const rows = (await readFile(path.join(run.dir, 'report.html'), 'utf8')).match(/<tr><td>.*?<\/tr>/g)?.map((row) => row.replaceAll(/<[^>]+>/g, ' ').split(/\s+/).filter((cell) => cell !== ''));
+    expect(rows?.map((cells) => cells.slice(-7, -2))).toEqual([['0.1250', '3.250', '0.3750', '0.06250', '0'], ['–', '–', '–', '–', '–']]);
+    expect(await run.readMetrics()).toContainEqual(expect.objectContaining({ step: 2, entropy: 0 }));
+  });
+
   it('names the line that somebody has spoiled', async () => {
     await run.recordStep({ step: 1, reward_mean: 0 });
     await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step": 2\n');

@@ -120,7 +120,7 @@ function nothingCompleted(failed: number, runDir: string): WorkflowError {
 /** Trains, as the configuration says: evaluation, steps, evaluation; everything goes into a run folder. */
 export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
-  const plan = await readPlan(config, options.inputs.reader);
+  const plan = await readPlan(config, options.inputs.reader, options.emit);
   const chatTokenizer = await loadModelTokenizer(config);
   const open = await openRun(config, plan.schedule.totalSteps, options);
   const { run, backbone } = open;
