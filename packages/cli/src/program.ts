@@ -45,6 +45,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .addHelpText('after', examples)
     .enablePositionalOptions()
+    .configureOutput({ outputError: (text, write) => write(addAdvice(text)) })
     .action(async (overrides: string[], flags: Partial<RunFlags>) => {
       const { runJob } = await import('./commands/run-job.js');
       setExitCode(await runJob(requireConf(program, flags, overrides), overrides));
@@ -77,6 +78,13 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     });
 
   return program;
+}
+
+/** Settings are written with dashes by whoever knows other trainers. */
+function addAdvice(error: string): string {
+  const setting = /unknown option '--(\w+(?:\.\w+)*(?:=[^\n]*)?)'/.exec(error)?.[1];
+  if (setting === undefined || !/[.=]/.test(setting)) return error;
+  return `${error.trimEnd()}. A setting has no dashes: ${setting.includes('=') ? setting : `${setting}=VALUE`}\n`;
 }
 
 function requireConf(program: Command, flags: Partial<RunFlags>, overrides: readonly string[]): RunFlags {
