@@ -1,7 +1,8 @@
-import { partialTagLength, splitTrailing } from './hold-back.js';
-import { endsInString, readCall, type WrittenCall } from './json-call.js';
+import { isMoreThanSpace, partialTagLength, splitTrailing } from './hold-back.js';
+import { readCall, type WrittenCall } from './json-call.js';
 import type { ReplyBuilder } from './reply-builder.js';
 import type { ReplySection } from './reply-section.js';
+import { createJsonScanner } from './scan-json.js';
 
 const openTag = '<tool_call>';
 const closeTag = '</tool_call>';
@@ -26,36 +27,61 @@ function createAnswer(builder: ReplyBuilder, hadText: boolean): ReplySection {
     builder.content(certain);
     hasText ||= certain !== '';
     if (open !== -1) return { rest: text.slice(open + openTag.length), next: createBlock(builder, hasText, space) };
-    if (!isLast) return { rest: space + text.slice(text.length - held) };
+    if (!isLast) return held > 0 ? { rest: space + text.slice(text.length - held) } : { rest: space, isAwaited: isMoreThanSpace };
     if (hasText || builder.numCalls === 0) builder.content(space);
     return { rest: '' };
+  };
+}
+
+/** Where a block may end, behind closing tags: the first one of all, and the first one outside of strings. -1: not yet. */
+type BlockEnds = { readonly first: number; readonly outside: number };
+
+/** Reads a block piece by piece, each once. */
+function createBlockReader(): (added: string) => BlockEnds {
+  const scanner = createJsonScanner();
+  let ends: BlockEnds = { first: -1, outside: -1 };
+  let length = 0;
+  let numMatched = 0;
+  let isTagInString = false;
+  return (added) => {
+    for (const character of added) {
+      if (ends.outside !== -1) break;
+      length += character.length;
+      if (character === closeTag.charAt(0)) isTagInString = scanner.isInString;
+      numMatched = character === closeTag.charAt(numMatched) ? numMatched + 1 : Number(character === closeTag.charAt(0));
+      if (numMatched === closeTag.length) {
+        ends = { first: ends.first === -1 ? length : ends.first, outside: isTagInString ? -1 : length };
+        numMatched = 0;
+      }
+      scanner.step(character);
+    }
+    return ends;
   };
 }
 
 type Block = { readonly length: number; readonly call?: WrittenCall };
 
 /**
- * The block ends at the first closing tag at which it reads as a call. A closing tag outside of strings ends it in any
- * case; one inside a string may be part of an argument, and ends it only when nothing later does.
+ * A closing tag outside of strings ends the block, as a call or, where it does not read as one, at the first closing tag
+ * of all. One inside a string may be part of an argument, and ends the block only when nothing later does.
  */
-function findBlock(text: string, isLast: boolean): Block | undefined {
-  let firstClose = -1;
-  for (let close = text.indexOf(closeTag); close !== -1; close = text.indexOf(closeTag, close + 1)) {
-    const written = text.slice(0, close);
-    const length = close + closeTag.length;
-    const call = readCall(written, argumentKeys);
-    if (call !== undefined) return { length, call };
-    if (firstClose === -1) firstClose = length;
-    if (!endsInString(written)) return { length: firstClose };
-  }
-  if (!isLast) return undefined;
-  return { length: firstClose === -1 ? text.length : firstClose };
+function readBlock(text: string, { first, outside }: BlockEnds): Block {
+  if (outside === -1) return { length: first === -1 ? text.length : first };
+  const call = readCall(text.slice(0, outside - closeTag.length), argumentKeys);
+  return call === undefined ? { length: first } : { length: outside, call };
 }
 
 function createBlock(builder: ReplyBuilder, hasText: boolean, spaceBefore: string): ReplySection {
+  const read = createBlockReader();
+  let numRead = 0;
+  const readOn = (added: string): BlockEnds => {
+    numRead += added.length;
+    return read(added);
+  };
   return (text, isLast) => {
-    const block = findBlock(text, isLast);
-    if (block === undefined) return { rest: text };
+    const ends = readOn(text.slice(numRead));
+    if (ends.outside === -1 && !isLast) return { rest: text, isAwaited: (added) => readOn(added).outside !== -1 };
+    const block = readBlock(text, ends);
     const rest = text.slice(block.length);
     if (block.call !== undefined) {
       if (hasText) builder.content(spaceBefore.replace(/\n$/, ''));

@@ -6,6 +6,15 @@ export function partialTagLength(text: string, tag: string): number {
   return 0;
 }
 
+/** Whether an added piece is more than the space, or the newlines, that are held back already. */
+export function isMoreThanSpace(added: string): boolean {
+  return added.trimStart() !== '';
+}
+
+export function isMoreThanNewlines(added: string): boolean {
+  return !/^\n*$/.test(added);
+}
+
 /** `text` cut in two: what is certain, and a suffix of characters matching `held` that later text may change. */
 export function splitTrailing(text: string, held: RegExp): readonly [string, string] {
   let length = text.length;

@@ -28,17 +28,6 @@ export function findObjectEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Whether the text ends inside a string literal. */
-export function endsInString(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] !== '"') continue;
-    const after = skipString(text, index);
-    if (after === -1) return true;
-    index = after - 1;
-  }
-  return false;
-}
-
 function skipSpace(text: string, start: number): number {
   let index = start;
   while (/\s/.test(text[index] ?? '')) index++;

@@ -1,4 +1,4 @@
-import { partialTagLength, splitTrailing } from './hold-back.js';
+import { isMoreThanNewlines, isMoreThanSpace, partialTagLength, splitTrailing } from './hold-back.js';
 import type { ReplyBuilder } from './reply-builder.js';
 import type { ReplySection } from './reply-section.js';
 
@@ -10,7 +10,7 @@ export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection
   return (text, isLast) => {
     const trimmed = text.trimStart();
     if (trimmed.startsWith(openTag)) return { rest: trimmed.slice(openTag.length), next: createReasoningSection(builder, next) };
-    if (!isLast && openTag.startsWith(trimmed)) return { rest: text };
+    if (!isLast && openTag.startsWith(trimmed)) return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
     return { rest: text, next: next() };
   };
 }
@@ -26,13 +26,14 @@ export function createReasoningSection(builder: ReplyBuilder, next: () => ReplyS
   return (text, isLast) => {
     const close = text.indexOf(closeTag);
     if (close !== -1) {
-      emit(text.slice(0, close).replace(/\n+$/, ''));
+      emit(splitTrailing(text.slice(0, close), /\n/)[0]);
       return { rest: text.slice(close + closeTag.length), next: createLeadingNewlines(next) };
     }
     const held = isLast ? 0 : partialTagLength(text, closeTag);
     const [certain, newlines] = splitTrailing(text.slice(0, text.length - held), /\n/);
     emit(certain);
-    return { rest: isLast ? '' : newlines + text.slice(text.length - held) };
+    if (isLast) return { rest: '' };
+    return held > 0 ? { rest: newlines + text.slice(text.length - held) } : { rest: newlines, isAwaited: isMoreThanNewlines };
   };
 }
 

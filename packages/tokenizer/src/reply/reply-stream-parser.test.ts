@@ -99,6 +99,26 @@ test('content streams as soon as it is certain', () => {
   expect(parser.push(`\n${call}`)).toEqual([{ type: 'tool_call', index: 0, toolCall: { id: 'call_0', ...read } }]);
 });
 
+describe('undecided text is read once, however long it stays so (reading it again with each piece would take minutes here)', () => {
+  const length = 200_000;
+
+  test.each<readonly [string, ReplyFormat, string, string, string]>([
+    ['newlines', hermes, '', '\n', ''],
+    ['newlines after text', hermes, 'a', '\n', 'b'],
+    ['newlines in thinking', open, 'a', '\n', 'b</think>'],
+    ['a long argument', hermes, '<tool_call>{"name": "f", "arguments": {"a": "', 'x', '"}}</tool_call>'],
+    ['closing tags in an argument', hermes, '<tool_call>{"name": "f", "arguments": {"a": "', '</tool_call>', '"}}</tool_call>'],
+    ['a long call of Llama 3', llama3, '{"name": "f", "parameters": {"a": "', 'x', '"}}'],
+    ['space in a call of Llama 3', llama3, '{', ' ', '"name": "f", "parameters": {}}'],
+    ['space between calls of Llama 3', llama3, '{"name": "f", "parameters": {}}', '; ', '{"name": "f", "parameters": {}}'],
+  ])('%s', (_, format, before, repeated, after) => {
+    const text = before + repeated.repeat(length / repeated.length) + after;
+    const parser = createReplyStreamParser(format, String);
+    for (const character of text) parser.push(character);
+    expect(parser.flush().reply).toEqual(parseReply(format, text));
+  });
+});
+
 describe('any chunking gives the same message', () => {
   const fragment = fc.oneof(
     fc.string(),

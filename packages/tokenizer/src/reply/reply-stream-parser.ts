@@ -19,18 +19,20 @@ export function createReplyStreamParser(format: ReplyFormat, mintId: (index: num
   const builder = createReplyBuilder(mintId);
   let section = createFirstSection(builder, format);
   let undecided = '';
+  let isAwaited: ((added: string) => boolean) | undefined;
   const advance = (isLast: boolean): void => {
     for (;;) {
-      const { rest, next } = section(undecided, isLast);
-      undecided = rest;
-      if (next === undefined) return;
-      section = next;
+      const step = section(undecided, isLast);
+      undecided = step.rest;
+      isAwaited = step.isAwaited;
+      if (step.next === undefined) return;
+      section = step.next;
     }
   };
   return {
     push(text) {
       undecided += text;
-      advance(false);
+      if (isAwaited?.(text) ?? true) advance(false);
       return builder.take();
     },
     flush() {
