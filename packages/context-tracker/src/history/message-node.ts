@@ -32,8 +32,10 @@ export class MessageNode {
   /** Whether another child of the parent carries an equal message; and whether that is so of any message further on. */
   hasTwin = false;
   hasTwinBelow = false;
-  readonly #children = new Map<string, MessageNode[]>();
-  readonly #turns: MessageNode[] = [];
+  /** Mostly one: a list of its own and a look-up by text come with the first and the ninth. */
+  #children: MessageNode[] | undefined;
+  #byText: Map<string, MessageNode[]> | undefined;
+  #turns: MessageNode[] | undefined;
 
   private constructor(parent: MessageNode | undefined, tools: readonly ToolSpec[], entry?: HistoryEntry, turn?: SeenTurn) {
     this.parent = parent;
@@ -60,21 +62,20 @@ export class MessageNode {
 
   /** Children that carry exactly this message. */
   find(message: ChatMessage): readonly MessageNode[] {
-    const sameText = this.#children.get(message.content);
-    if (sameText === undefined) return none;
-    const [only] = sameText;
-    if (sameText.length === 1 && only?.message !== undefined) return isSameMessage(only.message, message) ? sameText : none;
-    return sameText.filter((child) => child.message !== undefined && isSameMessage(child.message, message));
+    const candidates = this.#withText(message.content);
+    const [only] = candidates;
+    if (candidates.length === 1 && only?.message !== undefined) return isSameMessage(only.message, message) ? candidates : none;
+    return candidates.filter((child) => child.message !== undefined && isSameMessage(child.message, message));
   }
 
   /** The child that repeats this turn. */
   findOrigin(turn: SeenTurn): MessageNode | undefined {
-    return this.#children.get(turn.message.content)?.find(({ origin }) => origin === turn);
+    return this.#withText(turn.message.content).find(({ origin }) => origin === turn);
   }
 
   /** Answers that were sampled here. */
   get turns(): readonly MessageNode[] {
-    return this.#turns;
+    return this.#turns ?? none;
   }
 
   /** The child for this message, made where there is none. */
@@ -85,21 +86,37 @@ export class MessageNode {
 
   addTurn(turn: SeenTurn): MessageNode {
     const child = this.#append(new MessageNode(this, this.tools, { message: turn.message, origin: turn }, turn));
-    this.#turns.push(child);
+    if (this.#turns === undefined) this.#turns = [child];
+    else this.#turns.push(child);
     return child;
   }
 
   #append(child: MessageNode): MessageNode {
-    const key = child.message?.content ?? '';
-    const sameText = this.#children.get(key);
-    if (sameText === undefined) this.#children.set(key, [child]);
-    else {
-      const twin = sameText.find(({ message }) => message !== undefined && child.message !== undefined && isSameMessage(message, child.message));
-      if (twin !== undefined) markTwins(this, [twin, child]);
-      sameText.push(child);
-    }
+    const { message } = child;
+    const twin = message === undefined ? undefined : this.#withText(message.content).find((other) => other.message !== undefined && isSameMessage(other.message, message));
+    if (twin !== undefined) markTwins(this, [twin, child]);
+    if (this.#children === undefined) this.#children = [child]; // of length 1: the first push makes room for 17
+    else this.#children.push(child);
+    if (this.#byText !== undefined) addByText(this.#byText, child);
+    else if (this.#children.length > maxListed) this.#byText = this.#children.reduce(addByText, new Map<string, MessageNode[]>());
     return child;
   }
+
+  /** Among a few children all, else those with this text. */
+  #withText(text: string): readonly MessageNode[] {
+    return (this.#byText === undefined ? this.#children : this.#byText.get(text)) ?? none;
+  }
+}
+
+/** So many children are looked through one by one. */
+const maxListed = 8;
+
+function addByText(byText: Map<string, MessageNode[]>, child: MessageNode): Map<string, MessageNode[]> {
+  const text = child.message?.content ?? '';
+  const sameText = byText.get(text);
+  if (sameText === undefined) byText.set(text, [child]);
+  else sameText.push(child);
+  return byText;
 }
 
 const none: readonly MessageNode[] = [];
