@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, TaskError, type AgentJetConfig } from '@agentjet/core';
-import { openRunFolder } from '@agentjet/trainer';
+import { findLatestRun, openRunFolder } from '@agentjet/trainer';
 import { evaluatePhase } from './evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
@@ -20,10 +20,17 @@ export type EvaluateParts = {
 async function findCheckpoint(folder: string): Promise<string> {
   const dir = path.resolve(folder);
   if (!existsSync(dir)) throw new BackboneError('checkpoint', `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, or any model folder.`);
-  if (!existsSync(path.join(dir, 'config.yaml'))) return dir;
+  if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
   const checkpoint = await (await openRunFolder(dir)).checkpoints.latest();
   if (checkpoint !== undefined) return checkpoint.dir;
   throw new BackboneError('checkpoint', `The run ${dir} has no checkpoint. It was stopped before its first; leave out --checkpoint to evaluate the model it began with.`);
+}
+
+/** The folder above the runs is easily taken for one of them. */
+async function refuseExperiment(dir: string): Promise<string> {
+  const newest = existsSync(path.join(dir, 'config.json')) ? undefined : await findLatestRun(dir, '.');
+  if (newest === undefined) return dir;
+  throw new BackboneError('checkpoint', `${dir} is the folder of an experiment, not of a run. The newest run in it is ${newest}.`);
 }
 
 async function withCheckpoint(config: AgentJetConfig, checkpoint: string | undefined): Promise<AgentJetConfig> {

@@ -30,7 +30,7 @@ function silenceOf(targets: readonly string[] | null): string {
 
 function reasonOf({ groups, groups_skipped: skipped, dropped_episodes: dropped = 0, failed_episodes: failed = 0 }: Readonly<Record<string, number>>): string | undefined {
   if (skipped !== groups) return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
-  const isEqual = `in none of its ${groups} groups did one episode get another reward than the next. ${equalRewards}`;
+  const isEqual = `${groups === 1 ? 'in its group no episode got' : `in none of its ${groups} groups did one episode get`} another reward than the next. ${equalRewards}`;
   return failed === 0 ? isEqual : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
 }
 
