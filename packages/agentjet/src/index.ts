@@ -4,6 +4,7 @@ export type { JobOptions } from './job-options.js';
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
 export { closeBackbones } from './open-backbone.js';
+export { openFrozenModel, type FrozenModel, type FrozenModelOptions } from './frozen-model.js';
 export { toEpisodeRecord } from './episode-record.js';
 export { listEpisodes, type EpisodeSummary } from './inspect/list-episodes.js';
 export { inspectEpisode, type InspectedEpisode } from './inspect/read-episode.js';

@@ -12,6 +12,7 @@ export type {
 } from './contract.js';
 export { createWorkflow, parseWorkflowSource, Workflow, type WorkflowClass, type WorkflowFunction, type WorkflowSource } from './workflow.js';
 export { createTuner, type TunerOptions } from './tuner.js';
+export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
