@@ -1,8 +1,7 @@
 import { createConfig } from '@agentjet/core';
 import { createFrozenTuner, type Tuner } from '@agentjet/rollout';
 import { samplingDefaults } from './inputs/sampling-defaults.js';
-import { openBackbone } from './open-backbone.js';
-import { loadModelTokenizer, toEnginePolicy } from './open-policy.js';
+import { openUntrainedPolicy } from './open-policy.js';
 
 export type FrozenModelOptions = {
   /** Where a request does not say; 1 unless given. 0 is greedy. */
@@ -46,9 +45,7 @@ export function openFrozenModel(modelDir: string, options: FrozenModelOptions = 
 
 async function open(modelDir: string, { temperature = 1, topP = 1, topK = -1, maxTokens = 256, maxModelLen = 2048, seed = 42, numThreads = 0 }: FrozenModelOptions): Promise<FrozenModel> {
   const config = createConfig({ model: { path: modelDir }, rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens }, onnx: { numThreads } });
-  const chatTokenizer = await loadModelTokenizer(config);
-  const backbone = await openBackbone(config, silent);
-  const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
+  const { policy, close } = await openUntrainedPolicy(config, silent);
   const sampling = samplingDefaults(config);
-  return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close: () => backbone.close() };
+  return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
 }

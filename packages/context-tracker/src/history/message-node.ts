@@ -93,7 +93,7 @@ export class MessageNode {
 
   #append(child: MessageNode): MessageNode {
     const { message } = child;
-    const twin = message === undefined ? undefined : this.#withText(message.content).find((other) => other.message !== undefined && isSameMessage(other.message, message));
+    const [twin] = message === undefined ? none : this.find(message);
     if (twin !== undefined) markTwins(this, [twin, child]);
     if (this.#children === undefined) this.#children = [child]; // of length 1: the first push makes room for 17
     else this.#children.push(child);

@@ -10,11 +10,11 @@ const answer: ChatMessage = { role: 'assistant', content: 'x' };
  * these places; what they refuse of one they must refuse of the other, and one place before a question must be printed.
  */
 export function isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, template: ChatTemplate, tools: readonly ToolSpec[]): boolean {
-  const print = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined => tryPrint(template, [question, message, ...resultsOf(message), ...after], tools);
-  const printLast = (message: AssistantMessage): string | undefined => tryPrint(template, [question, message], tools);
-  const asked = [[question], [answer, question]];
-  const isAlike = (after: readonly ChatMessage[]): boolean => print(own, after) === print(sent, after);
-  return printLast(own) === printLast(sent) && [[], ...asked].every(isAlike) && asked.some((after) => print(own, after) !== undefined);
+  const print = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined => tryPrint(template, [question, message, ...after], tools);
+  const printBefore = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined => print(message, [...resultsOf(message), ...after]);
+  if (print(own, []) !== print(sent, []) || printBefore(own, []) !== printBefore(sent, [])) return false;
+  const asked = [[question], [answer, question]].map((after) => ({ after, text: printBefore(own, after) }));
+  return asked.every(({ after, text }) => text === printBefore(sent, after)) && asked.some(({ text }) => text !== undefined);
 }
 
 function resultsOf({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {

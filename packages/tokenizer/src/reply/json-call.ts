@@ -1,4 +1,5 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
+import { createJsonScanner } from './scan-json.js';
 
 /** Reads a tool call from JSON text, keeping the argument text exactly as it was written. */
 
@@ -15,15 +16,10 @@ function skipString(text: string, start: number): number {
 
 /** Index after the JSON object that opens at `start` (brackets and strings are matched, nothing else is checked), or -1. */
 export function findObjectEnd(text: string, start: number): number {
-  let depth = 0;
+  const scanner = createJsonScanner();
   for (let index = start; index < text.length; index++) {
-    const character = text[index];
-    if (character === '"') {
-      const after = skipString(text, index);
-      if (after === -1) return -1;
-      index = after - 1;
-    } else if (character === '{' || character === '[') depth++;
-    else if ((character === '}' || character === ']') && --depth === 0) return index + 1;
+    scanner.step(text.charAt(index));
+    if (scanner.depth === 0) return index + 1;
   }
   return -1;
 }
