@@ -6,7 +6,9 @@ const root = import.meta.dirname;
 
 function workspaceDirs(): string[] {
   const under = (folder: string) => readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name));
-  return [...under('packages'), ...under('adapters'), path.join(root, 'trainer')].filter((dir) => existsSync(path.join(dir, 'package.json')));
+  return [...under('packages'), ...under('adapters'), path.join(root, 'trainer')].filter((dir) =>
+    existsSync(path.join(dir, 'package.json')),
+  );
 }
 
 /** Tests run on the sources: our packages resolve to src, without a build in between. */
@@ -23,7 +25,14 @@ export default defineConfig({
   test: {
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: 'test/property-seed.ts',
-    include: ['packages/*/src/**/*.test.ts', 'packages/nano/training/**/*.test.ts', 'adapters/*/src/**/*.test.ts', 'trainer/src/**/*.test.ts', 'tutorial/**/*.test.ts', 'test/**/*.test.ts'],
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'packages/nano/training/**/*.test.ts',
+      'adapters/*/src/**/*.test.ts',
+      'trainer/src/**/*.test.ts',
+      'tutorial/**/*.test.ts',
+      'test/**/*.test.ts',
+    ],
     // Long, for whole processes on a machine that may be busy; they only end what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -6,15 +6,25 @@ const root = path.dirname(import.meta.dirname);
 const bin = (name) => path.join(root, 'node_modules/.bin', name);
 
 export const checks = [
+  ['format', bin('biome'), ['format', '--error-on-warnings', '.']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
-  ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test']],
+  [
+    'lint',
+    bin('oxlint'),
+    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test'],
+  ],
   ['unused exports', bin('knip'), ['--no-progress']],
   ['boundaries', bin('vitest'), ['run', 'test/boundaries']],
 ];
 
 /** Runs one check, quiet when it passes. */
 export function runCheck([label, command, args]) {
-  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, shell: process.platform === 'win32' });
+  const result = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    shell: process.platform === 'win32',
+  });
   const passed = result.status === 0;
   console.log(`${passed ? 'ok  ' : 'FAIL'} ${label}`);
   if (!passed) console.log(result.stdout, result.stderr, result.error ?? '');

@@ -37,7 +37,8 @@ function isInstalled() {
   const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
   try {
     const [wanted, present] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
-    const isThere = ([place, { version, optional }]) => !place.includes('node_modules/') || optional === true || (place in present && present[place].version === version); // links to our own have no version
+    const isThere = ([place, { version, optional }]) =>
+      !place.includes('node_modules/') || optional === true || (place in present && present[place].version === version); // links to our own have no version
     return Object.entries(wanted).every(isThere);
   } catch {
     return false; // no node_modules, or nothing that npm would have written
@@ -45,12 +46,20 @@ function isInstalled() {
 }
 
 function install() {
-  const wanted = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+  const wanted = createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
-  if (!isInstalled()) run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
+  if (!isInstalled())
+    run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
   writeFileSync(stampFile, wanted);
 }
 
 refuseOldNode();
 install();
-run('Building ...', process.execPath, [path.join(root, 'node_modules/turbo/bin/turbo'), 'run', 'build', '--output-logs=errors-only']);
+run('Building ...', process.execPath, [
+  path.join(root, 'node_modules/turbo/bin/turbo'),
+  'run',
+  'build',
+  '--output-logs=errors-only',
+]);

@@ -20,7 +20,9 @@ function runVitest(paths) {
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   try {
     const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-    const brokenFiles = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length;
+    const brokenFiles = testResults.filter(
+      (file) => file.status === 'failed' && file.assertionResults.length === 0,
+    ).length;
     const failed = numFailedTests + brokenFiles;
     return { passed: numPassedTests, failed: status !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
   } catch {
@@ -30,15 +32,25 @@ function runVitest(paths) {
 
 /** Runs a program that prints one line where it cannot do its work; resolves with that line, or undefined. */
 function start(file, ...flags) {
-  const child = spawn(process.execPath, [path.join(root, file), ...flags], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [path.join(root, file), ...flags], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let said = '';
   child.stdout.on('data', (chunk) => (said += chunk));
-  return new Promise((resolve) => child.once('close', (code) => resolve(code === 0 ? undefined : said.trim().split('\n').at(-1) || `ended with ${code}`)));
+  return new Promise((resolve) =>
+    child.once('close', (code) =>
+      resolve(code === 0 ? undefined : said.trim().split('\n').at(-1) || `ended with ${code}`),
+    ),
+  );
 }
 
 function startDownloads() {
   const hadClients = existsSync(path.join(root, 'test/endpoint/python/.venv/installed.txt'));
-  return { clients: hadClients ? Promise.resolve('ran already') : start('test/endpoint/python/setup.mjs'), newest: start('test/newest/run.mjs', '--install-only') };
+  return {
+    clients: hadClients ? Promise.resolve('ran already') : start('test/endpoint/python/setup.mjs'),
+    newest: start('test/newest/run.mjs', '--install-only'),
+  };
 }
 
 const nothing = { passed: 0, failed: 0, skipped: 0 };
@@ -52,9 +64,16 @@ async function runLater(label, ready, run) {
 const downloads = isEverything ? startDownloads() : undefined;
 // The boundaries are vitest files too: counted there.
 const results = checks.filter(([label]) => label !== 'boundaries').map(runCheck);
-const counts = [{ passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 }, runVitest(vitestArgs)];
+const counts = [
+  { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 },
+  runVitest(vitestArgs),
+];
 if (downloads !== undefined) {
-  counts.push(await runLater('clients in Python', downloads.clients, () => runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language'])));
+  counts.push(
+    await runLater('clients in Python', downloads.clients, () =>
+      runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language']),
+    ),
+  );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
 }
 rmSync(scratch, { recursive: true, force: true });

@@ -6,9 +6,18 @@ import { MockLanguageModelV3 } from 'ai/test';
 
 type History = { readonly system: string; readonly messages: readonly ModelMessage[] };
 
-function toSettings(model: LanguageModelV3, { system, messages }: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall) {
+function toSettings(
+  model: LanguageModelV3,
+  { system, messages }: History,
+  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall,
+) {
   const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
-  const toolSet: ToolSet = Object.fromEntries(tools.map(({ name, description, parameters }) => [name, tool({ description: description ?? '', inputSchema: jsonSchema({ ...parameters }) })]));
+  const toolSet: ToolSet = Object.fromEntries(
+    tools.map(({ name, description, parameters }) => [
+      name,
+      tool({ description: description ?? '', inputSchema: jsonSchema({ ...parameters }) }),
+    ]),
+  );
   return {
     model,
     system,
@@ -20,8 +29,15 @@ function toSettings(model: LanguageModelV3, { system, messages }: History, { too
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(seed !== undefined && { seed }),
-    ...(toolChoice !== undefined && { toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.name } }),
-    providerOptions: { agentjet: { ...(parallelToolCalls !== undefined && { parallelToolCalls }), ...(requestId !== undefined && { requestId }) } },
+    ...(toolChoice !== undefined && {
+      toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.name },
+    }),
+    providerOptions: {
+      agentjet: {
+        ...(parallelToolCalls !== undefined && { parallelToolCalls }),
+        ...(requestId !== undefined && { requestId }),
+      },
+    },
     ...(signal !== undefined && { abortSignal: signal }),
   };
 }
@@ -35,9 +51,15 @@ type Shown = {
   readonly response: { readonly messages: readonly ModelMessage[] };
 };
 
-function toAnswer(history: History, { text, toolCalls, reasoningText, finishReason, usage, response }: Shown): DriverAnswer<History> {
+function toAnswer(
+  history: History,
+  { text, toolCalls, reasoningText, finishReason, usage, response }: Shown,
+): DriverAnswer<History> {
   return {
-    history: { ...history, messages: [...history.messages, ...response.messages.filter(({ role }) => role === 'assistant')] },
+    history: {
+      ...history,
+      messages: [...history.messages, ...response.messages.filter(({ role }) => role === 'assistant')],
+    },
     text,
     toolCalls: toolCalls.map(({ toolCallId, toolName }) => ({ id: toolCallId, name: toolName })),
     reasoning: reasoningText,
@@ -50,20 +72,59 @@ export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
   name: 'ai-sdk',
   asModel,
   debugModel: new MockLanguageModelV3(),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
   begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, messages: [...history.messages, { role: 'user', content }] }),
   addToolResults: (history, results) =>
     results.length === 0
       ? history
-      : { ...history, messages: [...history.messages, { role: 'tool', content: results.map(({ id, name, content }) => ({ type: 'tool-result', toolCallId: id, toolName: name, output: { type: 'text', value: content } })) }] },
+      : {
+          ...history,
+          messages: [
+            ...history.messages,
+            {
+              role: 'tool',
+              content: results.map(({ id, name, content }) => ({
+                type: 'tool-result',
+                toolCallId: id,
+                toolName: name,
+                output: { type: 'text', value: content },
+              })),
+            },
+          ],
+        },
   call: async (model, history, options) => toAnswer(history, await generateText(toSettings(model, history, options))),
   stream: async (model, history, options, onText) => {
     let failure: unknown;
-    const result = streamText({ ...toSettings(model, history, options), onError: ({ error }) => void (failure = error) });
+    const result = streamText({
+      ...toSettings(model, history, options),
+      onError: ({ error }) => void (failure = error),
+    });
     for await (const text of result.textStream) onText(text);
     if (failure !== undefined) throw failure;
-    const [text, toolCalls, reasoningText, finishReason, usage, response] = await Promise.all([result.text, result.toolCalls, result.reasoningText, result.finishReason, result.usage, result.response]);
+    const [text, toolCalls, reasoningText, finishReason, usage, response] = await Promise.all([
+      result.text,
+      result.toolCalls,
+      result.reasoningText,
+      result.finishReason,
+      result.usage,
+      result.response,
+    ]);
     return toAnswer(history, { text, toolCalls, reasoningText, finishReason, usage, response });
   },
 };

@@ -6,7 +6,14 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 
 type History = readonly BaseMessage[];
 
-function toOptions({ tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall): Partial<TunedCallOptions> {
+function toOptions({
+  tools,
+  sampling,
+  toolChoice,
+  parallelToolCalls,
+  requestId,
+  signal,
+}: DriverCall): Partial<TunedCallOptions> {
   const { stop, ...others } = sampling;
   return {
     ...others,
@@ -15,7 +22,12 @@ function toOptions({ tools, sampling, toolChoice, parallelToolCalls, requestId, 
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(requestId !== undefined && { requestId }),
     ...(signal !== undefined && { signal }),
-    ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description: description ?? '', parameters } })) }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: 'function',
+        function: { name, description: description ?? '', parameters },
+      })),
+    }),
   };
 }
 
@@ -40,11 +52,30 @@ export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
   name: 'langgraph',
   asModel,
   debugModel: new FakeListChatModel({ responses: ['unused'] }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
   begin: (question, system) => [new SystemMessage(system), new HumanMessage(question)],
   addQuestion: (history, question) => [...history, new HumanMessage(question)],
-  addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content }))],
-  call: async (model, history, options) => toAnswer(history, await tuned(model).invoke([...history], toOptions(options))),
+  addToolResults: (history, results) => [
+    ...history,
+    ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content })),
+  ],
+  call: async (model, history, options) =>
+    toAnswer(history, await tuned(model).invoke([...history], toOptions(options))),
   stream: async (model, history, options, onText) => {
     let whole: AIMessageChunk | undefined;
     for await (const chunk of await tuned(model).stream([...history], toOptions(options))) {

@@ -4,7 +4,10 @@ import type { AgentInputItem, Model, ModelRequest, ModelResponse } from '@openai
 
 type History = { readonly system: string; readonly items: readonly AgentInputItem[] };
 
-function toRequest({ system, items }: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall): ModelRequest {
+function toRequest(
+  { system, items }: History,
+  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall,
+): ModelRequest {
   const { temperature, topP, maxTokens, ...others } = sampling;
   return {
     systemInstructions: system,
@@ -17,7 +20,13 @@ function toRequest({ system, items }: History, { tools, sampling, toolChoice, pa
       ...(parallelToolCalls !== undefined && { parallelToolCalls }),
       providerData: { ...others, ...(requestId !== undefined && { requestId }) },
     },
-    tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description: description ?? '', parameters: { type: 'object', properties: {}, required: [], additionalProperties: false, ...parameters }, strict: false })),
+    tools: tools.map(({ name, description, parameters }) => ({
+      type: 'function',
+      name,
+      description: description ?? '',
+      parameters: { type: 'object', properties: {}, required: [], additionalProperties: false, ...parameters },
+      strict: false,
+    })),
     outputType: 'text',
     handoffs: [],
     tracing: false,
@@ -25,11 +34,20 @@ function toRequest({ system, items }: History, { tools, sampling, toolChoice, pa
   };
 }
 
-type Shown = Pick<ModelResponse, 'output'> & { readonly usage: { readonly inputTokens: number; readonly outputTokens: number }; readonly providerData?: Record<string, unknown> | undefined };
+type Shown = Pick<ModelResponse, 'output'> & {
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly providerData?: Record<string, unknown> | undefined;
+};
 
 function toAnswer(history: History, { output, usage, providerData }: Shown): DriverAnswer<History> {
-  const texts = output.flatMap((item) => (item.type === 'message' && item.role === 'assistant' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : []));
-  const thoughts = output.flatMap((item) => (item.type === 'reasoning' ? (item.rawContent ?? []).map(({ text }) => text) : []));
+  const texts = output.flatMap((item) =>
+    item.type === 'message' && item.role === 'assistant'
+      ? item.content.map((part) => (part.type === 'output_text' ? part.text : ''))
+      : [],
+  );
+  const thoughts = output.flatMap((item) =>
+    item.type === 'reasoning' ? (item.rawContent ?? []).map(({ text }) => text) : [],
+  );
   return {
     history: { ...history, items: [...history.items, ...(structuredClone(output) as AgentInputItem[])] },
     text: texts.join(''),
@@ -43,13 +61,44 @@ function toAnswer(history: History, { output, usage, providerData }: Shown): Dri
 export const openaiAgentsDriver: AdapterDriver<Model, History> = {
   name: 'openai-agents',
   asModel,
-  debugModel: { getResponse: () => Promise.reject(new Error('never called')), getStreamedResponse: () => { throw new Error('never called'); } },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
+  debugModel: {
+    getResponse: () => Promise.reject(new Error('never called')),
+    getStreamedResponse: () => {
+      throw new Error('never called');
+    },
+  },
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
   begin: (question, system) => ({ system, items: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, items: [...history.items, { role: 'user', content }] }),
   addToolResults: (history, results) => ({
     ...history,
-    items: [...history.items, ...results.map(({ id, name, content }): AgentInputItem => ({ type: 'function_call_result', callId: id, name, status: 'completed', output: { type: 'text', text: content } }))],
+    items: [
+      ...history.items,
+      ...results.map(
+        ({ id, name, content }): AgentInputItem => ({
+          type: 'function_call_result',
+          callId: id,
+          name,
+          status: 'completed',
+          output: { type: 'text', text: content },
+        }),
+      ),
+    ],
   }),
   call: async (model, history, options) => toAnswer(history, await model.getResponse(toRequest(history, options))),
   stream: async (model, history, options, onText) => {

@@ -5,13 +5,23 @@ import { OpenAI } from 'openai';
 type History = readonly OpenAI.ChatCompletionMessageParam[];
 type Thinking = { readonly reasoning_content?: string };
 
-function toBody(history: History, { tools, sampling, toolChoice, parallelToolCalls }: DriverCall): OpenAI.ChatCompletionCreateParamsNonStreaming {
+function toBody(
+  history: History,
+  { tools, sampling, toolChoice, parallelToolCalls }: DriverCall,
+): OpenAI.ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, maxTokens, stop, seed } = sampling;
   return {
     model: 'tuned',
     messages: [...history],
-    ...(tools.length > 0 && { tools: tools.map(({ name, description, parameters }) => ({ type: 'function' as const, function: { name, ...(description && { description }), parameters: { ...parameters } } })) }),
-    ...(toolChoice !== undefined && { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice } }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: 'function' as const,
+        function: { name, ...(description && { description }), parameters: { ...parameters } },
+      })),
+    }),
+    ...(toolChoice !== undefined && {
+      tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
+    }),
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
@@ -22,9 +32,22 @@ function toBody(history: History, { tools, sampling, toolChoice, parallelToolCal
   };
 }
 
-function toAnswer(history: History, message: OpenAI.ChatCompletionMessage, finishReason: string): DriverAnswer<History> {
-  const toolCalls = (message.tool_calls ?? []).map((call) => ({ id: call.id, name: call.type === 'function' ? call.function.name : '' }));
-  return { history: [...history, message], text: message.content ?? '', toolCalls, reasoning: (message as Thinking).reasoning_content, finishReason };
+function toAnswer(
+  history: History,
+  message: OpenAI.ChatCompletionMessage,
+  finishReason: string,
+): DriverAnswer<History> {
+  const toolCalls = (message.tool_calls ?? []).map((call) => ({
+    id: call.id,
+    name: call.type === 'function' ? call.function.name : '',
+  }));
+  return {
+    history: [...history, message],
+    text: message.content ?? '',
+    toolCalls,
+    reasoning: (message as Thinking).reasoning_content,
+    finishReason,
+  };
 }
 
 function toRequestOptions({ signal, requestId }: DriverCall) {
@@ -35,12 +58,23 @@ async function call(client: OpenAI, history: History, options: DriverCall): Prom
   const { choices, usage } = await client.chat.completions.create(toBody(history, options), toRequestOptions(options));
   const [choice] = choices;
   if (choice === undefined) throw new Error('no choice');
-  return { ...toAnswer(history, choice.message, choice.finish_reason), usage: { promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens } };
+  return {
+    ...toAnswer(history, choice.message, choice.finish_reason),
+    usage: { promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens },
+  };
 }
 
 /** The SDK's own stream helper, which puts the message together. */
-async function stream(client: OpenAI, history: History, options: DriverCall, onText: (text: string) => void): Promise<DriverAnswer<History>> {
-  const helper = client.chat.completions.stream({ ...toBody(history, options), stream: true }, toRequestOptions(options));
+async function stream(
+  client: OpenAI,
+  history: History,
+  options: DriverCall,
+  onText: (text: string) => void,
+): Promise<DriverAnswer<History>> {
+  const helper = client.chat.completions.stream(
+    { ...toBody(history, options), stream: true },
+    toRequestOptions(options),
+  );
   for await (const chunk of helper) {
     const text = chunk.choices[0]?.delta.content;
     if (text) onText(text);
@@ -55,10 +89,31 @@ export const openaiDriver: AdapterDriver<OpenAI, History> = {
   name: 'openai',
   asModel,
   debugModel: new OpenAI({ apiKey: 'unused' }),
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
-  begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
+  begin: (question, system) => [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
-  addToolResults: (history, results) => [...history, ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content }))],
+  addToolResults: (history, results) => [
+    ...history,
+    ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content })),
+  ],
   call,
   stream,
 };

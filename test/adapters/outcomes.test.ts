@@ -8,7 +8,8 @@ import { openaiAgentsAgent } from '../bench/fidelity/agents/openai-agents.js';
 import { reactAgent } from '../bench/fidelity/agents/react.js';
 
 /** What a model does wrong is an outcome of the episode, and the same one whether its answers are streamed or not. */
-const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const call = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const faults: Readonly<Record<string, string>> = {
   'an unknown tool': call('nope', '{"a": 1}'),
   'an unknown tool beside a known one': call('add', '{"a": 1}') + call('nope', '{}'),
@@ -16,7 +17,7 @@ const faults: Readonly<Record<string, string>> = {
   'arguments that are no object': call('add', '[1, 2]'),
   'a call without a name': '<tool_call>\n{"arguments": {}}\n</tool_call>',
   'a call that never closes': '<tool_call>\n{"name": "add", "arguments": {}}',
-  'nothing': '',
+  nothing: '',
 };
 
 async function outcome<M>(agent: FidelityAgent<M>, fault: string, isStreamed: boolean) {

@@ -4,22 +4,65 @@ import { asModel } from '@agentjet/react';
 
 type History = readonly ChatMessage[];
 
-async function call(model: ChatModel, history: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall, onText?: (text: string) => void): Promise<DriverAnswer<History>> {
+async function call(
+  model: ChatModel,
+  history: History,
+  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall,
+  onText?: (text: string) => void,
+): Promise<DriverAnswer<History>> {
   const { message, finishReason, usage } = await model.generate(
-    { messages: history, tools, sampling, ...(toolChoice && { toolChoice }), ...(parallelToolCalls === false && { parallelToolCalls }), ...(requestId && { requestId }) },
-    { ...(signal && { signal }), ...(onText && { onDelta: (delta) => delta.type === 'content' && onText(delta.text) }) },
+    {
+      messages: history,
+      tools,
+      sampling,
+      ...(toolChoice && { toolChoice }),
+      ...(parallelToolCalls === false && { parallelToolCalls }),
+      ...(requestId && { requestId }),
+    },
+    {
+      ...(signal && { signal }),
+      ...(onText && { onDelta: (delta) => delta.type === 'content' && onText(delta.text) }),
+    },
   );
-  return { history: [...history, message], text: message.content, toolCalls: message.toolCalls ?? [], reasoning: message.reasoning, finishReason, usage };
+  return {
+    history: [...history, message],
+    text: message.content,
+    toolCalls: message.toolCalls ?? [],
+    reasoning: message.reasoning,
+    finishReason,
+    usage,
+  };
 }
 
 export const reactDriver: AdapterDriver<ChatModel, History> = {
   name: 'react',
   asModel,
   debugModel: { name: 'debug', generate: () => Promise.reject(new Error('never called')) },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
-  begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
+  begin: (question, system) => [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
-  addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content }))],
+  addToolResults: (history, results) => [
+    ...history,
+    ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
+  ],
   call,
   stream: call,
 };

@@ -19,20 +19,37 @@ async function loadBench(name: string | undefined): Promise<Bench> {
 }
 
 function machine(): { readonly [key: string]: unknown } {
-  return { cpu: cpus()[0]?.model.trim(), cores: availableParallelism(), memory_gib: Math.round(totalmem() / 2 ** 30), node: process.version, platform: `${process.platform}-${process.arch}` };
+  return {
+    cpu: cpus()[0]?.model.trim(),
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  };
 }
 
 /** The commit, with a mark where the tree differs from it; null outside a repository. */
 function commit(): string | null {
   try {
-    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], { cwd: here, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], {
+      cwd: here,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     return null;
   }
 }
 
 function keep(name: string, { summary, details }: BenchResult): void {
-  const record = { bench: name, date: new Date().toISOString(), commit: commit(), machine: machine(), ...summary, ...details };
+  const record = {
+    bench: name,
+    date: new Date().toISOString(),
+    commit: commit(),
+    machine: machine(),
+    ...summary,
+    ...details,
+  };
   mkdirSync(path.join(here, 'results'), { recursive: true });
   writeFileSync(path.join(here, 'results', `${name}.json`), `${JSON.stringify(record, null, 2)}\n`);
 }

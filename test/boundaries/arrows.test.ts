@@ -43,14 +43,27 @@ function sourceFiles(dir: string): string[] {
 
 function importsOf(file: string): Import[] {
   const source = readFileSync(file, 'utf8');
-  const found = source.matchAll(/(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g);
-  return [...found].map((match) => ({ file: path.relative(root, file), specifier: match[1] ?? match[2] ?? match[3] ?? '' }));
+  const found = source.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g,
+  );
+  return [...found].map((match) => ({
+    file: path.relative(root, file),
+    specifier: match[1] ?? match[2] ?? match[3] ?? '',
+  }));
 }
 
-const isOurs = (specifier: string): boolean => specifier === 'agentjet' || specifier.startsWith('@agentjet/') || specifier.startsWith('agentjet/');
-const packageOf = (specifier: string): string => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+const isOurs = (specifier: string): boolean =>
+  specifier === 'agentjet' || specifier.startsWith('@agentjet/') || specifier.startsWith('agentjet/');
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 const isForeign = ({ specifier }: Import): boolean =>
-  !specifier.startsWith('.') && !specifier.startsWith('node:') && !isOurs(specifier) && !builtinModules.includes(specifier);
+  !specifier.startsWith('.') &&
+  !specifier.startsWith('node:') &&
+  !isOurs(specifier) &&
+  !builtinModules.includes(specifier);
 
 const importsByPackage = new Map(
   Object.keys(allowed).map((dir) => [dir, sourceFiles(path.join(root, dir, 'src')).flatMap(importsOf)] as const),
@@ -58,12 +71,16 @@ const importsByPackage = new Map(
 
 describe('arrows', () => {
   it.each(Object.entries(allowed))('%s imports only what lies below it', (dir, below) => {
-    const upward = (importsByPackage.get(dir) ?? []).filter(({ specifier }) => isOurs(specifier) && !below.includes(packageOf(specifier)));
+    const upward = (importsByPackage.get(dir) ?? []).filter(
+      ({ specifier }) => isOurs(specifier) && !below.includes(packageOf(specifier)),
+    );
     expect(upward).toEqual([]);
   });
 
   it('goes through the doors of a package, index or testing', () => {
-    const deep = [...importsByPackage.values()].flat().filter(({ specifier }) => isOurs(specifier) && !/^(@agentjet\/)?[^/]+(\/testing)?$/.test(specifier));
+    const deep = [...importsByPackage.values()]
+      .flat()
+      .filter(({ specifier }) => isOurs(specifier) && !/^(@agentjet\/)?[^/]+(\/testing)?$/.test(specifier));
     expect(deep).toEqual([]);
   });
 
@@ -77,14 +94,23 @@ describe('arrows', () => {
         if (!shared.has(name)) owners.set(name, (owners.get(name) ?? new Set()).add(dir));
       }
     }
-    const several = [...owners].filter(([, dirs]) => dirs.size > 1).map(([name, dirs]) => `${name}: ${[...dirs].join(', ')}`);
+    const several = [...owners]
+      .filter(([, dirs]) => dirs.size > 1)
+      .map(([name, dirs]) => `${name}: ${[...dirs].join(', ')}`);
     expect(several).toEqual([]);
   });
 
   it('declares what it imports', () => {
     const undeclared = [...importsByPackage].flatMap(([dir, imports]) => {
-      const manifest = JSON.parse(readFileSync(path.join(root, dir, 'package.json'), 'utf8')) as Record<string, Record<string, string> | undefined>;
-      const declared = new Set(['dependencies', 'peerDependencies', 'optionalDependencies'].flatMap((kind) => Object.keys(manifest[kind] ?? {})));
+      const manifest = JSON.parse(readFileSync(path.join(root, dir, 'package.json'), 'utf8')) as Record<
+        string,
+        Record<string, string> | undefined
+      >;
+      const declared = new Set(
+        ['dependencies', 'peerDependencies', 'optionalDependencies'].flatMap((kind) =>
+          Object.keys(manifest[kind] ?? {}),
+        ),
+      );
       return imports
         .filter((found) => (isForeign(found) || isOurs(found.specifier)) && !found.file.includes('testing'))
         .filter(({ specifier }) => !declared.has(packageOf(specifier)))

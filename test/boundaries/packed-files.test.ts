@@ -5,22 +5,40 @@ import { expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const trainerDir = path.join(root, 'trainer');
-const packageDirs = [...['packages', 'adapters'].flatMap((folder) => readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name))), trainerDir].filter((dir) => existsSync(path.join(dir, 'package.json')));
+const packageDirs = [
+  ...['packages', 'adapters'].flatMap((folder) =>
+    readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name)),
+  ),
+  trainerDir,
+].filter((dir) => existsSync(path.join(dir, 'package.json')));
 
 function packedFiles(dir: string, ...flags: readonly string[]): readonly string[] {
-  const text = execFileSync('npm', ['pack', '--dry-run', '--json', ...flags], { cwd: dir, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], shell: process.platform === 'win32' });
+  const text = execFileSync('npm', ['pack', '--dry-run', '--json', ...flags], {
+    cwd: dir,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    shell: process.platform === 'win32',
+  });
   const listed = JSON.parse(text.slice(text.search(/^[[{]/m))) as unknown; // what scripts print stands before it
-  const [report] = (Array.isArray(listed) ? listed : Object.values(listed as object)) as readonly { readonly files: readonly { readonly path: string }[] }[];
+  const [report] = (Array.isArray(listed) ? listed : Object.values(listed as object)) as readonly {
+    readonly files: readonly { readonly path: string }[];
+  }[];
   return report?.files.map((file) => file.path) ?? [];
 }
 
 it('whoever installs the trainer has the GPU worker and what sets it up, and no environment of ours', () => {
   const packed = packedFiles(trainerDir, '--ignore-scripts');
-  const inFolder = readdirSync(path.join(trainerDir, 'torch/ajet_torch'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.py'));
+  const inFolder = readdirSync(path.join(trainerDir, 'torch/ajet_torch'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.py'),
+  );
   const worker = inFolder.map((file) => `torch/ajet_torch/${file.replaceAll(path.sep, '/')}`);
   expect(worker.length).toBeGreaterThan(20);
-  expect(packed).toEqual(expect.arrayContaining([...worker, 'torch/setup.mjs', 'torch/requirements.txt', 'torch/README.md']));
-  expect(packed.filter((file) => /\.venv|__pycache__|torch\/(tests|bench)\/|\.test\.ts$|\.tsbuildinfo$/.test(file))).toEqual([]);
+  expect(packed).toEqual(
+    expect.arrayContaining([...worker, 'torch/setup.mjs', 'torch/requirements.txt', 'torch/README.md']),
+  );
+  expect(
+    packed.filter((file) => /\.venv|__pycache__|torch\/(tests|bench)\/|\.test\.ts$|\.tsbuildinfo$/.test(file)),
+  ).toEqual([]);
 });
 
 type Manifest = {
@@ -30,22 +48,38 @@ type Manifest = {
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-it.each(packageDirs.map((dir) => [path.relative(root, dir), dir]))('%s says what a published package says', (_name, dir) => {
-  const manifest = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8')) as Manifest;
-  expect(manifest).toMatchObject({ version: '0.1.0', license: 'Apache-2.0', type: 'module', engines: { node: '>=20.19' }, exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } } });
-  expect(manifest.description).toMatch(/^[A-Z].*\.$/);
-  expect(manifest.files).toEqual(expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']));
-  const upwards = path.relative(dir, path.join(root, '.ci/copy-license.mjs')).replaceAll(path.sep, '/');
-  expect(manifest.scripts).toEqual({ build: 'tsc -b', prepack: `tsc -b && node ${upwards}` });
-});
+it.each(packageDirs.map((dir) => [path.relative(root, dir), dir]))(
+  '%s says what a published package says',
+  (_name, dir) => {
+    const manifest = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8')) as Manifest;
+    expect(manifest).toMatchObject({
+      version: '0.1.0',
+      license: 'Apache-2.0',
+      type: 'module',
+      engines: { node: '>=20.19' },
+      exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+    });
+    expect(manifest.description).toMatch(/^[A-Z].*\.$/);
+    expect(manifest.files).toEqual(
+      expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']),
+    );
+    const upwards = path.relative(dir, path.join(root, '.ci/copy-license.mjs')).replaceAll(path.sep, '/');
+    expect(manifest.scripts).toEqual({ build: 'tsc -b', prepack: `tsc -b && node ${upwards}` });
+  },
+);
 
 it('a package is built and has its license before it is packed', () => {
-  expect(packedFiles(path.join(root, 'packages/nano'))).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts', 'model/model.safetensors']));
+  expect(packedFiles(path.join(root, 'packages/nano'))).toEqual(
+    expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts', 'model/model.safetensors']),
+  );
 });
 
 it('a command lies in the repository itself, so that npm links it before anything is built', () => {
   const cliDir = path.join(root, 'packages/cli');
-  const { bin, files } = JSON.parse(readFileSync(path.join(cliDir, 'package.json'), 'utf8')) as { readonly bin: Readonly<Record<string, string>>; readonly files: readonly string[] };
+  const { bin, files } = JSON.parse(readFileSync(path.join(cliDir, 'package.json'), 'utf8')) as {
+    readonly bin: Readonly<Record<string, string>>;
+    readonly files: readonly string[];
+  };
   const [folder = '', ...rest] = path.normalize(bin['ajet'] ?? '').split(path.sep);
   expect(existsSync(path.join(cliDir, folder, ...rest))).toBe(true);
   expect(folder).not.toBe('dist');

@@ -21,7 +21,12 @@ beforeAll(async () => {
       const body = JSON.parse(text) as { messages: readonly { content: string }[] };
       seen.push({ authorization: request.headers.authorization, body });
       const content = body.messages.at(-1)?.content.toUpperCase();
-      response.end(JSON.stringify({ choices: [{ message: { content }, finish_reason: 'stop' }], usage: { prompt_tokens: 4, completion_tokens: 2 } }));
+      response.end(
+        JSON.stringify({
+          choices: [{ message: { content }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 4, completion_tokens: 2 },
+        }),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,13 +48,19 @@ it('runs the first tasks against an endpoint, prints their timelines, and writes
   expect(stdout).toMatch(/reward 0\.375 {2}success yes/);
   expect(stdout.match(/--- episode/g)).toHaveLength(2);
   expect(existsSync(path.join(folder, 'saved_experiments'))).toBe(false);
-  expect(seen[0]).toMatchObject({ authorization: 'Bearer sk-test', body: { model: 'shouter', seed: 12345, max_tokens: 8, temperature: 1 } });
+  expect(seen[0]).toMatchObject({
+    authorization: 'Bearer sk-test',
+    body: { model: 'shouter', seed: 12345, max_tokens: 8, temperature: 1 },
+  });
 });
 
 it('an error in an edited line is told with that line, by itself', async () => {
   const folder = createJobFolder('no-model-needed');
   const file = path.join(folder, 'agent.ts');
-  const source = readFileSync(file, 'utf8').replace('  return { reward: letters', "  throw new Error('no reward yet');\n  return { reward: letters");
+  const source = readFileSync(file, 'utf8').replace(
+    '  return { reward: letters',
+    "  throw new Error('no reward yet');\n  return { reward: letters",
+  );
   const line = source.split('\n').findIndex((text) => text.includes('throw new Error')) + 1;
   writeFileSync(file, source);
   const { code, stdout, stderr } = await runAjet(folder, debug(...endpoint()));
@@ -107,10 +118,15 @@ session.post('Debugger.enable', () => require('node:worker_threads').parentPort.
 `;
 
 it('a breakpoint in the workflow stops there, for longer than an episode may take', async () => {
-  const folder = createJobFolder('no-model-needed', { 'client.cjs': '' }, { rollout: { user_workflow: 'agent.ts->sayLetters', episode_timeout: 1 } });
+  const folder = createJobFolder(
+    'no-model-needed',
+    { 'client.cjs': '' },
+    { rollout: { user_workflow: 'agent.ts->sayLetters', episode_timeout: 1 } },
+  );
   const file = path.join(folder, 'agent.ts');
   // The debugger is another thread: the workflow waits until its breakpoint is set.
-  const waits = "  while (!process.getBuiltinModule('node:fs').existsSync('armed')) await new Promise((resolve) => setTimeout(resolve, 5));\n";
+  const waits =
+    "  while (!process.getBuiltinModule('node:fs').existsSync('armed')) await new Promise((resolve) => setTimeout(resolve, 5));\n";
   const source = readFileSync(file, 'utf8').replace(/(?=^.*const letters)/m, waits);
   writeFileSync(file, source);
   const line = source.split('\n').findIndex((text) => text.includes('const letters')) + 1;
@@ -127,8 +143,14 @@ it('a breakpoint in the workflow stops there, for longer than an episode may tak
        worker.unref();
      }`,
   );
-  const { code, stdout } = await runAjet(folder, debug(...endpoint(), 'debug.debug_first_n_tasks=1'), { nodeArgs: ['--import', path.join(folder, 'attach.mjs')] });
-  const paused = JSON.parse(readFileSync(path.join(folder, 'paused.json'), 'utf8')) as { functionName: string; line: number; source: string };
+  const { code, stdout } = await runAjet(folder, debug(...endpoint(), 'debug.debug_first_n_tasks=1'), {
+    nodeArgs: ['--import', path.join(folder, 'attach.mjs')],
+  });
+  const paused = JSON.parse(readFileSync(path.join(folder, 'paused.json'), 'utf8')) as {
+    functionName: string;
+    line: number;
+    source: string;
+  };
   expect(paused).toMatchObject({ functionName: 'sayLetters', line });
   expect(paused.source).toMatch(/agent\.ts$/);
   expect(stdout).toMatch(/reward 0\.375/);

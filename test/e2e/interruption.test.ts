@@ -63,7 +63,11 @@ it('kill -9 at any moment and --resume: the metrics of a run that was never kill
   expect(listRuns(folder)).toEqual([run]);
   expect(whole).toHaveLength(7);
   expect(readMetrics(run)).toEqual(whole);
-  expect(JSON.parse(resumed.stdout)).toMatchObject({ policy_version: 7, run_dir: run, success_before: expect.any(Number) });
+  expect(JSON.parse(resumed.stdout)).toMatchObject({
+    policy_version: 7,
+    run_dir: run,
+    success_before: expect.any(Number),
+  });
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 7]);
 });
 
@@ -94,7 +98,11 @@ export async function sayLetters(task, tuner) {
 `;
 
 it('Ctrl-C twice: exits at once, though an episode would never end', async () => {
-  const folder = createJobFolder(modelDir, { 'agent.ts': patient }, { trainer_common: { total_training_steps: 3, val_before_train: false } });
+  const folder = createJobFolder(
+    modelDir,
+    { 'agent.ts': patient },
+    { trainer_common: { total_training_steps: 3, val_before_train: false } },
+  );
   const running = startAjet(folder, train);
   await running.waitFor(/^run /m);
   running.child.kill('SIGINT');
@@ -105,7 +113,11 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
 });
 
 it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
-  const folder = createJobFolder(modelDir, { 'agent.ts': patient, go: '' }, { trainer_common: { save_freq: 1, total_training_steps: 3, val_before_train: false } });
+  const folder = createJobFolder(
+    modelDir,
+    { 'agent.ts': patient, go: '' },
+    { trainer_common: { save_freq: 1, total_training_steps: 3, val_before_train: false } },
+  );
   const first = await runAjet(folder, [...train, 'trainer_common.total_training_steps=1']);
   expect(first.code).toBe(0);
   const run = onlyRun(folder);
@@ -127,11 +139,22 @@ it('a full disk ends the run with the reason, and what was saved before can be r
 });
 
 it('refuses to resume a run made with another configuration, and says what differs', async () => {
-  const folder = createJobFolder(modelDir, {}, { trainer_common: { total_training_steps: 1, val_before_train: false } });
+  const folder = createJobFolder(
+    modelDir,
+    {},
+    { trainer_common: { total_training_steps: 1, val_before_train: false } },
+  );
   await runAjet(folder, train);
   const before = readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8');
-  const { code, stderr } = await runAjet(folder, [...train, '--resume', 'rollout.num_repeat=3', 'trainer_common.optim.lr=0.5']);
+  const { code, stderr } = await runAjet(folder, [
+    ...train,
+    '--resume',
+    'rollout.num_repeat=3',
+    'trainer_common.optim.lr=0.5',
+  ]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/--resume: the run .* was made with another configuration: rollout\.num_repeat was 4, now 3; trainer_common\.optim\.lr was 0\.0003, now 0\.5\./);
+  expect(stderr).toMatch(
+    /--resume: the run .* was made with another configuration: rollout\.num_repeat was 4, now 3; trainer_common\.optim\.lr was 0\.0003, now 0\.5\./,
+  );
   expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
 });

@@ -18,7 +18,9 @@ class Duet extends Workflow {
   async execute(task: Task, tuner: Tuner) {
     const listener = { name: 'listener', generate: () => Promise.reject(new Error('the listener only listens')) };
     const singer = tuner.selectModel({ agentName: 'Ann', targetTag: 'singer' }, (model) => model);
-    expect(tuner.selectModel({ agentName: 'Bob', targetTag: 'listener', debugModel: listener }, (model) => model)).toBe(listener);
+    expect(tuner.selectModel({ agentName: 'Bob', targetTag: 'listener', debugModel: listener }, (model) => model)).toBe(
+      listener,
+    );
     const { message } = await singer.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
     return { metadata: { song: message.content } };
   }
@@ -54,12 +56,23 @@ it('trains from code: a class, an endless generator, a judge', async () => {
   const experimentDir = createScratchFolder();
   const events: JobEvent[] = [];
   const result = await createJob(experimentDir).tune({ onEvent: (event) => events.push(event) });
-  expect(result).toMatchObject({ policyVersion: 3, isInterrupted: false, successBefore: expect.any(Number), successAfter: expect.any(Number) });
+  expect(result).toMatchObject({
+    policyVersion: 3,
+    isInterrupted: false,
+    successBefore: expect.any(Number),
+    successAfter: expect.any(Number),
+  });
   const run = String(result.runDir);
   expect(path.dirname(run)).toBe(path.join(experimentDir, 'duet'));
   expect(readMetrics(run)).toHaveLength(3);
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 2, 3]);
-  expect(new Set(readEpisodes(run).flatMap((row) => row['samples'] as { agent_name: string }[]).map((sample) => sample.agent_name))).toEqual(new Set(['Ann']));
+  expect(
+    new Set(
+      readEpisodes(run)
+        .flatMap((row) => row['samples'] as { agent_name: string }[])
+        .map((sample) => sample.agent_name),
+    ),
+  ).toEqual(new Set(['Ann']));
   expect(existsSync(path.join(String(result.modelDir), 'config.json'))).toBe(true);
   expect(events.filter(({ type }) => type === 'episode_finished')).toHaveLength(3 * 8 + 3);
   expect(events.at(-1)).toEqual({ type: 'run_finished', result });
@@ -77,6 +90,11 @@ it('a signal ends it behind the step, and resume goes on with the rest', async (
   });
   expect(stopped).toMatchObject({ isInterrupted: true, policyVersion: 1, successAfter: null });
   const resumed = await createJob(experimentDir).tune({ resume: true, onEvent: () => {} });
-  expect(resumed).toMatchObject({ isInterrupted: false, policyVersion: 3, runDir: stopped.runDir, successBefore: stopped.successBefore });
+  expect(resumed).toMatchObject({
+    isInterrupted: false,
+    policyVersion: 3,
+    runDir: stopped.runDir,
+    successBefore: stopped.successBefore,
+  });
   expect(readMetrics(String(resumed.runDir)).map((row) => row['step'])).toEqual([1, 2, 3]);
 });

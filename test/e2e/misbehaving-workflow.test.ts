@@ -40,10 +40,19 @@ export async function sayLetters(task: { taskId: string; mainQuery: string }, tu
 `;
 
 const names = ['fine', 'throws', 'hangs', 'nan', 'silent', 'long', 'strays'];
-const files = { 'agent.ts': agent, 'train.jsonl': toJsonLines(names.map((name) => ({ task_id: name, main_query: `Say ${name}` }))) };
+const files = {
+  'agent.ts': agent,
+  'train.jsonl': toJsonLines(names.map((name) => ({ task_id: name, main_query: `Say ${name}` }))),
+};
 const changes = {
   data: { train_batch_size: 7, max_prompt_length: 128, max_response_length: 128 },
-  rollout: { user_workflow: 'agent.ts->sayLetters', num_repeat: 3, max_model_len: 256, max_response_length_in_one_turn: 8, episode_timeout: 8 },
+  rollout: {
+    user_workflow: 'agent.ts->sayLetters',
+    num_repeat: 3,
+    max_model_len: 256,
+    max_response_length_in_one_turn: 8,
+    episode_timeout: 8,
+  },
   task_reader: { jsonl_dataset_file: { training: { file_path: 'train.jsonl' } } },
   trainer_common: { total_training_steps: 2, val_before_train: false },
 };
@@ -57,26 +66,52 @@ it('keeps failed episodes as data with their errors, and trains on the others', 
   expect(first).toMatchObject({ episodes: 21, failed_episodes: 18, groups: 7, groups_skipped: 6 });
   expect([first?.['policy_version'], second?.['policy_version']]).toEqual([1, 2]);
 
-  const errors = new Map(readEpisodes(onlyRun(folder)).filter((row) => row['step'] === 1).map((row) => [row['task_id'], row['error'] as { code: string; message: string; stack?: string } | undefined]));
+  const errors = new Map(
+    readEpisodes(onlyRun(folder))
+      .filter((row) => row['step'] === 1)
+      .map((row) => [row['task_id'], row['error'] as { code: string; message: string; stack?: string } | undefined]),
+  );
   expect(errors.get('fine')).toBeUndefined();
-  expect(errors.get('throws')).toMatchObject({ code: 'workflow_failed', message: expect.stringContaining('the board has no such field') });
+  expect(errors.get('throws')).toMatchObject({
+    code: 'workflow_failed',
+    message: expect.stringContaining('the board has no such field'),
+  });
   expect(errors.get('throws')?.stack).toMatch(/agent\.ts:11:/);
   expect(errors.get('hangs')).toMatchObject({ code: 'timeout', message: expect.stringContaining('8 s') });
   expect(errors.get('nan')).toMatchObject({ code: 'bad_output', message: expect.stringContaining('reward NaN') });
-  expect(errors.get('silent')).toMatchObject({ code: 'no_judge', message: expect.stringContaining('there is no judge') });
-  expect(errors.get('long')).toMatchObject({ code: 'context_overflow', message: expect.stringMatching(/The prompt has \d+ tokens and the model's context holds 256/) });
+  expect(errors.get('silent')).toMatchObject({
+    code: 'no_judge',
+    message: expect.stringContaining('there is no judge'),
+  });
+  expect(errors.get('long')).toMatchObject({
+    code: 'context_overflow',
+    message: expect.stringMatching(/The prompt has \d+ tokens and the model's context holds 256/),
+  });
   expect(errors.get('strays')).toMatchObject({ message: expect.stringContaining('nobody awaited this') });
 });
 
 it('counts a failed episode with reward 0 where the policy says so', async () => {
-  const oneTask = { 'train.jsonl': toJsonLines([{ task_id: 'throws', main_query: 'x' }, { task_id: 'fine', main_query: 'y' }]) };
-  const folder = createJobFolder(modelDir, { ...files, ...oneTask }, { ...changes, rollout: { ...changes.rollout, failed_episode_policy: 'zero_reward' } });
+  const oneTask = {
+    'train.jsonl': toJsonLines([
+      { task_id: 'throws', main_query: 'x' },
+      { task_id: 'fine', main_query: 'y' },
+    ]),
+  };
+  const folder = createJobFolder(
+    modelDir,
+    { ...files, ...oneTask },
+    { ...changes, rollout: { ...changes.rollout, failed_episode_policy: 'zero_reward' } },
+  );
   expect((await runAjet(folder, ['--conf', 'job.yaml'])).code).toBe(0);
   expect(readMetrics(onlyRun(folder))[0]).toMatchObject({ episodes: 6, failed_episodes: 3, groups_skipped: 1 });
 });
 
 it('a run in which nothing ever completed ends with an error, its episodes kept', async () => {
-  const folder = createJobFolder(modelDir, { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) }, changes);
+  const folder = createJobFolder(
+    modelDir,
+    { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) },
+    changes,
+  );
   const { code, stderr } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/error: Not one of 6 episodes completed/);
@@ -89,16 +124,34 @@ let isUnderWay = false;
 setInterval(() => { if (isUnderWay) throw new Error('lost by a module'); }, 20);
 export const sayLetters = () => { isUnderWay = true; return new Promise(() => {}); };
 `;
-  const folder = createJobFolder(modelDir, { 'agent.ts': losing }, { ...changes, rollout: { ...changes.rollout, episode_timeout: 60 } });
-  const { code, stderr } = await runAjet(folder, ['--conf', 'job.yaml', 'task_reader.jsonl_dataset_file.training.file_path=train.jsonl']);
+  const folder = createJobFolder(
+    modelDir,
+    { 'agent.ts': losing },
+    { ...changes, rollout: { ...changes.rollout, episode_timeout: 60 } },
+  );
+  const { code, stderr } = await runAjet(folder, [
+    '--conf',
+    'job.yaml',
+    'task_reader.jsonl_dataset_file.training.file_path=train.jsonl',
+  ]);
   expect(code).not.toBe(0);
   expect(stderr).toContain('Error: lost by a module');
   expect(stderr).not.toContain('process.exit');
 });
 
 it('so does an evaluation, behind its line of JSON', async () => {
-  const folder = createJobFolder(modelDir, { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) }, changes);
-  const { code, stdout, stderr } = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--json', 'task_reader.jsonl_dataset_file.validation.file_path=train.jsonl']);
+  const folder = createJobFolder(
+    modelDir,
+    { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) },
+    changes,
+  );
+  const { code, stdout, stderr } = await runAjet(folder, [
+    'eval',
+    '--conf',
+    'job.yaml',
+    '--json',
+    'task_reader.jsonl_dataset_file.validation.file_path=train.jsonl',
+  ]);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ success: 0, episodes: 1, failed_episodes: 1 });
   expect(stderr).toMatch(/error: Not one of 1 episodes completed, so this says nothing of the model/);

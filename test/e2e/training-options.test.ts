@@ -8,7 +8,8 @@ import { writeTinyModel } from './support/tiny-model.js';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 }); // whole runs, on a machine that may be busy
 
-const python = process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../trainer/torch/.venv/bin/python');
+const python =
+  process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../trainer/torch/.venv/bin/python');
 let modelDir: string;
 beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
@@ -19,7 +20,11 @@ type TrainerKeys = Readonly<Record<string, unknown>>;
 /** From the YAML file through loop and backbone to metrics.jsonl. */
 async function trainWith(trainer: TrainerKeys, sections: TrainerKeys = {}) {
   const folder = createJobFolder(modelDir);
-  const yaml = createJobYaml(modelDir, { experiment_dir: path.join(folder, 'saved_experiments'), trainer_common: { total_training_steps: 3, val_before_train: false, save_freq: 0, ...trainer }, ...sections });
+  const yaml = createJobYaml(modelDir, {
+    experiment_dir: path.join(folder, 'saved_experiments'),
+    trainer_common: { total_training_steps: 3, val_before_train: false, save_freq: 0, ...trainer },
+    ...sections,
+  });
   writeFileSync(path.join(folder, 'job.yaml'), yaml);
   const events: JobEvent[] = [];
   const job = new AgentJetJob().loadJobFromYaml(path.join(folder, 'job.yaml'));
@@ -30,8 +35,17 @@ async function trainWith(trainer: TrainerKeys, sections: TrainerKeys = {}) {
 describe('options from the YAML with the embedded backbone', () => {
   it('KL, entropy, clip range, dual clip and aggregation over a constant length', async () => {
     const { metrics } = await trainWith({
-      use_kl_loss: true, kl_loss_coef: 0.1, kl_loss_type: 'k2', entropy_coeff: 0.01, clip_ratio_low: 0.1, clip_ratio_high: 0.28, clip_ratio_c: 2, ppo_epochs: 2,
-      loss_agg_mode: 'seq-mean-token-sum-norm', loss_scale_factor: 16, optim: { lr: 0.01 },
+      use_kl_loss: true,
+      kl_loss_coef: 0.1,
+      kl_loss_type: 'k2',
+      entropy_coeff: 0.01,
+      clip_ratio_low: 0.1,
+      clip_ratio_high: 0.28,
+      clip_ratio_c: 2,
+      ppo_epochs: 2,
+      loss_agg_mode: 'seq-mean-token-sum-norm',
+      loss_scale_factor: 16,
+      optim: { lr: 0.01 },
     });
     expect(metrics.at(-1)?.['policy_version']).toBe(6);
     expect(metrics.at(-1)?.['kl']).toBeGreaterThan(0);
@@ -39,22 +53,44 @@ describe('options from the YAML with the embedded backbone', () => {
   });
 
   it('sampling ahead with whitened advantages: episodes carry their versions and are at most as old as allowed', async () => {
-    const { metrics, events } = await trainWith({ max_staleness: 1, total_training_steps: 6, algorithm: { adv_estimator: 'reinforce', reinforce_baseline: 'none', whiten_advantages: true } });
+    const { metrics, events } = await trainWith({
+      max_staleness: 1,
+      total_training_steps: 6,
+      algorithm: { adv_estimator: 'reinforce', reinforce_baseline: 'none', whiten_advantages: true },
+    });
     expect(metrics.map((row) => row['step'])).toEqual([1, 2, 3, 4, 5, 6]);
     const staleness = metrics.map((row) => row['staleness_max'] ?? Number.NaN);
     expect(Math.max(...staleness)).toBe(1);
     expect(metrics.every((row) => row['stale_episodes'] === 0)).toBe(true);
-    const order = events.flatMap((event) => (event.type === 'phase_started' || event.type === 'phase_finished' ? [`${event.type} ${event.phase} ${event.step}`] : []));
+    const order = events.flatMap((event) =>
+      event.type === 'phase_started' || event.type === 'phase_finished'
+        ? [`${event.type} ${event.phase} ${event.step}`]
+        : [],
+    );
     expect(order.indexOf('phase_started sample 2')).toBeLessThan(order.indexOf('phase_finished train 1'));
     expect(order.filter((line) => line === 'phase_started sample 7')).toEqual([]);
   });
 
   it.each([
-    ['loss_mode: gspo', { loss_mode: 'gspo' }, /"trainer_common\.loss_mode" in .*job\.yaml.* is "gspo", which the backbone onnx does not have/],
-    ['tis_cap', { tis_cap: 2 }, /"trainer_common\.tis_cap" in .*job\.yaml.* is 2, which the backbone onnx does not have/],
-    ['a staleness that allows nothing', { max_staleness: 1, mini_batch_num: 2 }, /max_staleness" 1 .*lets nothing be sampled ahead.*= 2 versions/],
+    [
+      'loss_mode: gspo',
+      { loss_mode: 'gspo' },
+      /"trainer_common\.loss_mode" in .*job\.yaml.* is "gspo", which the backbone onnx does not have/,
+    ],
+    [
+      'tis_cap',
+      { tis_cap: 2 },
+      /"trainer_common\.tis_cap" in .*job\.yaml.* is 2, which the backbone onnx does not have/,
+    ],
+    [
+      'a staleness that allows nothing',
+      { max_staleness: 1, mini_batch_num: 2 },
+      /max_staleness" 1 .*lets nothing be sampled ahead.*= 2 versions/,
+    ],
   ])('%s is refused at start', async (_, trainer, message) => {
-    await expect(trainWith(trainer)).rejects.toSatisfy((error) => error instanceof ConfigError && message.test(error.message));
+    await expect(trainWith(trainer)).rejects.toSatisfy(
+      (error) => error instanceof ConfigError && message.test(error.message),
+    );
   });
 });
 
@@ -62,10 +98,23 @@ describe.skipIf(!existsSync(python))('options from the YAML with the torch backb
   it('GSPO, truncated importance weights with their mismatch, KL, constant length, LoRA, sampling ahead', async () => {
     const { metrics } = await trainWith(
       {
-        loss_mode: 'gspo', clip_ratio_low: 0.0003, clip_ratio_high: 0.0004, tis_cap: 2, use_kl_loss: true, kl_loss_coef: 0.1, kl_loss_type: 'k1', max_staleness: 1,
-        loss_agg_mode: 'seq-mean-token-sum-norm', algorithm: { whiten_advantages: true }, optim: { lr: 0.01 },
+        loss_mode: 'gspo',
+        clip_ratio_low: 0.0003,
+        clip_ratio_high: 0.0004,
+        tis_cap: 2,
+        use_kl_loss: true,
+        kl_loss_coef: 0.1,
+        kl_loss_type: 'k1',
+        max_staleness: 1,
+        loss_agg_mode: 'seq-mean-token-sum-norm',
+        algorithm: { whiten_advantages: true },
+        optim: { lr: 0.01 },
       },
-      { backbone: 'torch', lora: { rank: 2, alpha: 4 }, torch: { dtype: 'float32', activation_checkpointing: true, reshard: 'never' } },
+      {
+        backbone: 'torch',
+        lora: { rank: 2, alpha: 4 },
+        torch: { dtype: 'float32', activation_checkpointing: true, reshard: 'never' },
+      },
     );
     expect(metrics.map((row) => row['step'])).toEqual([1, 2, 3]);
     for (const row of metrics) {

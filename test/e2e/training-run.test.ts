@@ -12,8 +12,23 @@ beforeAll(async () => {
 });
 
 const metricNames = [
-  'step', 'policy_version', 'reward_mean', 'success_rate', 'episodes', 'failed_episodes', 'generated_tokens', 'trained_tokens',
-  'row_tokens', 'tree_tokens', 'loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max', 'seconds_sampling', 'seconds_training',
+  'step',
+  'policy_version',
+  'reward_mean',
+  'success_rate',
+  'episodes',
+  'failed_episodes',
+  'generated_tokens',
+  'trained_tokens',
+  'row_tokens',
+  'tree_tokens',
+  'loss',
+  'grad_norm',
+  'entropy',
+  'kl',
+  'logprob_gap_max',
+  'seconds_sampling',
+  'seconds_training',
 ];
 
 it('trains, writes a run folder that explains itself, and ends with one line of JSON', async () => {
@@ -24,7 +39,15 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
   expect(stdout.trim().split('\n')).toHaveLength(1);
   const run = onlyRun(folder);
   const result = JSON.parse(stdout) as Record<string, unknown>;
-  expect(Object.keys(result)).toEqual(['success_before', 'success_after', 'seconds', 'seconds_sampling', 'seconds_training', 'policy_version', 'run_dir']);
+  expect(Object.keys(result)).toEqual([
+    'success_before',
+    'success_after',
+    'seconds',
+    'seconds_sampling',
+    'seconds_training',
+    'policy_version',
+    'run_dir',
+  ]);
   expect(result).toMatchObject({ policy_version: 4, run_dir: run });
   expect(result['success_before']).toEqual(expect.any(Number));
   expect(result['success_after']).toEqual(expect.any(Number));
@@ -36,15 +59,31 @@ it('trains, writes a run folder that explains itself, and ends with one line of 
   expect(rows.every((row) => Number(row['logprob_gap_max']) < 1e-3)).toBe(true);
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 4]);
   expect(listCheckpoints(run)).toEqual(['step-000002', 'step-000004']);
-  for (const name of ['config.yaml', 'log.jsonl', 'reward.svg', 'report.html', 'checkpoints/step-000004/tokenizer.json']) expect(existsSync(path.join(run, name))).toBe(true);
+  for (const name of [
+    'config.yaml',
+    'log.jsonl',
+    'reward.svg',
+    'report.html',
+    'checkpoints/step-000004/tokenizer.json',
+  ])
+    expect(existsSync(path.join(run, name))).toBe(true);
   expect(readEpisodes(run)).toHaveLength(4 * 8 + 2 * 2);
   expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toContain('num_repeat: 4');
 });
 
 it('the same seed gives the same metrics, another seed others', async () => {
   const [first, second, third] = [createJobFolder(modelDir), createJobFolder(modelDir), createJobFolder(modelDir)];
-  const short = ['--conf', 'job.yaml', 'trainer_common.total_training_steps=2', 'trainer_common.val_before_train=false'];
-  await Promise.all([runAjet(first, short), runAjet(second, [...short, 'rollout.max_env_worker=3']), runAjet(third, [...short, 'trainer_common.seed=7'])]);
+  const short = [
+    '--conf',
+    'job.yaml',
+    'trainer_common.total_training_steps=2',
+    'trainer_common.val_before_train=false',
+  ];
+  await Promise.all([
+    runAjet(first, short),
+    runAjet(second, [...short, 'rollout.max_env_worker=3']),
+    runAjet(third, [...short, 'trainer_common.seed=7']),
+  ]);
   expect(readMetrics(onlyRun(first))).toHaveLength(2);
   expect(readMetrics(onlyRun(second))).toEqual(readMetrics(onlyRun(first)));
   expect(readMetrics(onlyRun(third))).not.toEqual(readMetrics(onlyRun(first)));
@@ -57,7 +96,12 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   const evaluated = await runAjet(folder, ['eval', '--conf', 'job.yaml', '--checkpoint', run, '--json']);
   expect(evaluated.code).toBe(0);
   const after = readRows(path.join(run, 'evaluations.jsonl')).at(-1);
-  expect(JSON.parse(evaluated.stdout)).toMatchObject({ success: after?.['success_rate'], reward: after?.['reward_mean'], episodes: 2, failed_episodes: 0 });
+  expect(JSON.parse(evaluated.stdout)).toMatchObject({
+    success: after?.['success_rate'],
+    reward: after?.['reward_mean'],
+    episodes: 2,
+    failed_episodes: 0,
+  });
 
   const list = await runAjet(folder, ['inspect', run]);
   expect(list.stdout).toMatch(/e1-train\d-r0/);

@@ -31,7 +31,10 @@ describe('a connection that closes', () => {
   ])('%s frees the slot and leaves no sample', async (_when, stream, afterMs) => {
     const { openai, episode } = open([slow]);
     const client = new AbortController();
-    void expect.poll(() => episode.engine.numRunning, { interval: 5 }).toBe(1).then(() => setTimeout(() => client.abort(), afterMs));
+    void expect
+      .poll(() => episode.engine.numRunning, { interval: 5 })
+      .toBe(1)
+      .then(() => setTimeout(() => client.abort(), afterMs));
     const read = async () => {
       const answer = await openai.chat.completions.create({ ...ask, stream }, { signal: client.signal });
       if (Symbol.asyncIterator in answer) for await (const _chunk of answer);
@@ -61,14 +64,23 @@ it('gives an untrained target its debug model, and records nothing', async () =>
     generate: async (request, options) => {
       asked.push(request);
       options?.onDelta?.({ type: 'content', text: 'from outside' });
-      return { id: 'd1', model: 'gpt-debug', message: { role: 'assistant', content: 'from outside' }, finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 2 } };
+      return {
+        id: 'd1',
+        model: 'gpt-debug',
+        message: { role: 'assistant', content: 'from outside' },
+        finishReason: 'stop',
+        usage: { promptTokens: 1, completionTokens: 2 },
+      };
     },
   };
   const episode = openScriptedEpisode({ replies: ['x'], endpointHost: server, trainableTargets: ['other'] });
   const access = episode.tuner.asOpenAIEndpoint({ agentName: 'solver', debugModel });
   const openai = new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 });
   expect(access.model).toBe('gpt-debug');
-  expect((await openai.chat.completions.create({ ...ask, logprobs: true })).choices[0]).toMatchObject({ message: { content: 'from outside' }, logprobs: null });
+  expect((await openai.chat.completions.create({ ...ask, logprobs: true })).choices[0]).toMatchObject({
+    message: { content: 'from outside' },
+    logprobs: null,
+  });
   const text = await openai.chat.completions.stream(ask).finalContent();
   expect([text, asked.length]).toEqual(['from outside', 2]);
   expect(() => episode.tuner.asOpenAIEndpoint({ agentName: 'solver' })).toThrow(/No model for agent "solver"/);
@@ -80,15 +92,35 @@ it('keeps two agents of one episode apart, each in its own record', async () => 
   const access = episode.tuner.asOpenAIEndpoint({ agentName: 'judge', targetTag: 'team' });
   await openai.chat.completions.create(ask);
   await new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }).chat.completions.create(ask);
-  expect(episode.finish().samples.map(({ agentName, targetTag }) => `${agentName}/${targetTag}`).toSorted()).toEqual(['judge/team', 'solver/solver']);
+  expect(
+    episode
+      .finish()
+      .samples.map(({ agentName, targetTag }) => `${agentName}/${targetTag}`)
+      .toSorted(),
+  ).toEqual(['judge/team', 'solver/solver']);
 });
 
 it('asks for structured answers in the words of each API', async () => {
   const schema = { type: 'object', properties: { sum: { type: 'number' } } };
   const { access, openai, episode } = open(['{"sum": 3}']);
-  const anthropic = new Anthropic({ baseURL: access.baseUrl.replace(/\/v1$/, ''), apiKey: access.apiKey, maxRetries: 0 });
-  await openai.chat.completions.create({ ...ask, response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } });
-  await openai.responses.create({ model: 'm', input: 'hi', text: { format: { type: 'json_schema', name: 'answer', schema } } });
-  await anthropic.messages.create({ ...ask, max_tokens: 50, output_config: { format: { type: 'json_schema', schema } } });
+  const anthropic = new Anthropic({
+    baseURL: access.baseUrl.replace(/\/v1$/, ''),
+    apiKey: access.apiKey,
+    maxRetries: 0,
+  });
+  await openai.chat.completions.create({
+    ...ask,
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+  });
+  await openai.responses.create({
+    model: 'm',
+    input: 'hi',
+    text: { format: { type: 'json_schema', name: 'answer', schema } },
+  });
+  await anthropic.messages.create({
+    ...ask,
+    max_tokens: 50,
+    output_config: { format: { type: 'json_schema', schema } },
+  });
   for (const { text } of episode.engine.requests) expect(text).toContain('"sum"');
 });

@@ -9,14 +9,17 @@ type Overload<C> = (tuner: Tuner, options: ModelOptions<C>) => C;
 
 function overHttp<C>(host: EndpointHost, connect: (access: OpenAIEndpoint) => C): Overload<C> {
   return (tuner, options) =>
-    tuner.selectModel(options, (model) => connect(host.open({ episodeId: tuner.episodeId, agentName: options.agentName, model, signal: tuner.signal })));
+    tuner.selectModel(options, (model) =>
+      connect(host.open({ episodeId: tuner.episodeId, agentName: options.agentName, model, signal: tuner.signal })),
+    );
 }
 
 function toRequestOptions({ signal, requestId }: DriverCall) {
   return { ...(signal && { signal }), ...(requestId !== undefined && { headers: { 'idempotency-key': requestId } }) };
 }
 
-const toOpenAI = ({ baseUrl, apiKey }: OpenAIEndpoint): OpenAI => new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
+const toOpenAI = ({ baseUrl, apiKey }: OpenAIEndpoint): OpenAI =>
+  new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
 
 export function chatCompletionsDriver(host: EndpointHost): typeof openaiDriver {
   return { ...openaiDriver, name: 'chat completions', asModel: overHttp(host, toOpenAI) };
@@ -29,11 +32,33 @@ export function responsesDriver(host: EndpointHost): AdapterDriver<OpenAI, Items
     name: 'responses',
     asModel: overHttp(host, toOpenAI),
     debugModel: new OpenAI({ apiKey: 'unused' }),
-    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'maxTokens', 'toolChoice', 'parallelToolCalls', 'requestId'],
+    says: [
+      'stream',
+      'abort',
+      'reasoning',
+      'usage',
+      'finishReason',
+      'temperature',
+      'topP',
+      'maxTokens',
+      'toolChoice',
+      'parallelToolCalls',
+      'requestId',
+    ],
     begin: (question, instructions) => ({ instructions, input: [{ role: 'user', content: question }] }),
     addQuestion: (history, content) => ({ ...history, input: [...history.input, { role: 'user', content }] }),
-    addToolResults: (history, results) => ({ ...history, input: [...history.input, ...results.map(({ id, content }) => ({ type: 'function_call_output' as const, call_id: id, output: content }))] }),
-    call: async (client, history, options) => toResponsesAnswer(history, await client.responses.create(toResponsesBody(history, options), toRequestOptions(options))),
+    addToolResults: (history, results) => ({
+      ...history,
+      input: [
+        ...history.input,
+        ...results.map(({ id, content }) => ({ type: 'function_call_output' as const, call_id: id, output: content })),
+      ],
+    }),
+    call: async (client, history, options) =>
+      toResponsesAnswer(
+        history,
+        await client.responses.create(toResponsesBody(history, options), toRequestOptions(options)),
+      ),
     stream: async (client, history, options, onText) => {
       const stream = client.responses.stream(toResponsesBody(history, options), toRequestOptions(options));
       stream.on('response.output_text.delta', ({ delta }) => onText(delta));
@@ -42,17 +67,28 @@ export function responsesDriver(host: EndpointHost): AdapterDriver<OpenAI, Items
   };
 }
 
-function toResponsesBody({ instructions, input }: Items, { tools, sampling, toolChoice, parallelToolCalls }: DriverCall) {
+function toResponsesBody(
+  { instructions, input }: Items,
+  { tools, sampling, toolChoice, parallelToolCalls }: DriverCall,
+) {
   const { temperature, topP, maxTokens } = sampling;
   return {
     model: 'tuned',
     instructions,
     input: [...input],
-    tools: tools.map(({ name, description = '', parameters }) => ({ type: 'function' as const, name, description, parameters: { ...parameters }, strict: false })),
+    tools: tools.map(({ name, description = '', parameters }) => ({
+      type: 'function' as const,
+      name,
+      description,
+      parameters: { ...parameters },
+      strict: false,
+    })),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(maxTokens !== undefined && { max_output_tokens: maxTokens }),
-    ...(toolChoice !== undefined && { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function' as const, name: toolChoice.name } }),
+    ...(toolChoice !== undefined && {
+      tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function' as const, name: toolChoice.name },
+    }),
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
   };
 }
@@ -60,9 +96,15 @@ function toResponsesBody({ instructions, input }: Items, { tools, sampling, tool
 type Shown = Pick<OpenAI.Responses.Response, 'output' | 'status' | 'usage'>;
 
 function toResponsesAnswer(history: Items, { output, status, usage }: Shown): DriverAnswer<Items> {
-  const texts = output.flatMap((item) => (item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : []));
-  const thoughts = output.flatMap((item) => (item.type === 'reasoning' ? (item.content ?? []).map(({ text }) => text) : []));
-  const toolCalls = output.flatMap((item) => (item.type === 'function_call' ? [{ id: item.call_id, name: item.name }] : []));
+  const texts = output.flatMap((item) =>
+    item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
+  );
+  const thoughts = output.flatMap((item) =>
+    item.type === 'reasoning' ? (item.content ?? []).map(({ text }) => text) : [],
+  );
+  const toolCalls = output.flatMap((item) =>
+    item.type === 'function_call' ? [{ id: item.call_id, name: item.name }] : [],
+  );
   return {
     history: { ...history, input: [...history.input, ...(output as OpenAI.Responses.ResponseInputItem[])] },
     text: texts.join(''),
@@ -76,16 +118,46 @@ function toResponsesAnswer(history: Items, { output, status, usage }: Shown): Dr
 type Messages = { readonly system: string; readonly messages: readonly Anthropic.MessageParam[] };
 
 export function anthropicDriver(host: EndpointHost): AdapterDriver<Anthropic, Messages> {
-  const add = (history: Messages, content: Anthropic.MessageParam['content']): Messages => ({ ...history, messages: [...history.messages, { role: 'user', content }] });
+  const add = (history: Messages, content: Anthropic.MessageParam['content']): Messages => ({
+    ...history,
+    messages: [...history.messages, { role: 'user', content }],
+  });
   return {
     name: 'messages',
-    asModel: overHttp(host, ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 })),
+    asModel: overHttp(
+      host,
+      ({ baseUrl, apiKey }) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 }),
+    ),
     debugModel: new Anthropic({ apiKey: 'unused' }),
-    says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'toolChoice', 'parallelToolCalls', 'requestId'],
+    says: [
+      'stream',
+      'abort',
+      'reasoning',
+      'usage',
+      'finishReason',
+      'temperature',
+      'topP',
+      'topK',
+      'maxTokens',
+      'stop',
+      'toolChoice',
+      'parallelToolCalls',
+      'requestId',
+    ],
     begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
     addQuestion: add,
-    addToolResults: (history, results) => (results.length === 0 ? history : add(history, results.map(({ id, content }) => ({ type: 'tool_result', tool_use_id: id, content })))),
-    call: async (client, history, options) => toMessagesAnswer(history, await client.messages.create(toMessagesBody(history, options), toRequestOptions(options))),
+    addToolResults: (history, results) =>
+      results.length === 0
+        ? history
+        : add(
+            history,
+            results.map(({ id, content }) => ({ type: 'tool_result', tool_use_id: id, content })),
+          ),
+    call: async (client, history, options) =>
+      toMessagesAnswer(
+        history,
+        await client.messages.create(toMessagesBody(history, options), toRequestOptions(options)),
+      ),
     stream: async (client, history, options, onText) => {
       const stream = client.messages.stream(toMessagesBody(history, options), toRequestOptions(options));
       stream.on('text', onText);
@@ -94,7 +166,10 @@ export function anthropicDriver(host: EndpointHost): AdapterDriver<Anthropic, Me
   };
 }
 
-function toMessagesBody({ system, messages }: Messages, { tools, sampling, toolChoice, parallelToolCalls }: DriverCall): Anthropic.MessageCreateParamsNonStreaming {
+function toMessagesBody(
+  { system, messages }: Messages,
+  { tools, sampling, toolChoice, parallelToolCalls }: DriverCall,
+): Anthropic.MessageCreateParamsNonStreaming {
   const { temperature, topP, topK, maxTokens = 1000, stop } = sampling;
   const single = parallelToolCalls === false && { disable_parallel_tool_use: true };
   return {
@@ -102,7 +177,11 @@ function toMessagesBody({ system, messages }: Messages, { tools, sampling, toolC
     system,
     messages: [...messages],
     max_tokens: maxTokens,
-    tools: tools.map(({ name, description = '', parameters }) => ({ name, description, input_schema: { ...parameters, type: 'object' } })),
+    tools: tools.map(({ name, description = '', parameters }) => ({
+      name,
+      description,
+      input_schema: { ...parameters, type: 'object' },
+    })),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(topK !== undefined && { top_k: topK }),
@@ -117,7 +196,12 @@ function toMessagesBody({ system, messages }: Messages, { tools, sampling, toolC
 function toMessagesAnswer(history: Messages, message: Anthropic.Message): DriverAnswer<Messages> {
   const { content, stop_reason: stopReason, usage } = message;
   const thoughts = content.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
-  const finishReasons: Readonly<Record<string, string>> = { max_tokens: 'length', end_turn: 'stop', stop_sequence: 'stop', tool_use: 'tool_calls' };
+  const finishReasons: Readonly<Record<string, string>> = {
+    max_tokens: 'length',
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    tool_use: 'tool_calls',
+  };
   return {
     history: { ...history, messages: [...history.messages, { role: 'assistant', content }] },
     text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(''),

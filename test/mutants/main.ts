@@ -22,10 +22,13 @@ for (const [index, mutant] of mutants.entries()) {
   if (failed.length > 0) killed++;
   if (!isJson) console.log(describe(mutant, failed, healthy.numTests));
 }
-console.log(isJson ? JSON.stringify({ planted: mutants.length, killed }) : `${killed} of ${mutants.length} mutants killed`);
+console.log(
+  isJson ? JSON.stringify({ planted: mutants.length, killed }) : `${killed} of ${mutants.length} mutants killed`,
+);
 process.exitCode = killed === mutants.length ? 0 : 1;
 
 function describe({ name, file }: Mutant, failed: readonly string[], numTests: number): string {
-  const outcome = failed.length > 0 ? `killed by ${failed.length} of ${numTests} tests, first: ${failed[0]}` : 'SURVIVED';
+  const outcome =
+    failed.length > 0 ? `killed by ${failed.length} of ${numTests} tests, first: ${failed[0]}` : 'SURVIVED';
   return `${name} (${file})\n  ${outcome}`;
 }

@@ -12,5 +12,7 @@ test.each(mutants)('the mutant can still be planted: $name', async (mutant) => {
 });
 
 test('a mutant whose place is gone is an error that says which', () => {
-  expect(() => plantMutant({ name: 'x', file: 'a.ts', original: 'gone', mutated: '' }, 'source')).toThrow(/Cannot plant "x": a\.ts holds "gone" 0 times/);
+  expect(() => plantMutant({ name: 'x', file: 'a.ts', original: 'gone', mutated: '' }, 'source')).toThrow(
+    /Cannot plant "x": a\.ts holds "gone" 0 times/,
+  );
 });

@@ -7,7 +7,11 @@ export type TestRun = { readonly numTests: number; readonly failed: readonly str
 
 type VitestReport = {
   readonly numTotalTests: number;
-  readonly testResults: readonly { readonly name: string; readonly message: string; readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
 };
 
 /** Runs test files with a mutant planted. Throws where a file could not even be loaded: such a mutant proves nothing. */
@@ -15,21 +19,34 @@ export async function runTests(root: string, files: readonly string[], mutant: n
   const folder = await mkdtemp(path.join(tmpdir(), 'mutants-'));
   try {
     const output = await runVitest(root, files, { report: path.join(folder, 'report.json'), mutant });
-    const report = JSON.parse(await readFile(path.join(folder, 'report.json'), 'utf8').catch(() => fail(`vitest wrote no report:\n${output}`))) as VitestReport;
+    const report = JSON.parse(
+      await readFile(path.join(folder, 'report.json'), 'utf8').catch(() => fail(`vitest wrote no report:\n${output}`)),
+    ) as VitestReport;
     const unloaded = report.testResults.find(({ assertionResults }) => assertionResults.length === 0);
     if (unloaded !== undefined) fail(`${unloaded.name} could not be loaded: ${unloaded.message}`);
     const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
-    return { numTests: report.numTotalTests, failed: tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName) };
+    return {
+      numTests: report.numTotalTests,
+      failed: tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function runVitest(root: string, files: readonly string[], { report, mutant }: { readonly report: string; readonly mutant: number | undefined }): Promise<string> {
+function runVitest(
+  root: string,
+  files: readonly string[],
+  { report, mutant }: { readonly report: string; readonly mutant: number | undefined },
+): Promise<string> {
   const program = path.join(root, 'node_modules/vitest/vitest.mjs');
   const config = path.join(import.meta.dirname, 'vitest.config.ts');
   const env = { ...process.env, ...(mutant !== undefined && { MUTANT: String(mutant) }) };
-  const child = spawn(process.execPath, [program, 'run', '--config', config, '--reporter=json', `--outputFile=${report}`, ...files], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(
+    process.execPath,
+    [program, 'run', '--config', config, '--reporter=json', `--outputFile=${report}`, ...files],
+    { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   return new Promise((resolve, reject) => {

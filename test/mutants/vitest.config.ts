@@ -12,7 +12,8 @@ function planter(): Plugin {
   return {
     name: 'plant-mutant',
     enforce: 'pre',
-    transform: (code, id) => (mutant !== undefined && id === path.join(root, mutant.file) ? plantMutant(mutant, code) : undefined),
+    transform: (code, id) =>
+      mutant !== undefined && id === path.join(root, mutant.file) ? plantMutant(mutant, code) : undefined,
   };
 }
 

@@ -7,12 +7,27 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 const call = (args) => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
-const add = createTool({ id: 'add', description: 'Adds.', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => String(a + b) });
-const steps = [`<think>\nhard\n</think>\n\n${call('{"b": 2,  "a":1.0}')}`, call('{"a": 3,"b":4}'), ' Three and seven. '];
+const add = createTool({
+  id: 'add',
+  description: 'Adds.',
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+  execute: async ({ a, b }) => String(a + b),
+});
+const steps = [
+  `<think>\nhard\n</think>\n\n${call('{"b": 2,  "a":1.0}')}`,
+  call('{"a": 3,"b":4}'),
+  ' Three and seven. ',
+];
 
 function openAgent(replies) {
   const episode = openScriptedEpisode({ replies });
-  const agent = new Agent({ id: 'solver', name: 'solver', instructions: 'Solve.', model: asModel(episode.tuner, { agentName: 'solver' }), tools: { add } });
+  const agent = new Agent({
+    id: 'solver',
+    name: 'solver',
+    instructions: 'Solve.',
+    model: asModel(episode.tuner, { agentName: 'solver' }),
+    tools: { add },
+  });
   return { agent, episode };
 }
 
@@ -38,13 +53,17 @@ it('a history that was fed back is taken apart into its turns', async () => {
   const { agent, episode } = openAgent([call('{"b": 2,  "a":1}'), call('{"a": 3,"b":4}'), 'done', 'welcome']);
   const first = await agent.generate('1+2 and 3+4', { maxSteps: 5 });
   const messages = first.response.messages ?? first.messages;
-  await agent.generate([{ role: 'user', content: '1+2 and 3+4' }, ...messages, { role: 'user', content: 'thanks' }], { maxSteps: 5 });
+  await agent.generate([{ role: 'user', content: '1+2 and 3+4' }, ...messages, { role: 'user', content: 'thanks' }], {
+    maxSteps: 5,
+  });
   expectContinuation(episode, 2, 3);
 });
 
 it('an abort ends the call in the engine', async () => {
   const controller = new AbortController();
-  const { agent, episode } = openAgent(() => (setTimeout(() => controller.abort(), 8), { text: 'a slow answer with many tokens', tokenDelayMs: 5 }));
+  const { agent, episode } = openAgent(
+    () => (setTimeout(() => controller.abort(), 8), { text: 'a slow answer with many tokens', tokenDelayMs: 5 }),
+  );
   await agent.generate('hi', { abortSignal: controller.signal }).catch(() => undefined);
   await expect.poll(() => episode.engine.requests.map(({ outcome }) => outcome)).toEqual(['aborted']);
   expect(episode.finish().samples).toHaveLength(0);

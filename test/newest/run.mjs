@@ -12,9 +12,15 @@ const couldNotInstall = 75;
 /** Counts. Everything is installed already. */
 export function runNewest() {
   const { dir, node } = fill();
-  const checks = [check("versions fit the adapters' peer ranges", findVersionProblems()), check('types', findTypeProblems())];
+  const checks = [
+    check("versions fit the adapters' peer ranges", findVersionProblems()),
+    check('types', findTypeProblems()),
+  ];
   const tests = runTests(dir, node);
-  return { passed: tests.passed + checks.filter(Boolean).length, failed: tests.failed + checks.filter((ok) => !ok).length };
+  return {
+    passed: tests.passed + checks.filter(Boolean).length,
+    failed: tests.failed + checks.filter((ok) => !ok).length,
+  };
 }
 
 function check(label, problems) {
@@ -25,11 +31,24 @@ function check(label, problems) {
 function runTests(dir, node) {
   const report = path.join(dir, 'report.json');
   rmSync(report, { force: true });
-  const args = ['--disable-warning=ExperimentalWarning', 'node_modules/vitest/vitest.mjs', 'run', '--testTimeout=180000', '--hookTimeout=180000', '--expect.poll.timeout=30000', '--maxWorkers=2', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--testTimeout=180000',
+    '--hookTimeout=180000',
+    '--expect.poll.timeout=30000',
+    '--maxWorkers=2',
+    '--reporter=dot',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ];
   const { status } = spawnSync(node, args, { cwd: dir, stdio: 'inherit' });
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-    const brokenFiles = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length;
+    const brokenFiles = testResults.filter(
+      (file) => file.status === 'failed' && file.assertionResults.length === 0,
+    ).length;
     return { passed: numPassedTests, failed: numFailedTests + brokenFiles || Number(status !== 0) };
   } catch {
     return { passed: 0, failed: 1 };
@@ -51,6 +70,11 @@ if (process.argv[1] === import.meta.filename) {
 
 function whyNot(error) {
   if (error.signal) return 'the registry was too slow';
-  const lines = String(error.stderr || error.message).split('\n').map((line) => line.replace(/^npm error\s*/, '').trim());
-  return lines.filter((line) => line !== '' && !line.startsWith('A complete log')).slice(0, 3).join('; ');
+  const lines = String(error.stderr || error.message)
+    .split('\n')
+    .map((line) => line.replace(/^npm error\s*/, '').trim());
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('A complete log'))
+    .slice(0, 3)
+    .join('; ');
 }

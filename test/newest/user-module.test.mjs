@@ -16,8 +16,18 @@ it.each(['module', 'commonjs', 'none'])('loads TypeScript in a package of type %
   const dir = path.join(root, 'projects', type);
   mkdirSync(dir, { recursive: true });
   writeFileSync(`${dir}/package.json`, JSON.stringify(type === 'none' ? {} : { type }));
-  writeFileSync(`${dir}/helper.ts`, 'export enum Kind { A = "a" }\ninterface Padding { x: 1 }\n\nexport function fail(): never {\n  throw new TypeError("user bug");\n}\n');
-  writeFileSync(`${dir}/flow.ts`, "import { Workflow } from '@agentjet/rollout';\nimport { fail } from './helper';\nexport class Flow extends Workflow {\n  async execute() {\n    return fail();\n  }\n}\n");
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, dir], { cwd: root, env: { ...process.env, NODE_OPTIONS: '' }, encoding: 'utf8' });
+  writeFileSync(
+    `${dir}/helper.ts`,
+    'export enum Kind { A = "a" }\ninterface Padding { x: 1 }\n\nexport function fail(): never {\n  throw new TypeError("user bug");\n}\n',
+  );
+  writeFileSync(
+    `${dir}/flow.ts`,
+    "import { Workflow } from '@agentjet/rollout';\nimport { fail } from './helper';\nexport class Flow extends Workflow {\n  async execute() {\n    return fail();\n  }\n}\n",
+  );
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, dir], {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '' },
+    encoding: 'utf8',
+  });
   expect(`${stdout}${stderr}`).toMatch(/^true TypeError: user bug[^]*helper\.ts:5:9[^]*flow\.ts:5:12/);
 });

@@ -15,7 +15,10 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 type Term = string;
 
 /** Conversations that go on, are asked again or have their end cut off; answers are so few that they repeat. */
-function runAgent(random: Random, episodeId: string): { readonly samples: readonly Sample[]; readonly expected: readonly Term[] } {
+function runAgent(
+  random: Random,
+  episodeId: string,
+): { readonly samples: readonly Sample[]; readonly expected: readonly Term[] } {
   const tracker = createContextTracker({ episodeId, chatTokenizer });
   const histories: ChatMessage[][] = [[user('a')]];
   const expected: Term[] = [];
@@ -40,7 +43,8 @@ function termsOf(samples: readonly Sample[], options: PackOptions): readonly Ter
     const parents = findParents({ positions, ends });
     return [...terms.pair].map((pair, term) => {
       const path: number[] = [targets[pair] ?? -1];
-      for (let index = predictors[pair] ?? -1; index !== -1; index = parents[index] ?? -1) path.unshift(ids[index] ?? -1);
+      for (let index = predictors[pair] ?? -1; index !== -1; index = parents[index] ?? -1)
+        path.unshift(ids[index] ?? -1);
       return toTerm(path, terms.logprobs[term]);
     });
   });
@@ -49,7 +53,10 @@ function termsOf(samples: readonly Sample[], options: PackOptions): readonly Ter
 it.each(['episode', 'row'] as const)('weighting %s trains each generated id exactly once', (weighting) => {
   const property = fc.property(fc.integer(), fc.integer({ min: 20, max: 400 }), (seed, maxPackTokens) => {
     const episodes = ['one', 'two'].map((id) => runAgent(createRandom(seed), id));
-    const found = termsOf(episodes.flatMap(({ samples }) => samples), { maxPackTokens, weighting });
+    const found = termsOf(
+      episodes.flatMap(({ samples }) => samples),
+      { maxPackTokens, weighting },
+    );
     expect(found.toSorted()).toEqual(episodes.flatMap(({ expected }) => expected).toSorted());
   });
   fc.assert(property, { numRuns: 40 });
@@ -59,7 +66,12 @@ it('a retry that answers the same is a sample of its own, and nothing of it is l
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   for (const logprob of [-1, -2]) {
     const turn = tracker.begin({ agentName: 'a', targetTag: 'a' }, { messages: [user('a')] });
-    turn.commit({ ids: Int32Array.of(65, stopId), logprobs: new Float32Array(2).fill(logprob), finishReason: 'stop', policyVersion: 0 });
+    turn.commit({
+      ids: Int32Array.of(65, stopId),
+      logprobs: new Float32Array(2).fill(logprob),
+      finishReason: 'stop',
+      policyVersion: 0,
+    });
   }
   const samples = tracker.finish();
   expect(samples).toHaveLength(2);

@@ -22,4 +22,9 @@ export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.j
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './onnx/create-model-folder.js';
-export { readModelFolder, writeModelFolder, type ModelFolder, type ModelFolderContent } from './model-files/model-folder.js';
+export {
+  readModelFolder,
+  writeModelFolder,
+  type ModelFolder,
+  type ModelFolderContent,
+} from './model-files/model-folder.js';

@@ -4,7 +4,15 @@ export { writeRandomModelFolder } from './testing/random-model-folder.js';
 export { createRandomOnnxModel, type RandomModelOptions } from './testing/random-onnx-model.js';
 export { termLoss, type Term, type TermLoss } from './testing/term-loss.js';
 export { createTinyBackbone, type TinyBackboneOptions } from './testing/tiny-backbone.js';
-export { createTinyWeights, nextLogprobs, pairLogprobs, tinyGradient, type TinyGradient, type TinyShape, type TinyWeights } from './testing/tiny-model.js';
+export {
+  createTinyWeights,
+  nextLogprobs,
+  pairLogprobs,
+  tinyGradient,
+  type TinyGradient,
+  type TinyShape,
+  type TinyWeights,
+} from './testing/tiny-model.js';
 export type { ContractCase } from './testing/contract-case.js';
 export { engineCases, type EngineSubject, type EngineCaseOptions } from './testing/engine-cases.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';

@@ -2,7 +2,8 @@ import { asModel, ReActAgent } from '@agentjet/react';
 import { type Task, type Tuner, Workflow, type WorkflowOutput } from 'agentjet';
 import { type Direction, directions, FrozenLake, type LakeMap } from './frozen-lake.js';
 
-const systemPrompt = 'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
+const systemPrompt =
+  'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
 const maxMoves = 10;
 
 /** One walk: the agent is told what it sees, and answers with a direction, until it arrives, falls in, or gets lost. */
@@ -12,7 +13,10 @@ export class FrozenLakeWorkflow extends Workflow {
     const agent = new ReActAgent({ name: 'walker', systemPrompt, model: asModel(tuner, { agentName: 'walker' }) });
     let numMoves = 0;
     for (; numMoves < maxMoves && lake.state === 'walking'; numMoves++) {
-      const { content } = await agent.reply({ name: 'lake', role: 'user', content: lake.describe() }, { signal: tuner.signal });
+      const { content } = await agent.reply(
+        { name: 'lake', role: 'user', content: lake.describe() },
+        { signal: tuner.signal },
+      );
       const direction = parseDirection(content);
       if (direction === undefined) break;
       lake.step(direction);

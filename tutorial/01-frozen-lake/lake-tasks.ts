@@ -17,14 +17,22 @@ export function toKey({ start, goal, holes }: LakeMap): string {
 }
 
 /** Tasks on different maps of one split, the same ones for the same seed. */
-export function drawTasks(split: Split, { seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
+export function drawTasks(
+  split: Split,
+  { seed, count }: { readonly seed: number; readonly count: number },
+): readonly Task[] {
   const random = createRandom(deriveSeed(seed, split));
   const maps = new Map<string, LakeMap>();
   while (maps.size < count) {
     const map = createLakeMap(random);
     if (splitOf(map) === split) maps.set(toKey(map), map);
   }
-  return [...maps].map(([key, map]) => ({ taskId: `${split}-${key}`, mainQuery: 'Reach the goal.', initMessages: [], metadata: { map } }));
+  return [...maps].map(([key, map]) => ({
+    taskId: `${split}-${key}`,
+    mainQuery: 'Reach the goal.',
+    initMessages: [],
+    metadata: { map },
+  }));
 }
 
 /** Named in frozen_lake.yaml. */

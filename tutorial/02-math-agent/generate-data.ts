@@ -15,20 +15,32 @@ export function splitOf(question: string): Split {
 }
 
 /** Tasks with different problems of one split, the same ones for the same seed. */
-export function drawTasks(split: Split, { seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
+export function drawTasks(
+  split: Split,
+  { seed, count }: { readonly seed: number; readonly count: number },
+): readonly Task[] {
   const random = createRandom(deriveSeed(seed, split));
   const answers = new Map<string, number>();
   while (answers.size < count) {
     const { question, answer } = createProblem(random);
     if (splitOf(question) === split) answers.set(question, answer);
   }
-  return [...answers].map(([question, answer], index) => ({ taskId: `${split}-${index}`, mainQuery: question, initMessages: [], metadata: { answer } }));
+  return [...answers].map(([question, answer], index) => ({
+    taskId: `${split}-${index}`,
+    mainQuery: question,
+    initMessages: [],
+    metadata: { answer },
+  }));
 }
 
 /** Lines of one data file. */
 export function toJsonl(split: Split): string {
   const tasks = drawTasks(split, { seed: 1, count: split === 'training' ? 1024 : 100 });
-  return tasks.map(({ taskId, mainQuery, metadata }) => `${JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata })}\n`).join('');
+  return tasks
+    .map(
+      ({ taskId, mainQuery, metadata }) => `${JSON.stringify({ task_id: taskId, main_query: mainQuery, metadata })}\n`,
+    )
+    .join('');
 }
 
 if (process.argv[1] === import.meta.filename) {

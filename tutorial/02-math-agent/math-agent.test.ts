@@ -18,7 +18,14 @@ function readData(split: 'training' | 'validation'): string {
 }
 
 describe('the calculator', () => {
-  it.each([['12+7', '19'], ['12 - 7', '5'], ['12*7', '84'], [' 84/7 ', '12'], ['7/3', '2.33'], ['1/0', 'Infinity']])('%s is %s', (expression, result) => {
+  it.each([
+    ['12+7', '19'],
+    ['12 - 7', '5'],
+    ['12*7', '84'],
+    [' 84/7 ', '12'],
+    ['7/3', '2.33'],
+    ['1/0', 'Infinity'],
+  ])('%s is %s', (expression, result) => {
     expect(calculate(expression)).toBe(result);
   });
 
@@ -45,7 +52,10 @@ describe('the problems', () => {
 
   it('share no question between training and validation, whatever the seed', () => {
     const validation = new Set(drawTasks('validation', { seed: 1, count: 100 }).map(({ mainQuery }) => mainQuery));
-    for (const { mainQuery } of [...drawTasks('training', { seed: 1, count: 1024 }), ...drawTasks('training', { seed: 99, count: 500 })]) {
+    for (const { mainQuery } of [
+      ...drawTasks('training', { seed: 1, count: 1024 }),
+      ...drawTasks('training', { seed: 99, count: 500 }),
+    ]) {
       expect(splitOf(mainQuery)).toBe('training');
       expect(validation.has(mainQuery)).toBe(false);
     }
@@ -59,8 +69,14 @@ describe.each([
   ['AI SDK', solveWithAiSdk],
   ['OpenAI Agents', solveWithOpenAIAgents],
 ] as const)('the agent in %s', (_framework, solveProblem) => {
-  const task: Task = { taskId: 'a', mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?', initMessages: [], metadata: { answer: 5 } };
-  const call = (expression: string): string => `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
+  const task: Task = {
+    taskId: 'a',
+    mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?',
+    initMessages: [],
+    metadata: { answer: 5 },
+  };
+  const call = (expression: string): string =>
+    `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
 
   async function judge(...replies: readonly string[]) {
     const { tuner } = openScriptedEpisode({ replies });
@@ -71,7 +87,11 @@ describe.each([
     expect(await judge(call('12-7'), '5')).toEqual({ reward: 1, isSuccess: true });
   });
 
-  it.each([['the wrong operation', [call('12+7'), '19']], ['no number', [call('12-7'), 'five']], ['a broken call', ['<tool_call>\n{"name": "calc']]])('is wrong with %s', async (_, replies) => {
+  it.each([
+    ['the wrong operation', [call('12+7'), '19']],
+    ['no number', [call('12-7'), 'five']],
+    ['a broken call', ['<tool_call>\n{"name": "calc']],
+  ])('is wrong with %s', async (_, replies) => {
     expect(await judge(...replies)).toEqual({ reward: 0, isSuccess: false });
   });
 

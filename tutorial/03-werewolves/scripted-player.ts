@@ -28,7 +28,8 @@ export class ScriptedPlayer implements ChatModel {
     if (known.question.endsWith('kill?')) return `I kill ${this.#guess(known)}.`;
     if (known.question.endsWith('check?')) return `I check ${this.#guess(known)}.`;
     const found = known.isSeer ? known.checked.find((name) => known.alive.includes(name)) : undefined;
-    if (known.question.endsWith('Speak.')) return found === undefined ? `I suspect ${this.#suspect(known)}.` : `I am the seer. ${found} is a werewolf.`;
+    if (known.question.endsWith('Speak.'))
+      return found === undefined ? `I suspect ${this.#suspect(known)}.` : `I am the seer. ${found} is a werewolf.`;
     return `I vote for ${found ?? this.#vote(known)}.`;
   }
 
@@ -40,7 +41,11 @@ export class ScriptedPlayer implements ChatModel {
   }
 
   #vote(known: Knowledge): Name {
-    return this.#pick(this.#others(known, known.claims)) ?? mostNamed(this.#others(known, known.accusations)) ?? this.#guess(known);
+    return (
+      this.#pick(this.#others(known, known.claims)) ??
+      mostNamed(this.#others(known, known.accusations)) ??
+      this.#guess(known)
+    );
   }
 
   #guess(known: Knowledge): Name {

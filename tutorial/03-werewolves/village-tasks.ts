@@ -14,14 +14,22 @@ export function toKey(cast: Cast): string {
 }
 
 /** Tasks with different casts of one split, the same ones for the same seed. */
-export function drawTasks(split: Split, { seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
+export function drawTasks(
+  split: Split,
+  { seed, count }: { readonly seed: number; readonly count: number },
+): readonly Task[] {
   const random = createRandom(deriveSeed(seed, split));
   const casts = new Map<string, Cast>();
   while (casts.size < count) {
     const cast = createCast(random);
     if (splitOf(cast) === split) casts.set(toKey(cast), cast);
   }
-  return [...casts].map(([key, cast]) => ({ taskId: `${split}-${key}`, mainQuery: 'Win the game.', initMessages: [], metadata: { cast } }));
+  return [...casts].map(([key, cast]) => ({
+    taskId: `${split}-${key}`,
+    mainQuery: 'Win the game.',
+    initMessages: [],
+    metadata: { cast },
+  }));
 }
 
 /** Named in werewolves.yaml. */

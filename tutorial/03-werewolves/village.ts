@@ -12,7 +12,10 @@ export type Cast = readonly { readonly name: Name; readonly role: Role }[];
 const roles: readonly Role[] = ['werewolf', 'werewolf', 'seer', 'villager', 'villager', 'villager'];
 
 function shuffle<T>(items: readonly T[], random: Random): readonly T[] {
-  return items.map((item) => ({ item, key: random.next() })).toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+  return items
+    .map((item) => ({ item, key: random.next() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ item }) => item);
 }
 
 export function createCast(random: Random): Cast {

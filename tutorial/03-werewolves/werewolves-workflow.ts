@@ -42,7 +42,11 @@ function createPlayers(village: Village, task: Task, tuner: Tuner): Players {
 
 function introduce({ cast }: Village, name: Name): string {
   const fellow = cast.find((player) => player.role === 'werewolf' && player.name !== name)?.name;
-  const titles: Readonly<Record<Role, string>> = { werewolf: `a werewolf with ${fellow}`, seer: 'the seer', villager: 'a villager' };
+  const titles: Readonly<Record<Role, string>> = {
+    werewolf: `a werewolf with ${fellow}`,
+    seer: 'the seer',
+    villager: 'a villager',
+  };
   const role = cast.find((player) => player.name === name)?.role ?? 'villager';
   return `You are ${name}, ${titles[role]}.`;
 }
@@ -50,13 +54,22 @@ function introduce({ cast }: Village, name: Name): string {
 /** Asks one player, in private, and says who else is alive. */
 async function ask({ alive }: Village, players: Players, name: Name, question: string): Promise<string> {
   const others = alive.filter((player) => player !== name);
-  const reply = await players.get(name)?.reply({ name: 'moderator', role: 'user', content: `Others alive: ${others.join(', ')}. ${question}` });
+  const reply = await players
+    .get(name)
+    ?.reply({ name: 'moderator', role: 'user', content: `Others alive: ${others.join(', ')}. ${question}` });
   return reply?.content ?? '';
 }
 
-async function askAll(village: Village, players: Players, role: Role, question: string): Promise<readonly { readonly name: Name; readonly answer: Name | undefined }[]> {
+async function askAll(
+  village: Village,
+  players: Players,
+  role: Role,
+  question: string,
+): Promise<readonly { readonly name: Name; readonly answer: Name | undefined }[]> {
   const asked = village.alive.filter((name) => village.roleOf(name) === role);
-  return Promise.all(asked.map(async (name) => ({ name, answer: findName(await ask(village, players, name, question)) })));
+  return Promise.all(
+    asked.map(async (name) => ({ name, answer: findName(await ask(village, players, name, question)) })),
+  );
 }
 
 /** The seer learns what one player is; the werewolves kill the player whom most of them name. */
@@ -79,6 +92,8 @@ async function playDay(village: Village, players: Players, victim: Name | undefi
     for (const name of village.alive) await ask(village, players, name, 'Speak.');
   };
   await withMessageHub(living, speakInTurn, { announcement });
-  const votes = await Promise.all(village.alive.map(async (name) => findName(await ask(village, players, name, 'Vote.'))));
+  const votes = await Promise.all(
+    village.alive.map(async (name) => findName(await ask(village, players, name, 'Vote.'))),
+  );
   village.remove(mostNamed(votes.filter((vote) => vote !== undefined && village.alive.includes(vote))));
 }

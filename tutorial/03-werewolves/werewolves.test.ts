@@ -41,15 +41,26 @@ async function play(answer: Answer, trainableTargets: readonly string[], gameInd
     }),
   };
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 64 };
-  const options = { workflow: WerewolvesWorkflow, policy: { kind: 'chat' as const, model }, sampling, timeoutMs: 10_000, trainableTargets };
+  const options = {
+    workflow: WerewolvesWorkflow,
+    policy: { kind: 'chat' as const, model },
+    sampling,
+    timeoutMs: 10_000,
+    trainableTargets,
+  };
   const episode = await runEpisode(task, options, { episodeId: `game-${gameIndex}`, repeatIndex: 0, seed: 1 });
   if (episode.status === 'failed') throw new Error(episode.error.message);
   return episode;
 }
 
 /** Wins of the side that learns, out of 40 games. */
-async function countWins(createAnswer: (gameIndex: number) => Answer, trainableTargets: readonly string[]): Promise<number> {
-  const games = Array.from({ length: 40 }, (_, gameIndex) => play(createAnswer(gameIndex), trainableTargets, gameIndex));
+async function countWins(
+  createAnswer: (gameIndex: number) => Answer,
+  trainableTargets: readonly string[],
+): Promise<number> {
+  const games = Array.from({ length: 40 }, (_, gameIndex) =>
+    play(createAnswer(gameIndex), trainableTargets, gameIndex),
+  );
   return (await Promise.all(games)).filter(({ isSuccess }) => isSuccess).length;
 }
 
@@ -139,7 +150,10 @@ describe('its tasks', () => {
   it('give training and evaluation no cast in common, whatever the seed', async () => {
     const evaluation = new Set((await collect(villageTasks.evaluationTasks())).map(toKey));
     expect(evaluation.size).toBe(200);
-    for (const drawn of [...(await collect(villageTasks.trainingTasks())), ...castsOf(drawTasks('training', { seed: 99, count: 500 }))]) {
+    for (const drawn of [
+      ...(await collect(villageTasks.trainingTasks())),
+      ...castsOf(drawTasks('training', { seed: 99, count: 500 })),
+    ]) {
       expect(splitOf(drawn)).toBe('training');
       expect(evaluation.has(toKey(drawn))).toBe(false);
     }

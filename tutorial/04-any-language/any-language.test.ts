@@ -36,15 +36,18 @@ describe.each([
   ['bash and curl', BashWorkflow, canRun('bash', '-c', 'curl --version')],
   ['python and its openai package', PythonWorkflow, canRun(python, '-c', 'import openai')],
 ] as const)('an agent in %s', (_name, AgentWorkflow, isInstalled) => {
-  it.skipIf(!isInstalled)('walks until it says no direction, and every token it was answered is recorded once', async () => {
-    const episode = openServedEpisode();
-    const output = await new AgentWorkflow().execute(task, episode.tuner);
-    const { stats, samples } = episode.finish();
-    expect(output.reward === 1 || stats.calls <= 3).toBe(true);
-    expect(stats.calls).toBeGreaterThan(0);
-    expect(stats.trainedTokens).toBe(stats.generatedTokens);
-    expect(samples).toHaveLength(1);
-  });
+  it.skipIf(!isInstalled)(
+    'walks until it says no direction, and every token it was answered is recorded once',
+    async () => {
+      const episode = openServedEpisode();
+      const output = await new AgentWorkflow().execute(task, episode.tuner);
+      const { stats, samples } = episode.finish();
+      expect(output.reward === 1 || stats.calls <= 3).toBe(true);
+      expect(stats.calls).toBeGreaterThan(0);
+      expect(stats.trainedTokens).toBe(stats.generatedTokens);
+      expect(samples).toHaveLength(1);
+    },
+  );
 
   it.skipIf(!isInstalled)('fails with what the program said when its model is gone', async () => {
     const episode = openServedEpisode();
@@ -64,8 +67,14 @@ describe.each([
   });
 
   it.skipIf(!isInstalled)('ends with its episode', async () => {
-    const episode = openScriptedEpisode({ replies: [{ text: 'far too slow', tokenDelayMs: 200 }], endpointHost: server });
-    void expect.poll(() => episode.engine.numRunning).toBe(1).then(() => episode.end());
+    const episode = openScriptedEpisode({
+      replies: [{ text: 'far too slow', tokenDelayMs: 200 }],
+      endpointHost: server,
+    });
+    void expect
+      .poll(() => episode.engine.numRunning)
+      .toBe(1)
+      .then(() => episode.end());
     await expect(new AgentWorkflow().execute(task, episode.tuner)).rejects.toThrow(/ended without an answer/);
     await expect.poll(() => episode.engine.numRunning).toBe(0);
     expect(episode.finish().samples).toHaveLength(0);
@@ -76,7 +85,9 @@ describe('what is not installed stops the run, and says so', () => {
   const access = { baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'k', model: 'm' };
   const failure = async (...command: readonly [string, ...string[]]): Promise<unknown> => {
     const { signal } = new AbortController();
-    return new ProgramPool(command).walk(access, signal, (agent) => agent.ask('What do you see?')).catch((error: unknown) => error);
+    return new ProgramPool(command)
+      .walk(access, signal, (agent) => agent.ask('What do you see?'))
+      .catch((error: unknown) => error);
   };
 
   it('python', async () => {

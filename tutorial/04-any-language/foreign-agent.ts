@@ -7,7 +7,13 @@ export type ForeignAgent = {
   ask(question: string): Promise<string>;
 };
 
-type Program = { readonly child: ChildProcess; readonly answers: AsyncIterator<string>; readonly closed: Promise<void>; complaints: string; failure: Error | undefined };
+type Program = {
+  readonly child: ChildProcess;
+  readonly answers: AsyncIterator<string>;
+  readonly closed: Promise<void>;
+  complaints: string;
+  failure: Error | undefined;
+};
 
 /** How a program says that something which it needs is not installed. */
 const cannotRunHere = 69;
@@ -25,7 +31,11 @@ export class ProgramPool {
   }
 
   /** Lends a program for a walk. One that fails, or is in the middle of an answer when the walk ends, is not used again. */
-  async walk<T>({ baseUrl, apiKey, model }: OpenAIEndpoint, signal: AbortSignal, walk: (agent: ForeignAgent) => Promise<T>): Promise<T> {
+  async walk<T>(
+    { baseUrl, apiKey, model }: OpenAIEndpoint,
+    signal: AbortSignal,
+    walk: (agent: ForeignAgent) => Promise<T>,
+  ): Promise<T> {
     const program = this.#take();
     keepWaiting(program, true);
     const kill = (): void => void program.child.kill();
@@ -62,7 +72,11 @@ export class ProgramPool {
     await program.closed;
     const { child, complaints, failure } = program;
     const name = this.#command.join(' ');
-    if (failure !== undefined) return new ConfigError('no_program', `\`${name}\` cannot be started: ${failure.message}. Install ${this.#command[0]}, or say where it is.`);
+    if (failure !== undefined)
+      return new ConfigError(
+        'no_program',
+        `\`${name}\` cannot be started: ${failure.message}. Install ${this.#command[0]}, or say where it is.`,
+      );
     if (child.exitCode === cannotRunHere) return new ConfigError('no_program', complaints.trim());
     return new Error(`\`${name}\` ended without an answer. ${complaints.trim()}`);
   }

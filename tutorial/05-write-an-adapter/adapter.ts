@@ -13,18 +13,34 @@ async function act(model: ChatModel, lines: readonly Line[], stage: Stage): Prom
     ...(curtain && { signal: curtain }),
     ...(onWords && { onDelta: (delta) => delta.type === 'content' && onWords(delta.text) }),
   });
-  return { who: 'actor', words: message.content, uses: (message.toolCalls ?? []).map(toUse), extras: { agentjet: message } };
+  return {
+    who: 'actor',
+    words: message.content,
+    uses: (message.toolCalls ?? []).map(toUse),
+    extras: { agentjet: message },
+  };
 }
 
 function toRequest(lines: readonly Line[], { props, warmth, longest }: Stage): ChatRequest {
   return {
     messages: lines.map(toMessage),
     tools: props.map(({ name, about, shape }) => ({ name, description: about, parameters: shape })),
-    sampling: { ...(warmth !== undefined && { temperature: warmth }), ...(longest !== undefined && { maxTokens: longest }) },
+    sampling: {
+      ...(warmth !== undefined && { temperature: warmth }),
+      ...(longest !== undefined && { maxTokens: longest }),
+    },
   };
 }
 
-function toUse({ id, name, arguments: text }: { readonly id: string; readonly name: string; readonly arguments: string }): Use {
+function toUse({
+  id,
+  name,
+  arguments: text,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}): Use {
   return { ticket: id, prop: name, input: JSON.parse(text) as Use['input'] };
 }
 
@@ -44,5 +60,11 @@ function toMessage(line: Line): ChatMessage {
 /** What the model wrote travels in the extras; what Parley shows must still say the same, else it was edited on purpose. */
 function toAssistantMessage({ words, uses = [], extras }: Line): AssistantMessage {
   const shown = uses.map(({ ticket, prop, input }) => ({ id: ticket, name: prop, arguments: JSON.stringify(input) }));
-  return fromStash(extras?.['agentjet'], { content: words, toolCalls: shown }) ?? { role: 'assistant', content: words, toolCalls: shown };
+  return (
+    fromStash(extras?.['agentjet'], { content: words, toolCalls: shown }) ?? {
+      role: 'assistant',
+      content: words,
+      toolCalls: shown,
+    }
+  );
 }

@@ -3,7 +3,8 @@ import { checkAdapter, formatReport } from '@agentjet/adapter-kit';
 import { createDriver } from './driver.js';
 
 const name = process.argv[2] ?? 'adapter';
-if (name !== 'adapter' && name !== 'first-attempt') throw new Error(`There is no ${name}.ts here. Check first-attempt or adapter.`);
+if (name !== 'adapter' && name !== 'first-attempt')
+  throw new Error(`There is no ${name}.ts here. Check first-attempt or adapter.`);
 const { asModel } = name === 'adapter' ? await import('./adapter.js') : await import('./first-attempt.js');
 const report = await checkAdapter(createDriver(asModel));
 console.log(formatReport(report));

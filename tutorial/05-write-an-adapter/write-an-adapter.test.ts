@@ -26,9 +26,16 @@ it('is green with the finished adapter', async () => {
 });
 
 it('plays a scene with props, every token of it trained', async () => {
-  const episode = openScriptedEpisode({ replies: ['<tool_call>\n{"name": "bell", "arguments": {"times":  2}}\n</tool_call>', 'It rang twice.'] });
+  const episode = openScriptedEpisode({
+    replies: ['<tool_call>\n{"name": "bell", "arguments": {"times":  2}}\n</tool_call>', 'It rang twice.'],
+  });
   const actor = asModel(episode.tuner, { agentName: 'hamlet' });
-  const bell = { name: 'bell', about: 'A bell.', shape: {}, use: ({ times }: Readonly<Record<string, unknown>>) => `ding `.repeat(Number(times)) };
+  const bell = {
+    name: 'bell',
+    about: 'A bell.',
+    shape: {},
+    use: ({ times }: Readonly<Record<string, unknown>>) => `ding `.repeat(Number(times)),
+  };
   const scene = await playScene(actor, [{ who: 'guest', words: 'Ring the bell.' }], { props: [bell] });
   expect(scene.map(({ words }) => words)).toEqual(['Ring the bell.', '', 'ding ding ', 'It rang twice.']);
   const { stats } = episode.finish();

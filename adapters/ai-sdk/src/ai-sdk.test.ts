@@ -1,12 +1,28 @@
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { APICallError, type LanguageModelV3 } from '@ai-sdk/provider';
-import { generateObject, generateText, NoObjectGeneratedError, Output, stepCountIs, streamText, tool, type ModelMessage } from 'ai';
+import {
+  generateObject,
+  generateText,
+  NoObjectGeneratedError,
+  Output,
+  stepCountIs,
+  streamText,
+  tool,
+  type ModelMessage,
+} from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel, TunedLanguageModel } from './index.js';
 
-const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
-const tools = { add: tool({ description: 'Adds.', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b }) };
+const call = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const tools = {
+  add: tool({
+    description: 'Adds.',
+    inputSchema: z.object({ a: z.number(), b: z.number() }),
+    execute: ({ a, b }) => a + b,
+  }),
+};
 
 function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
@@ -22,7 +38,13 @@ function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
 }
 
 /** Messages of all steps: ai 7 has them under a name of their own, and in `response` those of the last step. */
-function allMessages({ response, responseMessages = response.messages }: { readonly response: { readonly messages: readonly ModelMessage[] }; readonly responseMessages?: readonly ModelMessage[] }): readonly ModelMessage[] {
+function allMessages({
+  response,
+  responseMessages = response.messages,
+}: {
+  readonly response: { readonly messages: readonly ModelMessage[] };
+  readonly responseMessages?: readonly ModelMessage[];
+}): readonly ModelMessage[] {
   return responseMessages;
 }
 
@@ -35,26 +57,51 @@ describe('one call', () => {
     const [request] = episode.engine.requests;
     expect(result.text).toBe('hello there');
     expect(result.finishReason).toBe('stop');
-    expect(result.usage).toMatchObject({ inputTokens: request?.request.promptIds.length, outputTokens: request?.completion?.ids.length });
+    expect(result.usage).toMatchObject({
+      inputTokens: request?.request.promptIds.length,
+      outputTokens: request?.completion?.ids.length,
+    });
     expect(result.providerMetadata?.['agentjet']?.['logprobs']).toHaveLength(request?.completion?.ids.length ?? 0);
   });
 
   it('passes sampling on, and warns of what it cannot honour', async () => {
     const { model, episode } = openModel(['one two STOP three']);
-    const result = await generateText({ model, prompt: 'hi', temperature: 0.5, topP: 0.9, topK: 7, maxOutputTokens: 40, seed: 3, stopSequences: ['STOP'], presencePenalty: 0.5 });
-    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, topK: 7, maxTokens: 40, seed: 3 });
+    const result = await generateText({
+      model,
+      prompt: 'hi',
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 7,
+      maxOutputTokens: 40,
+      seed: 3,
+      stopSequences: ['STOP'],
+      presencePenalty: 0.5,
+    });
+    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 7,
+      maxTokens: 40,
+      seed: 3,
+    });
     expect(result.text).toBe('one two ');
     expect(result.warnings).toEqual([{ type: 'unsupported', feature: 'presencePenalty' }]);
   });
 
   it('says length for a truncated answer', async () => {
-    expect((await generateText({ model: openModel(['far too many words']).model, prompt: 'hi', maxOutputTokens: 2 })).finishReason).toBe('length');
+    expect(
+      (await generateText({ model: openModel(['far too many words']).model, prompt: 'hi', maxOutputTokens: 2 }))
+        .finishReason,
+    ).toBe('length');
   });
 
   it('gives thinking and parallel calls', async () => {
     const result = await generateText({ model: openModel([odd]).model, prompt: 'hi', tools });
     expect(result.reasoningText?.trim()).toBe('hard');
-    expect(result.toolCalls.map(({ input }) => input)).toEqual([{ a: 1, b: 2 }, { a: 3, b: 4 }]);
+    expect(result.toolCalls.map(({ input }) => input)).toEqual([
+      { a: 1, b: 2 },
+      { a: 3, b: 4 },
+    ]);
   });
 });
 
@@ -73,13 +120,18 @@ describe('a stream', () => {
       'start start-step reasoning-start reasoning-delta reasoning-end text-start text-delta ' +
         'tool-input-start tool-input-delta tool-input-end tool-input-start tool-input-delta tool-input-end text-end tool-call finish-step finish',
     );
-    expect((await result.toolCalls).map(({ input }) => input)).toEqual([{ b: 2, a: 1, zzz: 'é /' }, { a: 3, b: 4 }]);
+    expect((await result.toolCalls).map(({ input }) => input)).toEqual([
+      { b: 2, a: 1, zzz: 'é /' },
+      { a: 3, b: 4 },
+    ]);
     expect(await result.finishReason).toBe('tool-calls');
   });
 
   it('frees the slot when it is cancelled, also between two tokens', async () => {
     const { model, episode } = openModel([{ text: 'a long answer that nobody reads', tokenDelayMs: 5 }]);
-    const { stream } = await (model as LanguageModelV3).doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] });
+    const { stream } = await (model as LanguageModelV3).doStream({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+    });
     const reader = stream.getReader();
     await reader.read();
     void reader.read();
@@ -113,7 +165,10 @@ describe('errors', () => {
   it('name an overflow, for that call alone', async () => {
     const { model } = openModel(['fine'], { contextLength: 60 });
     const error = await generateText({ model, prompt: 'word '.repeat(100) }).catch((thrown: unknown) => thrown);
-    expect(APICallError.isInstance(error) && [error.statusCode, error.data]).toEqual([400, { code: 'context_overflow' }]);
+    expect(APICallError.isInstance(error) && [error.statusCode, error.data]).toEqual([
+      400,
+      { code: 'context_overflow' },
+    ]);
     expect((await generateText({ model, prompt: 'hi' })).text).toBe('fine');
   });
 
@@ -128,20 +183,34 @@ describe('errors', () => {
 
   it('abort by a timeout, which keeps its name', async () => {
     const controller = new AbortController();
-    const { model } = openModel(() => (setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), 8), { text: 'slow answer', tokenDelayMs: 5 }));
-    await expect(generateText({ model, prompt: 'hi', abortSignal: controller.signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+    const { model } = openModel(
+      () => (
+        setTimeout(() => controller.abort(new DOMException('too late', 'TimeoutError')), 8),
+        { text: 'slow answer', tokenDelayMs: 5 }
+      ),
+    );
+    await expect(generateText({ model, prompt: 'hi', abortSignal: controller.signal })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
   });
 
   it('abort', async () => {
     const controller = new AbortController();
-    const { model, episode } = openModel(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
+    const { model, episode } = openModel(
+      () => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }),
+    );
     const answer = generateText({ model, prompt: 'hi', abortSignal: controller.signal });
     await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
   });
 
   it('refuse what cannot be shown to the model', async () => {
-    const messages: ModelMessage[] = [{ role: 'user', content: [{ type: 'image', image: new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10]), mediaType: 'image/png' }] }];
+    const messages: ModelMessage[] = [
+      {
+        role: 'user',
+        content: [{ type: 'image', image: new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10]), mediaType: 'image/png' }],
+      },
+    ];
     await expect(generateText({ model: openModel(['x']).model, messages })).rejects.toThrow(/image\/png/);
   });
 });
@@ -173,8 +242,14 @@ describe('several steps', () => {
     const { model, episode } = openModel([call('add', '{"a": 1,"b":2}'), call('add', '{"a": 3,"b":4}'), 'done']);
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }];
     const turns = allMessages(await generateText({ model, messages, tools, stopWhen: stepCountIs(2) }));
-    const parts = (role: 'assistant' | 'tool') => turns.flatMap((message): readonly unknown[] => (message.role === role && typeof message.content !== 'string' ? message.content : []));
-    const merged = [{ role: 'assistant', content: parts('assistant') }, { role: 'tool', content: parts('tool') }] as ModelMessage[];
+    const parts = (role: 'assistant' | 'tool') =>
+      turns.flatMap((message): readonly unknown[] =>
+        message.role === role && typeof message.content !== 'string' ? message.content : [],
+      );
+    const merged = [
+      { role: 'assistant', content: parts('assistant') },
+      { role: 'tool', content: parts('tool') },
+    ] as ModelMessage[];
     await generateText({ model, messages: [...messages, ...merged], tools });
     expect(extendsPrevious(episode, 2)).toBe(true);
   });
@@ -186,19 +261,27 @@ describe('several steps', () => {
     expect(extendsPrevious(episode, 1)).toBe(true);
   });
 
-  it.each([false, true])('go on exactly after arguments that the tool’s schema refuses (streamed: %s)', async (isStreamed) => {
-    const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
-    const settings = { model, prompt: 'go', tools, stopWhen: stepCountIs(3) };
-    expect(isStreamed ? await streamText(settings).text : (await generateText(settings)).text).toBe('sorry');
-    expect(extendsPrevious(episode, 1)).toBe(true);
-  });
+  it.each([false, true])(
+    'go on exactly after arguments that the tool’s schema refuses (streamed: %s)',
+    async (isStreamed) => {
+      const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+      const settings = { model, prompt: 'go', tools, stopWhen: stepCountIs(3) };
+      expect(isStreamed ? await streamText(settings).text : (await generateText(settings)).text).toBe('sorry');
+      expect(extendsPrevious(episode, 1)).toBe(true);
+    },
+  );
 
   it('show an edited turn as what it has become', async () => {
     const { model, episode } = openModel(['secret 42', 'ok']);
     const { response } = await generateText({ model, prompt: 'hi' });
-    const edited = response.messages.map((message) => JSON.parse(JSON.stringify(message).replace('secret 42', 'redacted')) as ModelMessage);
+    const edited = response.messages.map(
+      (message) => JSON.parse(JSON.stringify(message).replace('secret 42', 'redacted')) as ModelMessage,
+    );
     // The stash went through JSON too, and was edited along: only the shown text may speak.
-    await generateText({ model, messages: [{ role: 'user', content: 'hi' }, ...edited, { role: 'user', content: 'go on' }] });
+    await generateText({
+      model,
+      messages: [{ role: 'user', content: 'hi' }, ...edited, { role: 'user', content: 'go on' }],
+    });
     expect(episode.engine.requests[1]?.text).toContain('redacted');
   });
 });
@@ -207,19 +290,33 @@ describe('structured output', () => {
   const schema = z.object({ answer: z.number() });
 
   it('is an object, or the SDK’s own error', async () => {
-    expect((await generateObject({ model: openModel(['{"answer": 4}']).model, prompt: '2+2', schema })).object).toEqual({ answer: 4 });
+    expect((await generateObject({ model: openModel(['{"answer": 4}']).model, prompt: '2+2', schema })).object).toEqual(
+      { answer: 4 },
+    );
     const { model, episode } = openModel(['four']);
     const error = await generateObject({ model, prompt: '2+2', schema }).catch((thrown: unknown) => thrown);
     expect(NoObjectGeneratedError.isInstance(error)).toBe(true);
     expect(episode.finish().calls.malformedJson).toBe(1);
-    expect((await generateText({ model: openModel(['{"answer": 5}']).model, prompt: '2+3', output: Output.object({ schema }) })).output).toEqual({ answer: 5 });
+    expect(
+      (
+        await generateText({
+          model: openModel(['{"answer": 5}']).model,
+          prompt: '2+3',
+          output: Output.object({ schema }),
+        })
+      ).output,
+    ).toEqual({ answer: 5 });
   });
 });
 
 describe('structured output, streamed', () => {
   it('grows as the model writes it', async () => {
     const { model } = openModel([{ text: '{"answer": 4}', tokenDelayMs: 0 }]);
-    const { partialOutputStream } = streamText({ model, prompt: '2+2', output: Output.object({ schema: z.object({ answer: z.number() }) }) });
+    const { partialOutputStream } = streamText({
+      model,
+      prompt: '2+2',
+      output: Output.object({ schema: z.object({ answer: z.number() }) }),
+    });
     const partials: unknown[] = [];
     for await (const partial of partialOutputStream) partials.push(partial);
     expect(partials.at(-1)).toEqual({ answer: 4 });

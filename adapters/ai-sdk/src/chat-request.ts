@@ -1,4 +1,12 @@
-import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolMessage, ToolSpec } from '@agentjet/core';
+import type {
+  ChatMessage,
+  ChatRequest,
+  ResponseFormat,
+  SamplingOptions,
+  ToolChoice,
+  ToolMessage,
+  ToolSpec,
+} from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import {
   type LanguageModelV3CallOptions,
@@ -66,7 +74,10 @@ function toResultText(output: LanguageModelV3ToolResultPart['output']): string {
 }
 
 function refuseResult(type: string): never {
-  throw new UnsupportedFunctionalityError({ functionality: `tool result of type ${type}`, message: `A tool result of type ${type} cannot be shown to the model: it reads text only.` });
+  throw new UnsupportedFunctionalityError({
+    functionality: `tool result of type ${type}`,
+    message: `A tool result of type ${type} cannot be shown to the model: it reads text only.`,
+  });
 }
 
 type FunctionTool = Extract<NonNullable<LanguageModelV3CallOptions['tools']>[number], { type: 'function' }>;
@@ -81,7 +92,9 @@ function toToolChoice(choice: LanguageModelV3CallOptions['toolChoice']): ToolCho
 
 function toResponseFormat(format: LanguageModelV3CallOptions['responseFormat']): ResponseFormat | undefined {
   if (format === undefined || format.type === 'text') return undefined;
-  return format.schema === undefined ? { type: 'json_object' } : { type: 'json_schema', name: format.name ?? 'answer', schema: { ...format.schema } };
+  return format.schema === undefined
+    ? { type: 'json_object' }
+    : { type: 'json_schema', name: format.name ?? 'answer', schema: { ...format.schema } };
 }
 
 function toSampling(options: LanguageModelV3CallOptions): SamplingOptions {

@@ -6,7 +6,8 @@ const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_
 /** Engine errors in the SDK's own type, none of them to be retried: a repeated call would be a second sample. */
 export function toAiSdkError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
-  if (thrown.code === 'aborted') return isTimeout(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
+  if (thrown.code === 'aborted')
+    return isTimeout(thrown.cause) ? thrown.cause : new DOMException(thrown.message, 'AbortError');
   return new APICallError({
     message: thrown.message,
     url: 'agentjet:in-process',

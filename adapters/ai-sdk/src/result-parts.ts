@@ -1,14 +1,27 @@
 import type { ChatResponse } from '@agentjet/core';
-import type { LanguageModelV3Content, LanguageModelV3FinishReason, LanguageModelV3Usage, SharedV3ProviderMetadata } from '@ai-sdk/provider';
+import type {
+  LanguageModelV3Content,
+  LanguageModelV3FinishReason,
+  LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
+} from '@ai-sdk/provider';
 import { toStash } from './assistant-turns.js';
 
 export function toContent(response: ChatResponse): LanguageModelV3Content[] {
   const { content, reasoning, toolCalls = [] } = response.message;
   const providerMetadata = toStash(response);
   return [
-    ...(reasoning === undefined || reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning, providerMetadata }]),
+    ...(reasoning === undefined || reasoning === ''
+      ? []
+      : [{ type: 'reasoning' as const, text: reasoning, providerMetadata }]),
     ...(content === '' ? [] : [{ type: 'text' as const, text: content, providerMetadata }]),
-    ...toolCalls.map((call) => ({ type: 'tool-call' as const, toolCallId: call.id, toolName: call.name, input: call.arguments, providerMetadata })),
+    ...toolCalls.map((call) => ({
+      type: 'tool-call' as const,
+      toolCallId: call.id,
+      toolName: call.name,
+      input: call.arguments,
+      providerMetadata,
+    })),
   ];
 }
 
@@ -25,5 +38,7 @@ export function toUsage({ usage }: ChatResponse): LanguageModelV3Usage {
 
 /** What the SDK has no field for. */
 export function toResultMetadata({ logprobs }: ChatResponse): SharedV3ProviderMetadata {
-  return logprobs === undefined ? {} : { agentjet: { logprobs: logprobs.map(({ text, logprob }) => ({ token: text, logprob })) } };
+  return logprobs === undefined
+    ? {}
+    : { agentjet: { logprobs: logprobs.map(({ text, logprob }) => ({ token: text, logprob })) } };
 }

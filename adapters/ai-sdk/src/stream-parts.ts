@@ -17,7 +17,12 @@ export class PartWriter {
     const closed = this.#close('reasoning');
     if (delta.type === 'content') return [...closed, ...this.#append('text', delta.text)];
     const { id, name, arguments: input } = delta.toolCall;
-    return [...closed, { type: 'tool-input-start', id, toolName: name }, { type: 'tool-input-delta', id, delta: input }, { type: 'tool-input-end', id }];
+    return [
+      ...closed,
+      { type: 'tool-input-start', id, toolName: name },
+      { type: 'tool-input-delta', id, delta: input },
+      { type: 'tool-input-end', id },
+    ];
   }
 
   toFinalParts(response: ChatResponse): readonly LanguageModelV3StreamPart[] {
@@ -30,7 +35,16 @@ export class PartWriter {
       providerMetadata,
     }));
     const ends = [...this.#close('reasoning'), ...this.#close('text')].map((part) => ({ ...part, providerMetadata }));
-    return [...ends, ...calls, { type: 'finish', usage: toUsage(response), finishReason: toFinishReason(response), providerMetadata: toResultMetadata(response) }];
+    return [
+      ...ends,
+      ...calls,
+      {
+        type: 'finish',
+        usage: toUsage(response),
+        finishReason: toFinishReason(response),
+        providerMetadata: toResultMetadata(response),
+      },
+    ];
   }
 
   #append(block: Block, delta: string): readonly LanguageModelV3StreamPart[] {

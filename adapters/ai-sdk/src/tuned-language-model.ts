@@ -1,6 +1,12 @@
 import type { ChatDelta, ChatModel, ChatResponse } from '@agentjet/core';
 import { streamChat } from '@agentjet/rollout';
-import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult, LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider';
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV3StreamResult,
+} from '@ai-sdk/provider';
 import { toChatRequest, toWarnings } from './chat-request.js';
 import { toAiSdkError } from './errors.js';
 import { toContent, toFinishReason, toResultMetadata, toUsage } from './result-parts.js';
@@ -23,7 +29,10 @@ export class TunedLanguageModel implements LanguageModelV3 {
   async doGenerate(options: LanguageModelV3CallOptions): Promise<LanguageModelV3GenerateResult> {
     try {
       const { abortSignal } = options;
-      const response = await this.#model.generate(toChatRequest(options), abortSignal === undefined ? {} : { signal: abortSignal });
+      const response = await this.#model.generate(
+        toChatRequest(options),
+        abortSignal === undefined ? {} : { signal: abortSignal },
+      );
       return {
         content: toContent(response),
         finishReason: toFinishReason(response),
@@ -41,9 +50,14 @@ export class TunedLanguageModel implements LanguageModelV3 {
   async doStream(options: LanguageModelV3CallOptions): Promise<LanguageModelV3StreamResult> {
     try {
       const left = new AbortController();
-      const signal = options.abortSignal === undefined ? left.signal : AbortSignal.any([left.signal, options.abortSignal]);
+      const signal =
+        options.abortSignal === undefined ? left.signal : AbortSignal.any([left.signal, options.abortSignal]);
       const deltas = streamChat(this.#model, toChatRequest(options), { signal });
-      const answer = { first: await deltas.next(), deltas, leave: () => left.abort(new Error('The reader left the stream.')) };
+      const answer = {
+        first: await deltas.next(),
+        deltas,
+        leave: () => left.abort(new Error('The reader left the stream.')),
+      };
       return { stream: toPartStream(answer, { type: 'stream-start', warnings: toWarnings(options) }) };
     } catch (error) {
       throw toAiSdkError(error);
@@ -57,7 +71,10 @@ type Answer = {
   readonly leave: () => void;
 };
 
-function toPartStream({ first, deltas, leave }: Answer, opening: LanguageModelV3StreamPart): ReadableStream<LanguageModelV3StreamPart> {
+function toPartStream(
+  { first, deltas, leave }: Answer,
+  opening: LanguageModelV3StreamPart,
+): ReadableStream<LanguageModelV3StreamPart> {
   const writer = new PartWriter();
   let waiting: IteratorResult<ChatDelta, ChatResponse> | undefined = first;
   return new ReadableStream<LanguageModelV3StreamPart>({

@@ -1,6 +1,21 @@
-import { EngineError, type AssistantMessage, type ChatMessage, type ChatRequest, type ResponseFormat, type SamplingOptions, type ToolChoice, type ToolSpec } from '@agentjet/core';
+import {
+  EngineError,
+  type AssistantMessage,
+  type ChatMessage,
+  type ChatRequest,
+  type ResponseFormat,
+  type SamplingOptions,
+  type ToolChoice,
+  type ToolSpec,
+} from '@agentjet/core';
 import { fromStash, type ShownToolCall } from '@agentjet/rollout';
-import { AIMessage, AIMessageChunk, type BaseMessage, type ChatMessage as RoleMessage, ToolMessage } from '@langchain/core/messages';
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  type ChatMessage as RoleMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
 import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/function_calling';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
@@ -10,7 +25,11 @@ import type { TunedCallOptions } from './tuned-chat-model.js';
 /** Where the turn travels as the model wrote it: one entry of `additional_kwargs`. */
 export const stashKey = 'agentjet';
 
-export function toChatRequest(messages: readonly BaseMessage[], options: TunedCallOptions, defaults: SamplingOptions): ChatRequest {
+export function toChatRequest(
+  messages: readonly BaseMessage[],
+  options: TunedCallOptions,
+  defaults: SamplingOptions,
+): ChatRequest {
   const toolChoice = toToolChoice(options.tool_choice);
   const responseFormat = toResponseFormat(options);
   return {
@@ -27,7 +46,8 @@ export function toChatRequest(messages: readonly BaseMessage[], options: TunedCa
 function toChatMessage(message: BaseMessage): ChatMessage {
   const name = message.name === undefined ? {} : { name: message.name };
   if (AIMessage.isInstance(message) || AIMessageChunk.isInstance(message)) return toAssistantMessage(message);
-  if (ToolMessage.isInstance(message)) return { role: 'tool', content: toText(message), toolCallId: message.tool_call_id, ...name };
+  if (ToolMessage.isInstance(message))
+    return { role: 'tool', content: toText(message), toolCallId: message.tool_call_id, ...name };
   switch (message.type) {
     case 'system':
     case 'developer':
@@ -37,16 +57,29 @@ function toChatMessage(message: BaseMessage): ChatMessage {
     case 'generic':
       return { role: toRole(message), content: toText(message) };
     default:
-      throw new EngineError('bad_request', `A message of type "${message.type}" cannot be shown to the model. Use system, human, ai or tool messages.`);
+      throw new EngineError(
+        'bad_request',
+        `A message of type "${message.type}" cannot be shown to the model. Use system, human, ai or tool messages.`,
+      );
   }
 }
 
-const roles = { system: 'system', developer: 'system', user: 'user', human: 'user', assistant: 'assistant', ai: 'assistant' } as const;
+const roles = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  ai: 'assistant',
+} as const;
 
 function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
   const { role } = message as RoleMessage;
   if (Object.hasOwn(roles, role)) return roles[role as keyof typeof roles];
-  throw new EngineError('bad_request', `A message of role "${role}" cannot be shown to the model. Use ${Object.keys(roles).join(', ')}.`);
+  throw new EngineError(
+    'bad_request',
+    `A message of role "${role}" cannot be shown to the model. Use ${Object.keys(roles).join(', ')}.`,
+  );
 }
 
 /** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
@@ -54,7 +87,11 @@ function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessa
   const content = toText(message);
   const shown: readonly ShownToolCall[] = [
     ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
-    ...(message.invalid_tool_calls ?? []).map(({ id, name, args }) => ({ id, name: name ?? '', arguments: args ?? '' })),
+    ...(message.invalid_tool_calls ?? []).map(({ id, name, args }) => ({
+      id,
+      name: name ?? '',
+      arguments: args ?? '',
+    })),
   ];
   const reasoning = message.additional_kwargs['reasoning_content'];
   return (
@@ -67,7 +104,11 @@ function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessa
   );
 }
 
-function toToolCall({ id, name, arguments: args }: ShownToolCall): { readonly id: string; readonly name: string; readonly arguments: string } {
+function toToolCall({ id, name, arguments: args }: ShownToolCall): {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+} {
   return { id: id ?? '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args) };
 }
 
@@ -81,49 +122,81 @@ function toText({ content, type }: BaseMessage): string {
     .filter((block) => !silent.has(block.type))
     .map((block: Block) => {
       if (typeof block.text === 'string') return block.text;
-      throw new EngineError('bad_request', `Content of type "${block.type}" in a ${type} message is not supported: the model reads text only.`);
+      throw new EngineError(
+        'bad_request',
+        `Content of type "${block.type}" in a ${type} message is not supported: the model reads text only.`,
+      );
     })
     .join('');
 }
 
 function toToolSpec(tool: BindToolsInput): ToolSpec {
-  const { name, description, parameters } = typeof tool === 'object' && tool !== null && isLangChainTool(tool) ? convertToOpenAITool(tool).function : readSpec(tool);
-  return { name, ...(description !== undefined && { description }), parameters: { ...(isInteropZodSchema(parameters) ? toJsonSchema(parameters) : parameters) } };
+  const { name, description, parameters } =
+    typeof tool === 'object' && tool !== null && isLangChainTool(tool)
+      ? convertToOpenAITool(tool).function
+      : readSpec(tool);
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    parameters: { ...(isInteropZodSchema(parameters) ? toJsonSchema(parameters) : parameters) },
+  };
 }
 
-type Spec = { readonly name?: unknown; readonly description?: string; readonly parameters?: object; readonly input_schema?: object };
+type Spec = {
+  readonly name?: unknown;
+  readonly description?: string;
+  readonly parameters?: object;
+  readonly input_schema?: object;
+};
 
 /** A tool that is a plain object: OpenAI's form, what stands in its `function`, or Anthropic's form. */
-function readSpec(tool: unknown): { readonly name: string; readonly description?: string; readonly parameters: object } {
+function readSpec(tool: unknown): {
+  readonly name: string;
+  readonly description?: string;
+  readonly parameters: object;
+} {
   const outer = (tool ?? {}) as Spec & { readonly function?: Spec };
   const spec = outer.function ?? outer;
   const parameters = spec.parameters ?? spec.input_schema ?? (outer.function === undefined ? undefined : {});
   if (typeof spec.name === 'string' && typeof parameters === 'object') {
     return { name: spec.name, ...(spec.description !== undefined && { description: spec.description }), parameters };
   }
-  throw new EngineError('bad_request', `The tool ${JSON.stringify(tool)?.slice(0, 200)} is none that the model can call. Use tool(...), or { name, description, schema }, or OpenAI's or Anthropic's form of a function.`);
+  throw new EngineError(
+    'bad_request',
+    `The tool ${JSON.stringify(tool)?.slice(0, 200)} is none that the model can call. Use tool(...), or { name, description, schema }, or OpenAI's or Anthropic's form of a function.`,
+  );
 }
 
 const choices = { auto: 'auto', none: 'none', required: 'required', any: 'required' } as const;
 
 function toToolChoice(choice: TunedCallOptions['tool_choice']): ToolChoice | undefined {
   if (choice === undefined || choice === null) return undefined;
-  if (typeof choice === 'string') return Object.hasOwn(choices, choice) ? choices[choice as keyof typeof choices] : { name: choice };
+  if (typeof choice === 'string')
+    return Object.hasOwn(choices, choice) ? choices[choice as keyof typeof choices] : { name: choice };
   const name: unknown = choice['function']?.name ?? choice['name'];
   if (typeof name === 'string') return { name };
   const type: unknown = choice['type'];
   if (typeof type === 'string' && Object.hasOwn(choices, type)) return choices[type as keyof typeof choices];
-  throw new EngineError('bad_request', `tool_choice ${JSON.stringify(choice)} is not supported. Use auto, none, any, or a tool's name.`);
+  throw new EngineError(
+    'bad_request',
+    `tool_choice ${JSON.stringify(choice)} is not supported. Use auto, none, any, or a tool's name.`,
+  );
 }
 
-type WireFormat = { readonly type?: unknown; readonly json_schema?: { readonly name?: string; readonly schema?: Readonly<Record<string, unknown>> } };
+type WireFormat = {
+  readonly type?: unknown;
+  readonly json_schema?: { readonly name?: string; readonly schema?: Readonly<Record<string, unknown>> };
+};
 
 function toResponseFormat({ response_format: format }: TunedCallOptions): ResponseFormat | undefined {
   const { type, json_schema: wanted } = (format ?? {}) as WireFormat;
   if (format === undefined || type === 'text') return undefined;
   if (type === 'json_object') return { type };
   if (type === 'json_schema') return { type, name: wanted?.name ?? 'answer', schema: wanted?.schema ?? {} };
-  throw new EngineError('bad_request', `response_format ${JSON.stringify(format)} is not supported. Use text, json_object or json_schema.`);
+  throw new EngineError(
+    'bad_request',
+    `response_format ${JSON.stringify(format)} is not supported. Use text, json_object or json_schema.`,
+  );
 }
 
 function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {

@@ -1,6 +1,14 @@
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { ContextOverflowError, ModelAbortError } from '@langchain/core/errors';
-import { AIMessage, AIMessageChunk, type BaseMessage, ChatMessage, HumanMessage, ToolMessage, trimMessages } from '@langchain/core/messages';
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  ChatMessage,
+  HumanMessage,
+  ToolMessage,
+  trimMessages,
+} from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, toolStrategy } from 'langchain';
@@ -8,8 +16,13 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
-const calculate = tool(({ a, b }) => String(a + b), { name: 'add', description: 'Adds.', schema: z.object({ a: z.number(), b: z.number() }) });
+const call = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const calculate = tool(({ a, b }) => String(a + b), {
+  name: 'add',
+  description: 'Adds.',
+  schema: z.object({ a: z.number(), b: z.number() }),
+});
 
 function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readonly contextLength?: number } = {}) {
   const episode = openScriptedEpisode({ replies, ...options });
@@ -24,7 +37,9 @@ function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   return seen.every((id, index) => prompt[index] === id);
 }
 
-async function collect(stream: AsyncIterable<AIMessageChunk>): Promise<{ readonly pieces: readonly string[]; readonly whole: AIMessageChunk }> {
+async function collect(
+  stream: AsyncIterable<AIMessageChunk>,
+): Promise<{ readonly pieces: readonly string[]; readonly whole: AIMessageChunk }> {
   const chunks: AIMessageChunk[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   const [first, ...rest] = chunks;
@@ -39,9 +54,15 @@ describe('one call', () => {
     expect(AIMessageChunk.isInstance(answer)).toBe(true);
     expect(answer.text).toBe('hello there');
     const [request] = episode.engine.requests;
-    expect(answer.usage_metadata).toEqual({ input_tokens: request?.request.promptIds.length, output_tokens: request?.completion?.ids.length, total_tokens: expect.any(Number) });
+    expect(answer.usage_metadata).toEqual({
+      input_tokens: request?.request.promptIds.length,
+      output_tokens: request?.completion?.ids.length,
+      total_tokens: expect.any(Number),
+    });
     expect(answer.response_metadata).toMatchObject({ finish_reason: 'stop', model_name: 'agentjet/solver' });
-    expect((answer.response_metadata['logprobs'] as { content: unknown[] }).content).toHaveLength(request?.completion?.ids.length ?? 0);
+    expect((answer.response_metadata['logprobs'] as { content: unknown[] }).content).toHaveLength(
+      request?.completion?.ids.length ?? 0,
+    );
   });
 
   it('streams what the engine makes, and the pieces make the same message as the whole', async () => {
@@ -50,11 +71,21 @@ describe('one call', () => {
     const { pieces, whole } = await collect(await streamed.model.stream('hi'));
     expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(1);
     const invoked = await openModel([reply]).model.invoke('hi');
-    const withoutIds = (message: AIMessageChunk) => ({ ...message, id: 0, tool_calls: message.tool_calls?.map(({ id: _id, ...rest }) => rest) });
+    const withoutIds = (message: AIMessageChunk) => ({
+      ...message,
+      id: 0,
+      tool_calls: message.tool_calls?.map(({ id: _id, ...rest }) => rest),
+    });
     expect(whole.usage_metadata).toMatchObject(invoked.usage_metadata ?? {});
-    for (const field of ['content', 'tool_calls', 'invalid_tool_calls'] as const) expect(withoutIds(whole)[field]).toEqual(withoutIds(invoked)[field]);
-    expect(whole.additional_kwargs).toMatchObject({ reasoning_content: invoked.additional_kwargs['reasoning_content'] });
-    expect(whole.tool_calls).toMatchObject([{ name: 'add', args: { a: 1, b: 2 } }, { name: 'add', args: { a: 3, b: 4 } }]);
+    for (const field of ['content', 'tool_calls', 'invalid_tool_calls'] as const)
+      expect(withoutIds(whole)[field]).toEqual(withoutIds(invoked)[field]);
+    expect(whole.additional_kwargs).toMatchObject({
+      reasoning_content: invoked.additional_kwargs['reasoning_content'],
+    });
+    expect(whole.tool_calls).toMatchObject([
+      { name: 'add', args: { a: 1, b: 2 } },
+      { name: 'add', args: { a: 3, b: 4 } },
+    ]);
   });
 
   it('frees the slot and leaves no sample when the reader leaves the stream', async () => {
@@ -68,8 +99,15 @@ describe('one call', () => {
   it('passes sampling on, from the call, withConfig and asModel', async () => {
     const episode = openScriptedEpisode({ replies: ['one two three STOP four'] });
     const model = asModel(episode.tuner, { agentName: 'solver', sampling: { temperature: 0.3, topP: 0.9 } });
-    const answer = await model.withConfig({ seed: 7 }).invoke('hi', { temperature: 0.5, maxTokens: 50, stop: ['STOP'] });
-    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 50 });
+    const answer = await model
+      .withConfig({ seed: 7 })
+      .invoke('hi', { temperature: 0.5, maxTokens: 50, stop: ['STOP'] });
+    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({
+      temperature: 0.5,
+      topP: 0.9,
+      seed: 7,
+      maxTokens: 50,
+    });
     expect(answer.text).toBe('one two three ');
   });
 
@@ -88,7 +126,10 @@ describe('one call', () => {
 
 describe('errors', () => {
   it('of one of n answers end the others', async () => {
-    const { model, episode } = openModel([{ text: 'slow answer of several tokens', tokenDelayMs: 5 }, { text: '', error: new Error('device lost') }]);
+    const { model, episode } = openModel([
+      { text: 'slow answer of several tokens', tokenDelayMs: 5 },
+      { text: '', error: new Error('device lost') },
+    ]);
     await expect(model.generate([[new HumanMessage('hi')]], { n: 2 })).rejects.toThrow(/device lost/);
     await expect.poll(() => episode.engine.requests.map(({ outcome }) => outcome)).toEqual(['aborted', 'failed']);
     expect(episode.finish().samples).toHaveLength(0);
@@ -103,7 +144,9 @@ describe('errors', () => {
 
   it('aborts by signal', async () => {
     const controller = new AbortController();
-    const { model, episode } = openModel(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
+    const { model, episode } = openModel(
+      () => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }),
+    );
     const answer = model.invoke('hi', { signal: controller.signal });
     await expect(answer).rejects.toThrow(/abort/i);
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
@@ -126,13 +169,18 @@ describe('errors', () => {
 
   it('refuses what it cannot show to the model', async () => {
     const { model } = openModel(['x']);
-    const image = new HumanMessage({ content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] });
+    const image = new HumanMessage({
+      content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+    });
     await expect(model.invoke([image])).rejects.toThrow(/image_url/);
   });
 });
 
 describe('agents', () => {
-  const replies = [`<think>\nhard\n</think>\n\n ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4, "note": "\\u00e9 \\/"}')}`, ' It is 3 and 7.\n'];
+  const replies = [
+    `<think>\nhard\n</think>\n\n ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3,"b": 4, "note": "\\u00e9 \\/"}')}`,
+    ' It is 3 and 7.\n',
+  ];
 
   it.each(['invoke', 'stream'] as const)('continues exactly what the model wrote (%s)', async (mode) => {
     const { model, episode } = openModel(replies);
@@ -140,7 +188,9 @@ describe('agents', () => {
     const input = { messages: [new HumanMessage('1+2 and 3+4')] };
     let last: readonly BaseMessage[] = [];
     if (mode === 'invoke') last = (await agent.invoke(input)).messages;
-    else for await (const state of await agent.stream(input, { streamMode: 'values' })) last = (state as { messages: BaseMessage[] }).messages;
+    else
+      for await (const state of await agent.stream(input, { streamMode: 'values' }))
+        last = (state as { messages: BaseMessage[] }).messages;
     expect(last.at(-1)?.text.trim()).toBe('It is 3 and 7.');
     expect(last.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text)).toEqual(['3', '7']);
     expect(extendsPrevious(episode, 1)).toBe(true);
@@ -148,7 +198,10 @@ describe('agents', () => {
 
   it('continues exactly after a checkpoint', async () => {
     // Without thinking: this template leaves that out of earlier turns.
-    const { model, episode } = openModel([...replies.map((reply) => reply.replace(/<think>[^]*<\/think>/, '')), 'You are welcome.']);
+    const { model, episode } = openModel([
+      ...replies.map((reply) => reply.replace(/<think>[^]*<\/think>/, '')),
+      'You are welcome.',
+    ]);
     const agent = createAgent({ model, tools: [calculate], checkpointer: new MemorySaver() });
     const config = { configurable: { thread_id: 'one' } };
     await agent.invoke({ messages: [new HumanMessage('1+2 and 3+4')] }, config);
@@ -157,24 +210,30 @@ describe('agents', () => {
     expect(extendsPrevious(episode, 1) && extendsPrevious(episode, 2)).toBe(true);
   });
 
-  it.each(['invoke', 'messages'] as const)('ends the same way on malformed arguments, streamed or not (%s)', async (mode) => {
-    const { model, episode } = openModel([call('add', '{"a": 1, "b": '), 'never']);
-    const agent = createAgent({ model, tools: [calculate] });
-    const input = { messages: [new HumanMessage('go')] };
-    if (mode === 'invoke') await agent.invoke(input);
-    else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
-    expect(episode.engine.requests).toHaveLength(1);
-  });
+  it.each(['invoke', 'messages'] as const)(
+    'ends the same way on malformed arguments, streamed or not (%s)',
+    async (mode) => {
+      const { model, episode } = openModel([call('add', '{"a": 1, "b": '), 'never']);
+      const agent = createAgent({ model, tools: [calculate] });
+      const input = { messages: [new HumanMessage('go')] };
+      if (mode === 'invoke') await agent.invoke(input);
+      else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
+      expect(episode.engine.requests).toHaveLength(1);
+    },
+  );
 
-  it.each(['invoke', 'messages'] as const)('goes on exactly after arguments that its tool refuses (%s)', async (mode) => {
-    const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
-    const agent = createAgent({ model, tools: [calculate] });
-    const input = { messages: [new HumanMessage('go')] };
-    if (mode === 'invoke') await agent.invoke(input);
-    else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
-    expect(episode.engine.requests).toHaveLength(2);
-    expect(extendsPrevious(episode, 1)).toBe(true);
-  });
+  it.each(['invoke', 'messages'] as const)(
+    'goes on exactly after arguments that its tool refuses (%s)',
+    async (mode) => {
+      const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
+      const agent = createAgent({ model, tools: [calculate] });
+      const input = { messages: [new HumanMessage('go')] };
+      if (mode === 'invoke') await agent.invoke(input);
+      else for await (const _part of await agent.stream(input, { streamMode: 'messages' }));
+      expect(episode.engine.requests).toHaveLength(2);
+      expect(extendsPrevious(episode, 1)).toBe(true);
+    },
+  );
 
   it('lets an edited turn be what it has become', async () => {
     const { model, episode } = openModel(['secret 42', 'ok']);
@@ -187,7 +246,11 @@ describe('agents', () => {
 
   it('shows a foreign assistant message as it is', async () => {
     const { model, episode } = openModel(['ok']);
-    await model.invoke([new HumanMessage('hi'), new AIMessage({ content: '', tool_calls: [{ id: 'x1', name: 'add', args: { a: 1, b: 2 } }] }), new ToolMessage({ content: '3', tool_call_id: 'x1' })]);
+    await model.invoke([
+      new HumanMessage('hi'),
+      new AIMessage({ content: '', tool_calls: [{ id: 'x1', name: 'add', args: { a: 1, b: 2 } }] }),
+      new ToolMessage({ content: '3', tool_call_id: 'x1' }),
+    ]);
     expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "arguments": \{"a": ?1, ?"b": ?2\}/);
   });
 });
@@ -247,19 +310,28 @@ describe('tools of every form', () => {
     expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "description": "Adds\."/);
   });
 
-  it.each([[{ type: 'web_search' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])('refuses one that is none: %j', async (form) => {
-    const { model } = openModel(['x']);
-    await expect(model.bindTools([form as never]).invoke('hi')).rejects.toThrow(/The tool .* is none that the model can call\. Use tool\(\.\.\.\)/);
-  });
+  it.each([[{ type: 'web_search' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])(
+    'refuses one that is none: %j',
+    async (form) => {
+      const { model } = openModel(['x']);
+      await expect(model.bindTools([form as never]).invoke('hi')).rejects.toThrow(
+        /The tool .* is none that the model can call\. Use tool\(\.\.\.\)/,
+      );
+    },
+  );
 
   it('are chosen in the words of every provider', async () => {
     for (const tool_choice of ['any', 'required', { type: 'any' }, { type: 'required' }]) {
       const { model } = openModel([' "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>']);
-      expect((await model.bindTools([calculate], { tool_choice }).invoke('hi')).tool_calls).toMatchObject([{ name: 'add' }]);
+      expect((await model.bindTools([calculate], { tool_choice }).invoke('hi')).tool_calls).toMatchObject([
+        { name: 'add' },
+      ]);
     }
     const { model, episode } = openModel(['no']);
-    for (const tool_choice of ['none', { type: 'none' }]) await model.bindTools([calculate], { tool_choice }).invoke('hi');
-    for (const tool_choice of ['auto', { type: 'auto' }]) await model.bindTools([calculate], { tool_choice }).invoke('hi');
+    for (const tool_choice of ['none', { type: 'none' }])
+      await model.bindTools([calculate], { tool_choice }).invoke('hi');
+    for (const tool_choice of ['auto', { type: 'auto' }])
+      await model.bindTools([calculate], { tool_choice }).invoke('hi');
     expect(episode.engine.requests.map(({ text }) => text.includes('Adds.'))).toEqual([false, false, true, true]);
   });
 });
@@ -269,16 +341,24 @@ describe('what LangChain’s users write', () => {
     const schema = z.object({ a: z.number() });
     const structured = openModel([' {"a": 1}}\n</tool_call>']).model.withStructuredOutput(schema);
     const { a }: { a: number } = await structured.invoke('hi');
-    const { raw, parsed } = await openModel(['{"a": 2}']).model.withStructuredOutput(schema, { method: 'jsonSchema', includeRaw: true }).invoke('hi');
+    const { raw, parsed } = await openModel(['{"a": 2}'])
+      .model.withStructuredOutput(schema, { method: 'jsonSchema', includeRaw: true })
+      .invoke('hi');
     expect([a, parsed.a, raw.text]).toEqual([1, 2, '{"a": 2}']);
   });
 
   it('schemas in OpenAI’s form of a function are asked for, and not their wrapping', async () => {
     const schema = { type: 'object', properties: { a: { type: 'number' } } };
-    for (const wrapped of [{ name: 'num', description: 'A number.', parameters: schema }, { name: 'num', description: 'A number.', schema }, { title: 'num', description: 'A number.', ...schema }]) {
+    for (const wrapped of [
+      { name: 'num', description: 'A number.', parameters: schema },
+      { name: 'num', description: 'A number.', schema },
+      { title: 'num', description: 'A number.', ...schema },
+    ]) {
       const { model, episode } = openModel([' {"a": 1}}\n</tool_call>']);
       expect(await model.withStructuredOutput(wrapped).invoke('hi')).toEqual({ a: 1 });
-      expect(episode.engine.requests[0]?.text).toMatch(/"name": "num", "description": "A number\.", "parameters": \{("title": "num", "description": "A number\.", )?"type": "object"/);
+      expect(episode.engine.requests[0]?.text).toMatch(
+        /"name": "num", "description": "A number\.", "parameters": \{("title": "num", "description": "A number\.", )?"type": "object"/,
+      );
     }
   });
 
@@ -292,7 +372,10 @@ describe('what LangChain’s users write', () => {
   it('counts of tokens, for which nothing is fetched', async () => {
     const fetch = vi.spyOn(globalThis, 'fetch');
     const { model } = openModel(['x']);
-    const kept = await trimMessages([new HumanMessage('first '.repeat(40)), new AIMessage('yes'), new HumanMessage('last')], { maxTokens: 20, strategy: 'last', tokenCounter: model });
+    const kept = await trimMessages(
+      [new HumanMessage('first '.repeat(40)), new AIMessage('yes'), new HumanMessage('last')],
+      { maxTokens: 20, strategy: 'last', tokenCounter: model },
+    );
     expect(kept.map(({ text }) => text)).toEqual(['yes', 'last']);
     expect(fetch).not.toHaveBeenCalled();
     fetch.mockRestore();
@@ -301,13 +384,17 @@ describe('what LangChain’s users write', () => {
   it('one stop text, and numbers of answers that are none', async () => {
     const { model } = openModel(['one two']);
     expect((await model.invoke('hi', { stop: 'two' as never })).text).toBe('one ');
-    for (const n of [0, 1.5, 'a' as never]) await expect(model.invoke('hi', { n })).rejects.toThrow(/Option n is .* Ask for a whole number/);
+    for (const n of [0, 1.5, 'a' as never])
+      await expect(model.invoke('hi', { n })).rejects.toThrow(/Option n is .* Ask for a whole number/);
   });
 
   it('generate for several conversations, with the usage of all', async () => {
     const { model, episode } = openModel(['x']);
     const { llmOutput } = await model.generate([[new HumanMessage('a')], [new HumanMessage('b')]]);
-    const completionTokens = episode.engine.requests.reduce((sum, { completion }) => sum + (completion?.ids.length ?? 0), 0);
+    const completionTokens = episode.engine.requests.reduce(
+      (sum, { completion }) => sum + (completion?.ids.length ?? 0),
+      0,
+    );
     expect(llmOutput?.['tokenUsage']).toMatchObject({ completionTokens });
   });
 });

@@ -1,6 +1,11 @@
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
 import type { AIMessageChunk } from '@langchain/core/messages';
-import { type BaseOutputParser, JsonOutputParser, OutputParserException, StructuredOutputParser } from '@langchain/core/output_parsers';
+import {
+  type BaseOutputParser,
+  JsonOutputParser,
+  OutputParserException,
+  StructuredOutputParser,
+} from '@langchain/core/output_parsers';
 import { type Runnable, RunnableLambda } from '@langchain/core/runnables';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
@@ -10,7 +15,11 @@ type Output = Record<string, unknown>;
 type Structured = Runnable<BaseLanguageModelInput, Output>;
 
 /** The answer as an object: from JSON text, or from a call that the model is made to begin. Errors are LangChain's own. */
-export function toStructured(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): Structured {
+export function toStructured(
+  model: TunedChatModel,
+  schema: object,
+  config: StructuredOutputMethodOptions<boolean>,
+): Structured {
   const isJson = config.method === 'jsonSchema' || config.method === 'jsonMode';
   const [asking, read] = isJson ? askForJson(model, schema, config) : askForCall(model, schema, config);
   const withRaw = async (raw: AIMessageChunk): Promise<Output> => ({ raw, parsed: await read(raw).catch(() => null) });
@@ -20,12 +29,20 @@ export function toStructured(model: TunedChatModel, schema: object, config: Stru
 type Asking = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 type Read = (answer: AIMessageChunk) => Promise<Output>;
 
-function askForJson(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
+function askForJson(
+  model: TunedChatModel,
+  schema: object,
+  config: StructuredOutputMethodOptions<boolean>,
+): readonly [Asking, Read] {
   const parser = createParser(schema);
   return [model.withConfig({ response_format: toWireFormat(schema, config) }), (answer) => parser.invoke(answer)];
 }
 
-function askForCall(model: TunedChatModel, schema: object, config: StructuredOutputMethodOptions<boolean>): readonly [Asking, Read] {
+function askForCall(
+  model: TunedChatModel,
+  schema: object,
+  config: StructuredOutputMethodOptions<boolean>,
+): readonly [Asking, Read] {
   const { name, description, parameters } = describe(schema, config, 'extract');
   const tool = { type: 'function', function: { name, description: description ?? 'The answer.', parameters } };
   const parser = createParser(schema);
@@ -51,8 +68,13 @@ function toWireFormat(schema: object, config: StructuredOutputMethodOptions<bool
 type Described = { readonly name: string; readonly description: string | undefined; readonly parameters: object };
 
 /** A schema is zod's, a JSON schema, or one that stands in OpenAI's `{ name, description, parameters }` or `{ name, schema }`. */
-function describe(schema: object, { name: given }: StructuredOutputMethodOptions<boolean>, otherwise: string): Described {
-  if (isInteropZodSchema(schema)) return { name: given ?? otherwise, description: undefined, parameters: toJsonSchema(schema) };
+function describe(
+  schema: object,
+  { name: given }: StructuredOutputMethodOptions<boolean>,
+  otherwise: string,
+): Described {
+  if (isInteropZodSchema(schema))
+    return { name: given ?? otherwise, description: undefined, parameters: toJsonSchema(schema) };
   const { name, title, description, parameters, schema: inner } = schema as Readonly<Record<string, unknown>>;
   const wrapped = parameters ?? inner;
   const called = [given, name, title].find((text): text is string => typeof text === 'string' && /^[\w-]+$/.test(text));

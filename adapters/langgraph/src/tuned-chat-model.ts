@@ -1,7 +1,19 @@
-import { EngineError, type ChatDelta, type ChatModel, type ChatRequest, type ChatResponse, type SamplingOptions, type TokenUsage } from '@agentjet/core';
+import {
+  EngineError,
+  type ChatDelta,
+  type ChatModel,
+  type ChatRequest,
+  type ChatResponse,
+  type SamplingOptions,
+  type TokenUsage,
+} from '@agentjet/core';
 import { streamChat } from '@agentjet/rollout';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
-import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from '@langchain/core/language_models/chat_models';
+import {
+  BaseChatModel,
+  type BaseChatModelCallOptions,
+  type BindToolsInput,
+} from '@langchain/core/language_models/chat_models';
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
 import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
@@ -35,8 +47,10 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   readonly #sampling: SamplingOptions;
 
   /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. Typed as LangChain's own. */
-  override readonly withStructuredOutput: BaseChatModel['withStructuredOutput'] = (schema: object, config: StructuredOutputMethodOptions<boolean> = {}) =>
-    toStructured(this, schema, config) as Runnable<BaseLanguageModelInput, never>;
+  override readonly withStructuredOutput: BaseChatModel['withStructuredOutput'] = (
+    schema: object,
+    config: StructuredOutputMethodOptions<boolean> = {},
+  ) => toStructured(this, schema, config) as Runnable<BaseLanguageModelInput, never>;
 
   constructor(model: ChatModel, sampling: SamplingOptions = {}) {
     super({ maxRetries: 0 });
@@ -49,7 +63,19 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   }
 
   override get callKeys(): string[] {
-    return [...super.callKeys, 'tools', 'response_format', 'parallel_tool_calls', 'temperature', 'topP', 'topK', 'maxTokens', 'seed', 'n', 'requestId'];
+    return [
+      ...super.callKeys,
+      'tools',
+      'response_format',
+      'parallel_tool_calls',
+      'temperature',
+      'topP',
+      'topK',
+      'maxTokens',
+      'seed',
+      'n',
+      'requestId',
+    ];
   }
 
   override _llmType(): string {
@@ -58,40 +84,70 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   /** With it, createAgent asks for a `responseFormat` as JSON text. */
   override get profile(): ModelProfile {
-    return { structuredOutput: true, toolCalling: true, toolChoice: true, reasoningOutput: true, imageInputs: false, audioInputs: false };
+    return {
+      structuredOutput: true,
+      toolCalling: true,
+      toolChoice: true,
+      reasoningOutput: true,
+      imageInputs: false,
+      audioInputs: false,
+    };
   }
 
   /** Seen by tracers. */
   override invocationParams(options?: this['ParsedCallOptions']): Record<string, unknown> {
-    return { model: this.#model.name, ...this.#sampling, ...(options?.tools !== undefined && { tools: options.tools.length }) };
+    return {
+      model: this.#model.name,
+      ...this.#sampling,
+      ...(options?.tools !== undefined && { tools: options.tools.length }),
+    };
   }
 
   /** An estimate, as LangChain's own where it has no tokenizer; it would look for one on the web first. */
   override async getNumTokens(content: MessageContent): Promise<number> {
-    const texts = typeof content === 'string' ? [content] : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : ''));
+    const texts =
+      typeof content === 'string'
+        ? [content]
+        : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : ''));
     return Math.ceil(texts.join('').length / 4);
   }
 
   /** `generate()` of several conversations tells the usage of them all. */
   override _combineLLMOutput(...outputs: readonly LLMResult['llmOutput'][]): LLMResult['llmOutput'] {
-    return { tokenUsage: sumUsage(outputs.flatMap((output) => (output?.['tokenUsage'] as TokenUsage | undefined) ?? [])) };
+    return {
+      tokenUsage: sumUsage(outputs.flatMap((output) => (output?.['tokenUsage'] as TokenUsage | undefined) ?? [])),
+    };
   }
 
-  override bindTools(tools: BindToolsInput[], kwargs: Partial<TunedCallOptions> = {}): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
+  override bindTools(
+    tools: BindToolsInput[],
+    kwargs: Partial<TunedCallOptions> = {},
+  ): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
     return this.withConfig({ tools, ...kwargs });
   }
 
   override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {
     try {
       const request = toChatRequest(messages, options, this.#sampling);
-      const responses = await generateAll(this.#model, choices(options.n).map((choice) => withChoice(request, choice)), options);
-      return { generations: responses.map(toWholeChunk), llmOutput: { tokenUsage: sumUsage(responses.map(({ usage }) => usage)) } };
+      const responses = await generateAll(
+        this.#model,
+        choices(options.n).map((choice) => withChoice(request, choice)),
+        options,
+      );
+      return {
+        generations: responses.map(toWholeChunk),
+        llmOutput: { tokenUsage: sumUsage(responses.map(({ usage }) => usage)) },
+      };
     } catch (error) {
       throw toLangChainError(error);
     }
   }
 
-  override async *_streamResponseChunks(messages: BaseMessage[], options: this['ParsedCallOptions'], runManager?: CallbackManagerForLLMRun): AsyncGenerator<ChatGenerationChunk> {
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
     try {
       const deltas = streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options));
       const response = yield* announced(deltas, runManager);
@@ -102,14 +158,19 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   }
 }
 
-async function* announced(deltas: AsyncGenerator<ChatDelta, ChatResponse>, runManager: CallbackManagerForLLMRun | undefined): AsyncGenerator<ChatGenerationChunk, ChatResponse> {
+async function* announced(
+  deltas: AsyncGenerator<ChatDelta, ChatResponse>,
+  runManager: CallbackManagerForLLMRun | undefined,
+): AsyncGenerator<ChatGenerationChunk, ChatResponse> {
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done === true) return next.value;
       const chunk = toDeltaChunk(next.value);
       yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, { prompt: 0, completion: 0 }, undefined, undefined, undefined, { chunk });
+      await runManager?.handleLLMNewToken(chunk.text, { prompt: 0, completion: 0 }, undefined, undefined, undefined, {
+        chunk,
+      });
     }
   } finally {
     await deltas.return(undefined as never);
@@ -117,7 +178,11 @@ async function* announced(deltas: AsyncGenerator<ChatDelta, ChatResponse>, runMa
 }
 
 /** Where one answer fails the others end too: nobody will see them. */
-async function generateAll(model: ChatModel, requests: readonly ChatRequest[], { signal }: { readonly signal?: AbortSignal }): Promise<readonly ChatResponse[]> {
+async function generateAll(
+  model: ChatModel,
+  requests: readonly ChatRequest[],
+  { signal }: { readonly signal?: AbortSignal },
+): Promise<readonly ChatResponse[]> {
   const left = new AbortController();
   const either = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
   try {
@@ -130,11 +195,14 @@ async function generateAll(model: ChatModel, requests: readonly ChatRequest[], {
 
 /** Several answers to one request are several calls: a retry of the request repeats each of them. */
 function withChoice(request: ChatRequest, choice: number): ChatRequest {
-  return request.requestId === undefined || choice === 0 ? request : { ...request, requestId: `${request.requestId}#${choice}` };
+  return request.requestId === undefined || choice === 0
+    ? request
+    : { ...request, requestId: `${request.requestId}#${choice}` };
 }
 
 function choices(count = 1): readonly number[] {
-  if (!Number.isInteger(count) || count < 1) throw new EngineError('bad_request', `Option n is ${String(count)}. Ask for a whole number of answers from 1.`);
+  if (!Number.isInteger(count) || count < 1)
+    throw new EngineError('bad_request', `Option n is ${String(count)}. Ask for a whole number of answers from 1.`);
   return Array.from({ length: count }, (_none, choice) => choice);
 }
 
@@ -142,7 +210,11 @@ function signalOf({ signal }: { readonly signal?: AbortSignal }): { readonly sig
   return signal === undefined ? {} : { signal };
 }
 
-function sumUsage(usages: readonly TokenUsage[]): { promptTokens: number; completionTokens: number; totalTokens: number } {
+function sumUsage(usages: readonly TokenUsage[]): {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+} {
   const promptTokens = usages.reduce((sum, usage) => sum + usage.promptTokens, 0);
   const completionTokens = usages.reduce((sum, usage) => sum + usage.completionTokens, 0);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };

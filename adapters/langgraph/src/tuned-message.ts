@@ -1,4 +1,10 @@
-import { parseJsonObject, type AssistantMessage, type ChatDelta, type ChatResponse, type ToolCall } from '@agentjet/core';
+import {
+  parseJsonObject,
+  type AssistantMessage,
+  type ChatDelta,
+  type ChatResponse,
+  type ToolCall,
+} from '@agentjet/core';
 import { AIMessageChunk, type AIMessageChunkFields, type UsageMetadata } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { stashKey } from './chat-request.js';
@@ -12,10 +18,27 @@ class TunedMessageChunk extends AIMessageChunk {
     super(fields);
     const chunks = this.tool_call_chunks ?? [];
     if (chunks.length === 0) return;
-    const parsed = chunks.map((chunk) => ({ id: chunk.id, name: chunk.name ?? '', text: chunk.args ?? '', args: parseJsonObject(chunk.args ?? '') }));
-    this.tool_calls = parsed.flatMap(({ id, name, args }) => (args === undefined ? [] : [{ type: 'tool_call' as const, name, args, ...(id !== undefined && { id }) }]));
+    const parsed = chunks.map((chunk) => ({
+      id: chunk.id,
+      name: chunk.name ?? '',
+      text: chunk.args ?? '',
+      args: parseJsonObject(chunk.args ?? ''),
+    }));
+    this.tool_calls = parsed.flatMap(({ id, name, args }) =>
+      args === undefined ? [] : [{ type: 'tool_call' as const, name, args, ...(id !== undefined && { id }) }],
+    );
     this.invalid_tool_calls = parsed.flatMap(({ id, name, text, args }) =>
-      args === undefined ? [{ type: 'invalid_tool_call' as const, name, args: text, error: 'The arguments are not a JSON object.', ...(id !== undefined && { id }) }] : [],
+      args === undefined
+        ? [
+            {
+              type: 'invalid_tool_call' as const,
+              name,
+              args: text,
+              error: 'The arguments are not a JSON object.',
+              ...(id !== undefined && { id }),
+            },
+          ]
+        : [],
     );
   }
 }
@@ -49,7 +72,10 @@ export function toWholeChunk(response: ChatResponse): ChatGenerationChunk {
   const { content, reasoning, toolCalls = [] } = response.message;
   const message = new TunedMessageChunk({
     content,
-    additional_kwargs: { ...(reasoning !== undefined && { reasoning_content: reasoning }), [stashKey]: toPlain(response.message) },
+    additional_kwargs: {
+      ...(reasoning !== undefined && { reasoning_content: reasoning }),
+      [stashKey]: toPlain(response.message),
+    },
     tool_call_chunks: toolCalls.map(toToolCallChunk),
     response_metadata: toResponseMetadata(response),
     usage_metadata: toUsage(response),
@@ -77,6 +103,10 @@ function toResponseMetadata(response: ChatResponse): Record<string, unknown> {
 
 /** LangChain's types know no usage on messages without a declared structure; its code does. */
 function toUsage({ usage }: ChatResponse): never {
-  const metadata: UsageMetadata = { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: usage.promptTokens + usage.completionTokens };
+  const metadata: UsageMetadata = {
+    input_tokens: usage.promptTokens,
+    output_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+  };
   return metadata as never;
 }

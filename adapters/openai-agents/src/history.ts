@@ -8,7 +8,10 @@ export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessa
   const messages: ChatMessage[] = [];
   let turn: TurnItem[] = [];
   const flush = (): void => {
-    if (turn.length > 0) messages.push(...groupByTurn(turn, (item) => item.providerData?.[stashKey]?.turn as unknown).map(toAssistantMessage));
+    if (turn.length > 0)
+      messages.push(
+        ...groupByTurn(turn, (item) => item.providerData?.[stashKey]?.turn as unknown).map(toAssistantMessage),
+      );
     turn = [];
   };
   for (const item of items) {
@@ -30,16 +33,26 @@ function isTurnItem(item: AgentInputItem): item is TurnItem {
 }
 
 function toMessage(item: Exclude<AgentInputItem, TurnItem>): ChatMessage {
-  if (item.type === 'function_call_result') return { role: 'tool', content: toResultText(item.output), toolCallId: item.callId, name: item.name };
-  if ('role' in item && (item.role === 'user' || item.role === 'system')) return { role: item.role, content: toText(item.content) };
+  if (item.type === 'function_call_result')
+    return { role: 'tool', content: toResultText(item.output), toolCallId: item.callId, name: item.name };
+  if ('role' in item && (item.role === 'user' || item.role === 'system'))
+    return { role: item.role, content: toText(item.content) };
   throw new UserError(`An item of type "${item.type}" cannot be shown to the model. Use messages and function calls.`);
 }
 
 function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
   const content = items.map((item) => ('role' in item ? toText(item.content) : '')).join('');
-  const reasoning = items.map((item) => (item.type === 'reasoning' ? (item.rawContent ?? item.content).map(({ text }) => text).join('') : '')).join('');
-  const toolCalls = items.flatMap((item) => (item.type === 'function_call' ? [{ id: item.callId, name: item.name, arguments: item.arguments }] : []));
-  const stash = items.map((item) => item.providerData?.[stashKey]?.message as unknown).find((found) => found !== undefined);
+  const reasoning = items
+    .map((item) =>
+      item.type === 'reasoning' ? (item.rawContent ?? item.content).map(({ text }) => text).join('') : '',
+    )
+    .join('');
+  const toolCalls = items.flatMap((item) =>
+    item.type === 'function_call' ? [{ id: item.callId, name: item.name, arguments: item.arguments }] : [],
+  );
+  const stash = items
+    .map((item) => item.providerData?.[stashKey]?.message as unknown)
+    .find((found) => found !== undefined);
   return (
     fromStash(stash, { content, toolCalls }) ?? {
       role: 'assistant',

@@ -1,6 +1,14 @@
 import type { ChatModel } from '@agentjet/core';
 import { streamChat } from '@agentjet/rollout';
-import { type Model, type ModelProvider, type ModelRequest, type ModelResponse, type ModelRetryAdvice, type StreamEvent, Usage } from '@openai/agents';
+import {
+  type Model,
+  type ModelProvider,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelRetryAdvice,
+  type StreamEvent,
+  Usage,
+} from '@openai/agents';
 import { toChatRequest } from './chat-request.js';
 import { toAgentsError } from './errors.js';
 import { toOutputItems, toProviderData, toUsage } from './output-items.js';
@@ -26,7 +34,12 @@ export class TunedModel implements Model, ModelProvider {
     try {
       const { signal } = request;
       const response = await this.#model.generate(toChatRequest(request), signal === undefined ? {} : { signal });
-      return { usage: new Usage(toUsage(response)), output: toOutputItems(response), responseId: response.id, providerData: toProviderData(response) };
+      return {
+        usage: new Usage(toUsage(response)),
+        output: toOutputItems(response),
+        responseId: response.id,
+        providerData: toProviderData(response),
+      };
     } catch (error) {
       throw toAgentsError(error);
     }
@@ -44,7 +57,15 @@ export class TunedModel implements Model, ModelProvider {
           else yield { type: 'model', event: next.value };
         }
         const response = next.value;
-        yield { type: 'response_done', response: { id: response.id, usage: toUsage(response), output: toOutputItems(response), providerData: toProviderData(response) } };
+        yield {
+          type: 'response_done',
+          response: {
+            id: response.id,
+            usage: toUsage(response),
+            output: toOutputItems(response),
+            providerData: toProviderData(response),
+          },
+        };
       } finally {
         await deltas.return(undefined as never);
       }

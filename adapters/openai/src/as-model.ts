@@ -17,6 +17,14 @@ class TunedClient extends OpenAI {
 export function asModel(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
   return tuner.selectModel(options, (model) => {
     const fetch = createInProcessFetch(model);
-    return new TunedClient({ apiKey: 'in-process', baseURL: 'http://agentjet.local/v1', fetch, maxRetries: 0, timeout: longestTimeoutMs, organization: null, project: null });
+    return new TunedClient({
+      apiKey: 'in-process',
+      baseURL: 'http://agentjet.local/v1',
+      fetch,
+      maxRetries: 0,
+      timeout: longestTimeoutMs,
+      organization: null,
+      project: null,
+    });
   });
 }

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type ChatCall, type ChatCompletionBody, chatCompletionSchema, claimKey, parseBody } from '@agentjet/chat-completions';
+import {
+  type ChatCall,
+  type ChatCompletionBody,
+  chatCompletionSchema,
+  claimKey,
+  parseBody,
+} from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
 import { joinReasoning } from './join-reasoning.js';
 
@@ -16,7 +22,8 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
   const text = typeof init.body === 'string' ? init.body : '{}';
   const body = parseBody(chatCompletionSchema, JSON.parse(text));
   const key = headers.get('idempotency-key');
-  if (key !== null && !key.startsWith(sdksOwn)) claimKey(keyed, key, createHash('sha256').update(text).digest('base64url'));
+  if (key !== null && !key.startsWith(sdksOwn))
+    claimKey(keyed, key, createHash('sha256').update(text).digest('base64url'));
   const left = new AbortController();
   const abort = (): void => left.abort(init.signal?.reason);
   if (init.signal?.aborted) abort();

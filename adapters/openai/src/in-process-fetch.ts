@@ -7,7 +7,9 @@ import { streamCompletion } from './stream-completion.js';
  * What the OpenAI SDK calls in place of `fetch`: a ChatModel that answers in this process. Everything above it (parsing,
  * streams, helpers, errors) is the SDK's own.
  */
-export function createInProcessFetch(model: ChatModel): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
+export function createInProcessFetch(
+  model: ChatModel,
+): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
   const keyed = new Map<string, string>();
   const described = { id: model.name, object: 'model', created: 0, owned_by: 'agentjet' };
   return async (url, init = {}) => {
@@ -15,7 +17,8 @@ export function createInProcessFetch(model: ChatModel): (url: string | URL | Req
       const { pathname } = new URL(url instanceof Request ? url.url : url);
       if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [described] });
       if (/\/models\/[^/]+$/.test(pathname)) return Response.json(described);
-      if (!pathname.endsWith('/chat/completions') || init.method?.toUpperCase() !== 'POST') throw unknownPath(pathname, init.method);
+      if (!pathname.endsWith('/chat/completions') || init.method?.toUpperCase() !== 'POST')
+        throw unknownPath(pathname, init.method);
       return await answer(openCall(model, init, keyed));
     } catch (thrown) {
       if (init.signal?.aborted) throw new DOMException('The call was aborted.', 'AbortError');
@@ -31,5 +34,9 @@ async function answer(call: Call): Promise<Response> {
 }
 
 function unknownPath(pathname: string, method = 'GET'): WireError {
-  return new WireError(404, 'not_found', `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`);
+  return new WireError(
+    404,
+    'not_found',
+    `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`,
+  );
 }

@@ -6,8 +6,15 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel } from './index.js';
 
-const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
-const add: OpenAI.ChatCompletionTool = { type: 'function', function: { name: 'add', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } } };
+const call = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const add: OpenAI.ChatCompletionTool = {
+  type: 'function',
+  function: {
+    name: 'add',
+    parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+  },
+};
 const ask = { model: 'any', messages: [{ role: 'user' as const, content: 'hi' }] };
 const thinking = `<think>\nlong hard thought\n</think>\n\nSumming. ${call('add', '{"b": 2,  "a":1.0}')}${call('add', '{"a": 3, "b": 4}')}`;
 
@@ -22,31 +29,57 @@ describe('one call', () => {
     expect(client).toBeInstanceOf(OpenAI);
     const completion = await client.chat.completions.create({ ...ask, logprobs: true });
     const tokens = episode.engine.requests[0]?.completion?.ids.length ?? 0;
-    expect(completion.choices[0]).toMatchObject({ message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' });
+    expect(completion.choices[0]).toMatchObject({
+      message: { role: 'assistant', content: 'hello there' },
+      finish_reason: 'stop',
+    });
     expect(completion.choices[0]?.logprobs?.content).toHaveLength(tokens);
-    expect(completion.usage).toMatchObject({ completion_tokens: tokens, prompt_tokens: episode.engine.requests[0]?.request.promptIds.length });
+    expect(completion.usage).toMatchObject({
+      completion_tokens: tokens,
+      prompt_tokens: episode.engine.requests[0]?.request.promptIds.length,
+    });
   });
 
   it('gives parallel tool calls with the very text of their arguments, and the thinking', async () => {
     const { client } = openClient([thinking]);
     const [choice] = (await client.chat.completions.create({ ...ask, tools: [add] })).choices;
     expect(choice?.finish_reason).toBe('tool_calls');
-    expect(choice?.message.tool_calls?.map((made) => made.type === 'function' && made.function.arguments)).toEqual(['{"b": 2,  "a":1.0}', '{"a": 3, "b": 4}']);
+    expect(choice?.message.tool_calls?.map((made) => made.type === 'function' && made.function.arguments)).toEqual([
+      '{"b": 2,  "a":1.0}',
+      '{"a": 3, "b": 4}',
+    ]);
     expect(choice?.message).toMatchObject({ reasoning_content: expect.stringContaining('long hard thought') });
   });
 
   it('gives n answers with seeds of their own', async () => {
     const { client, episode } = openClient(['one']);
-    expect((await client.chat.completions.create({ ...ask, n: 3 })).choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect((await client.chat.completions.create({ ...ask, n: 3 })).choices.map(({ index }) => index)).toEqual([
+      0, 1, 2,
+    ]);
     expect(new Set(episode.engine.requests.map(({ request }) => request.sampling.seed)).size).toBe(3);
   });
 
   it('honours sampling, or refuses it by name', async () => {
     const { client, episode } = openClient(['one two STOP three']);
-    const completion = await client.chat.completions.create({ ...ask, temperature: 0.5, top_p: 0.9, max_completion_tokens: 40, seed: 9, stop: 'STOP', frequency_penalty: 0 });
+    const completion = await client.chat.completions.create({
+      ...ask,
+      temperature: 0.5,
+      top_p: 0.9,
+      max_completion_tokens: 40,
+      seed: 9,
+      stop: 'STOP',
+      frequency_penalty: 0,
+    });
     expect(completion.choices[0]?.message.content).toBe('one two ');
-    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.5, topP: 0.9, maxTokens: 40, seed: 9 });
-    await expect(client.chat.completions.create({ ...ask, frequency_penalty: 0.5 })).rejects.toThrow(/frequency_penalty/);
+    expect(episode.engine.requests[0]?.request.sampling).toMatchObject({
+      temperature: 0.5,
+      topP: 0.9,
+      maxTokens: 40,
+      seed: 9,
+    });
+    await expect(client.chat.completions.create({ ...ask, frequency_penalty: 0.5 })).rejects.toThrow(
+      /frequency_penalty/,
+    );
     await expect(client.chat.completions.create({ ...ask, top_logprobs: 5 })).rejects.toThrow(/top_logprobs/);
     await expect(client.chat.completions.create({ ...ask, temperature: -1 })).rejects.toThrow(/'temperature' is -1/);
   });
@@ -59,7 +92,10 @@ describe('one call', () => {
   it('answers a request with a known idempotency key once', async () => {
     const { client, episode } = openClient(['a', 'b']);
     const options = { headers: { 'idempotency-key': 'k1' } };
-    const answers = await Promise.all([client.chat.completions.create(ask, options), client.chat.completions.create(ask, options)]);
+    const answers = await Promise.all([
+      client.chat.completions.create(ask, options),
+      client.chat.completions.create(ask, options),
+    ]);
     expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
     expect(episode.finish().samples).toHaveLength(1);
   });
@@ -71,7 +107,10 @@ describe('a retry', () => {
     const first = await client.chat.completions.create(ask, { idempotencyKey: 'k1' });
     const again = await client.withOptions({ timeout: 9_000 }).chat.completions.create(ask, { idempotencyKey: 'k1' });
     expect([first, again].map(({ choices }) => choices[0]?.message.content)).toEqual(['a', 'a']);
-    await expect(client.chat.completions.create({ ...ask, seed: 1 }, { idempotencyKey: 'k1' })).rejects.toMatchObject({ status: 400, code: 'idempotency_key_reused' });
+    await expect(client.chat.completions.create({ ...ask, seed: 1 }, { idempotencyKey: 'k1' })).rejects.toMatchObject({
+      status: 400,
+      code: 'idempotency_key_reused',
+    });
     expect((await client.chat.completions.create(ask)).choices[0]?.message.content).toBe('b');
     expect(episode.finish().samples).toHaveLength(2);
   });
@@ -94,7 +133,11 @@ describe('streams', () => {
     let numRunning = 0;
     const deltas: (OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string })[] = [];
     let usage: unknown;
-    for await (const chunk of await client.chat.completions.create({ ...ask, stream: true, stream_options: { include_usage: true } })) {
+    for await (const chunk of await client.chat.completions.create({
+      ...ask,
+      stream: true,
+      stream_options: { include_usage: true },
+    })) {
       numRunning = Math.max(numRunning, episode.engine.numRunning);
       if (chunk.choices[0] !== undefined) deltas.push(chunk.choices[0].delta);
       usage = chunk.usage ?? usage;
@@ -102,14 +145,20 @@ describe('streams', () => {
     expect(numRunning).toBe(1);
     expect(deltas.map(({ content }) => content ?? '').join('')).toContain('Summing.');
     expect(deltas.map(({ reasoning_content }) => reasoning_content ?? '').join('')).toContain('long hard thought');
-    expect(deltas.flatMap(({ tool_calls = [] }) => tool_calls).map((made) => made.function?.arguments)).toEqual(['{"b": 2,  "a":1.0}', '{"a": 3, "b": 4}']);
+    expect(deltas.flatMap(({ tool_calls = [] }) => tool_calls).map((made) => made.function?.arguments)).toEqual([
+      '{"b": 2,  "a":1.0}',
+      '{"a": 3, "b": 4}',
+    ]);
     expect(usage).toMatchObject({ completion_tokens: episode.engine.requests[0]?.completion?.ids.length });
   });
 
   it('keep the thinking whole in the stream helper', async () => {
     const { client } = openClient([{ text: thinking, tokenDelayMs: 0 }]);
     const message = await client.chat.completions.stream(ask).finalMessage();
-    expect(message).toMatchObject({ reasoning_content: expect.stringMatching(/^\s*long hard thought\s*$/), tool_calls: [{ function: { arguments: '{"b": 2,  "a":1.0}' } }, {}] });
+    expect(message).toMatchObject({
+      reasoning_content: expect.stringMatching(/^\s*long hard thought\s*$/),
+      tool_calls: [{ function: { arguments: '{"b": 2,  "a":1.0}' } }, {}],
+    });
   });
 
   it('free the slot when the reader breaks', async () => {
@@ -122,7 +171,9 @@ describe('streams', () => {
   it('raise errors with a status before the first token, and as APIError after it', async () => {
     const { client } = openClient(['x'], { contextLength: 60 });
     const long = [{ role: 'user' as const, content: 'word '.repeat(100) }];
-    await expect(client.chat.completions.create({ ...ask, messages: long, stream: true })).rejects.toBeInstanceOf(BadRequestError);
+    await expect(client.chat.completions.create({ ...ask, messages: long, stream: true })).rejects.toBeInstanceOf(
+      BadRequestError,
+    );
     const { client: closing, episode } = openClient([{ text: 'a long answer', tokenDelayMs: 1 }]);
     const read = async (): Promise<void> => {
       for await (const _chunk of await closing.chat.completions.create({ ...ask, stream: true })) episode.end();
@@ -135,7 +186,9 @@ describe('streams', () => {
 describe('errors are the SDK’s own', () => {
   it('context overflow, for that call alone', async () => {
     const { client } = openClient(['fine'], { contextLength: 60 });
-    const error = await client.chat.completions.create({ ...ask, messages: [{ role: 'user', content: 'word '.repeat(100) }] }).catch((thrown: unknown) => thrown);
+    const error = await client.chat.completions
+      .create({ ...ask, messages: [{ role: 'user', content: 'word '.repeat(100) }] })
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BadRequestError);
     expect((error as BadRequestError).code).toBe('context_length_exceeded');
     expect((await client.chat.completions.create(ask)).choices[0]?.message.content).toBe('fine');
@@ -143,13 +196,25 @@ describe('errors are the SDK’s own', () => {
 
   it.each([
     ['messages', { messages: undefined }, 'missing_required_parameter', 'Missing required parameter'],
-    ['messages[0].content', { messages: [{ role: 'user', content: 5 }] }, 'invalid_value', 'is 5; expected string, or array'],
-    ['messages', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:' } }] }] }, 'unsupported_content', "'image_url'"],
+    [
+      'messages[0].content',
+      { messages: [{ role: 'user', content: 5 }] },
+      'invalid_value',
+      'is 5; expected string, or array',
+    ],
+    [
+      'messages',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:' } }] }] },
+      'unsupported_content',
+      "'image_url'",
+    ],
     ['logit_bias', { logit_bias: { 5: 1 } }, 'invalid_value', 'is not supported'],
     ['made_up', { made_up: 1 }, 'unsupported_parameter', 'Leave it out'],
   ])('a wrong %s is a BadRequestError with its name', async (param, wrong, code, words) => {
     const { client, episode } = openClient(['x']);
-    const error = await client.chat.completions.create({ ...ask, ...(wrong as object) }).catch((thrown: unknown) => thrown);
+    const error = await client.chat.completions
+      .create({ ...ask, ...(wrong as object) })
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({ status: 400, param, code, message: expect.stringContaining(words) });
     expect(episode.engine.requests).toHaveLength(0);
@@ -163,7 +228,9 @@ describe('errors are the SDK’s own', () => {
 
   it('abort', async () => {
     const controller = new AbortController();
-    const { client, episode } = openClient(() => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }));
+    const { client, episode } = openClient(
+      () => (setTimeout(() => controller.abort(), 8), { text: 'slow answer', tokenDelayMs: 5 }),
+    );
     const answer = client.chat.completions.create(ask, { signal: controller.signal });
     await expect(answer).rejects.toBeInstanceOf(APIUserAbortError);
     await expect.poll(() => episode.engine.requests[0]?.outcome).toBe('aborted');
@@ -184,7 +251,10 @@ describe('errors are the SDK’s own', () => {
 describe('helpers', () => {
   it('parse structured output', async () => {
     const { client } = openClient(['{"answer": 4}']);
-    const completion = await client.chat.completions.parse({ ...ask, response_format: zodResponseFormat(z.object({ answer: z.number() }), 'sum') });
+    const completion = await client.chat.completions.parse({
+      ...ask,
+      response_format: zodResponseFormat(z.object({ answer: z.number() }), 'sum'),
+    });
     expect(completion.choices[0]?.message.parsed).toEqual({ answer: 4 });
   });
 
@@ -193,7 +263,12 @@ describe('helpers', () => {
     const parse = (text: string): { a: number; b: number } => JSON.parse(text) as { a: number; b: number };
     const runner = client.chat.completions.runTools({
       ...ask,
-      tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: {}, parse, function: ({ a, b }) => String(a + b) } } satisfies RunnableToolFunctionWithParse<{ a: number; b: number }>],
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'add', description: 'Adds.', parameters: {}, parse, function: ({ a, b }) => String(a + b) },
+        } satisfies RunnableToolFunctionWithParse<{ a: number; b: number }>,
+      ],
     });
     expect(await runner.finalContent()).toBe('three');
     expect(episode.finish().calls).toMatchObject({ answered: 3, unknownTools: 1 });

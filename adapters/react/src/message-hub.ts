@@ -14,7 +14,10 @@ export class MessageHub {
 
   add(participant: Participant): void {
     if (this.#leave.has(participant)) return;
-    this.#leave.set(participant, participant.onReply((reply) => this.broadcast(reply, participant)));
+    this.#leave.set(
+      participant,
+      participant.onReply((reply) => this.broadcast(reply, participant)),
+    );
   }
 
   remove(participant: Participant): void {

@@ -1,4 +1,13 @@
-import type { ChatDelta, ChatMessage, ChatModel, ChatResponse, ResponseFormat, SamplingOptions, ToolChoice, ToolMessage } from '@agentjet/core';
+import type {
+  ChatDelta,
+  ChatMessage,
+  ChatModel,
+  ChatResponse,
+  ResponseFormat,
+  SamplingOptions,
+  ToolChoice,
+  ToolMessage,
+} from '@agentjet/core';
 import { InMemoryMemory, type Memory } from './memory.js';
 import type { Message, Reply } from './message.js';
 import { Toolkit } from './toolkit.js';
@@ -50,7 +59,10 @@ export class ReActAgent implements Participant {
   /** Throws TypeError where there is no model. */
   constructor(options: ReActAgentOptions) {
     const { model }: { readonly model?: Partial<ChatModel> } = options;
-    if (typeof model?.generate !== 'function') throw new TypeError(`Agent "${options.name}" has no model. Pass model: asModel(tuner, { agentName: "${options.name}" }), or any ChatModel.`);
+    if (typeof model?.generate !== 'function')
+      throw new TypeError(
+        `Agent "${options.name}" has no model. Pass model: asModel(tuner, { agentName: "${options.name}" }), or any ChatModel.`,
+      );
     this.name = options.name;
     this.toolkit = options.toolkit ?? new Toolkit();
     this.memory = options.memory ?? new InMemoryMemory();
@@ -98,7 +110,10 @@ export class ReActAgent implements Participant {
       ...(toolChoice !== undefined && { toolChoice }),
       ...(responseFormat !== undefined && { responseFormat }),
     };
-    const response = await model.generate(request, { ...(signal !== undefined && { signal }), ...(hooks?.onDelta !== undefined && { onDelta: hooks.onDelta }) });
+    const response = await model.generate(request, {
+      ...(signal !== undefined && { signal }),
+      ...(hooks?.onDelta !== undefined && { onDelta: hooks.onDelta }),
+    });
     await this.memory.add(response.message);
     await hooks?.onModelAnswer?.(response);
     return response;
@@ -115,14 +130,19 @@ export class ReActAgent implements Participant {
 
   #toReply(content: string, finishReason: Reply['finishReason'], { responseFormat }: ReplyOptions): Reply {
     const reply = { name: this.name, role: 'assistant' as const, content, finishReason };
-    return responseFormat === undefined || responseFormat.type === 'text' ? reply : { ...reply, json: parseJson(content) };
+    return responseFormat === undefined || responseFormat.type === 'text'
+      ? reply
+      : { ...reply, json: parseJson(content) };
   }
 }
 
 /** Others speak as users, under their names; a message without a name of note is the user's own. */
 function toChatMessage(message: Message): ChatMessage {
   const { name, role, content } = message;
-  if (typeof content !== 'string') throw new TypeError(`${JSON.stringify(message)} is no message. Pass { name: "user", role: "user", content: "..." }.`);
+  if (typeof content !== 'string')
+    throw new TypeError(
+      `${JSON.stringify(message)} is no message. Pass { name: "user", role: "user", content: "..." }.`,
+    );
   if (role === 'system') return { role, content };
   return { role: 'user', content: role === 'user' ? content : `${name}: ${content}`, name };
 }

@@ -3,11 +3,20 @@ import { openScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testi
 import { describe, expect, it } from 'vitest';
 import { asModel, InMemoryMemory, ReActAgent, Toolkit, withMessageHub, type Message } from './index.js';
 
-const call = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
-const add = { name: 'add', description: 'Adds.', parameters: { type: 'object' }, execute: ({ a, b }: Readonly<Record<string, unknown>>) => Number(a) + Number(b) };
+const call = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const add = {
+  name: 'add',
+  description: 'Adds.',
+  parameters: { type: 'object' },
+  execute: ({ a, b }: Readonly<Record<string, unknown>>) => Number(a) + Number(b),
+};
 const user = (content: string): Message => ({ name: 'user', role: 'user', content });
 
-function openAgent(replies: readonly ScriptedReply[], options: Partial<ConstructorParameters<typeof ReActAgent>[0]> = {}) {
+function openAgent(
+  replies: readonly ScriptedReply[],
+  options: Partial<ConstructorParameters<typeof ReActAgent>[0]> = {},
+) {
   const episode = openScriptedEpisode({ replies });
   const model = asModel(episode.tuner, { agentName: 'solver' });
   return { episode, agent: new ReActAgent({ name: 'solver', systemPrompt: 'Solve.', model, ...options }) };
@@ -15,30 +24,48 @@ function openAgent(replies: readonly ScriptedReply[], options: Partial<Construct
 
 describe('ReActAgent', () => {
   it('calls tools until the model answers, and shows it every result', async () => {
-    const { agent, episode } = openAgent([`${call('add', '{"a": 1, "b": 2}')}${call('add', '{"a": 3, "b": 4}')}`, call('add', '{"a": 3, "b": 7}'), 'ten'], { toolkit: new Toolkit([add]) });
-    expect(await agent.reply(user('1+2+3+4'))).toMatchObject({ name: 'solver', role: 'assistant', content: 'ten', finishReason: 'stop' });
+    const { agent, episode } = openAgent(
+      [`${call('add', '{"a": 1, "b": 2}')}${call('add', '{"a": 3, "b": 4}')}`, call('add', '{"a": 3, "b": 7}'), 'ten'],
+      { toolkit: new Toolkit([add]) },
+    );
+    expect(await agent.reply(user('1+2+3+4'))).toMatchObject({
+      name: 'solver',
+      role: 'assistant',
+      content: 'ten',
+      finishReason: 'stop',
+    });
     expect(episode.engine.requests).toHaveLength(3);
     expect(episode.engine.requests[1]?.text).toMatch(/<tool_response>\n3\n<\/tool_response>\n<tool_response>\n7\n/);
   });
 
   it('keeps its turns as the model wrote them', async () => {
-    const { agent } = openAgent([`<think>\nhm\n</think>\n\n${call('add', '{"b": 2,  "a":1.0}')}`, 'three'], { toolkit: new Toolkit([add]) });
+    const { agent } = openAgent([`<think>\nhm\n</think>\n\n${call('add', '{"b": 2,  "a":1.0}')}`, 'three'], {
+      toolkit: new Toolkit([add]),
+    });
     await agent.reply(user('1+2'));
     const messages = await agent.memory.messages();
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
-    expect(messages[1]).toMatchObject({ reasoning: expect.stringContaining('hm'), toolCalls: [{ arguments: '{"b": 2,  "a":1.0}' }] });
+    expect(messages[1]).toMatchObject({
+      reasoning: expect.stringContaining('hm'),
+      toolCalls: [{ arguments: '{"b": 2,  "a":1.0}' }],
+    });
   });
 
   it('answers calls that go wrong with errors that the model can read', async () => {
     const broken = { name: 'broken', parameters: {}, execute: () => Promise.reject(new Error('out of order')) };
-    const { agent } = openAgent([`${call('nope', '{}')}${call('broken', '{}')}`, 'I give up'], { toolkit: new Toolkit([add, broken]) });
+    const { agent } = openAgent([`${call('nope', '{}')}${call('broken', '{}')}`, 'I give up'], {
+      toolkit: new Toolkit([add, broken]),
+    });
     expect((await agent.reply(user('go'))).content).toBe('I give up');
     const results = (await agent.memory.messages()).filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(results).toEqual(['Error: there is no tool named "nope". Tools: add, broken.', 'Error: out of order']);
   });
 
   it('stops after its number of model calls', async () => {
-    const { agent, episode } = openAgent([call('add', '{"a": 1, "b": 1}')], { toolkit: new Toolkit([add]), maxIterations: 3 });
+    const { agent, episode } = openAgent([call('add', '{"a": 1, "b": 1}')], {
+      toolkit: new Toolkit([add]),
+      maxIterations: 3,
+    });
     expect((await agent.reply(user('count'))).finishReason).toBe('max_iterations');
     expect(episode.engine.requests).toHaveLength(3);
   });
@@ -97,7 +124,9 @@ describe('Toolkit', () => {
     expect(() => new Toolkit([add, add])).toThrow(/"add" is registered already/);
     const toolkit = new Toolkit([add]);
     toolkit.remove('add');
-    expect(toolkit.register(add).specs).toEqual([{ name: 'add', description: 'Adds.', parameters: { type: 'object' } }]);
+    expect(toolkit.register(add).specs).toEqual([
+      { name: 'add', description: 'Adds.', parameters: { type: 'object' } },
+    ]);
   });
 
   it('says what is wrong with arguments', async () => {
@@ -107,22 +136,35 @@ describe('Toolkit', () => {
 
   it('shows a result as text, or as JSON', async () => {
     const results = ['plain', { a: [1] }, undefined, 4, null];
-    const toolkit = new Toolkit(results.map((result, at) => ({ name: `t${at}`, parameters: {}, execute: () => result })));
-    const contents = await Promise.all(results.map((_result, at) => toolkit.call({ id: 'c', name: `t${at}`, arguments: '{}' })));
+    const toolkit = new Toolkit(
+      results.map((result, at) => ({ name: `t${at}`, parameters: {}, execute: () => result })),
+    );
+    const contents = await Promise.all(
+      results.map((_result, at) => toolkit.call({ id: 'c', name: `t${at}`, arguments: '{}' })),
+    );
     expect(contents.map(({ content }) => content)).toEqual(['plain', '{"a":[1]}', '', '4', 'null']);
   });
 });
 
 it('refuses what is no tool, no message and no model, in words', async () => {
-  expect(() => new Toolkit([{ name: 'add' } as never])).toThrow('{"name":"add"} is no tool. Pass { name, description, parameters, execute }.');
-  await expect(openAgent(['x']).agent.reply('hello' as never)).rejects.toThrow('"hello" is no message. Pass { name: "user"');
-  expect(() => new ReActAgent({ name: 'solver', systemPrompt: '' } as never)).toThrow('Agent "solver" has no model. Pass model: asModel(tuner');
+  expect(() => new Toolkit([{ name: 'add' } as never])).toThrow(
+    '{"name":"add"} is no tool. Pass { name, description, parameters, execute }.',
+  );
+  await expect(openAgent(['x']).agent.reply('hello' as never)).rejects.toThrow(
+    '"hello" is no message. Pass { name: "user"',
+  );
+  expect(() => new ReActAgent({ name: 'solver', systemPrompt: '' } as never)).toThrow(
+    'Agent "solver" has no model. Pass model: asModel(tuner',
+  );
 });
 
 describe('a message hub', () => {
   it('lets all others observe what one says, until it closes', async () => {
     const episode = openScriptedEpisode({ replies: ({ index }) => `word ${index}` });
-    const [anna, bert, carl] = ['Anna', 'Bert', 'Carl'].map((name) => new ReActAgent({ name, systemPrompt: `You are ${name}.`, model: asModel(episode.tuner, { agentName: name }) }));
+    const [anna, bert, carl] = ['Anna', 'Bert', 'Carl'].map(
+      (name) =>
+        new ReActAgent({ name, systemPrompt: `You are ${name}.`, model: asModel(episode.tuner, { agentName: name }) }),
+    );
     if (!anna || !bert || !carl) throw new Error('three agents');
     const announcement: Message = { name: 'Host', role: 'user', content: 'Night falls.' };
     await withMessageHub(

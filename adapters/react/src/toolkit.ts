@@ -23,7 +23,9 @@ export class Toolkit {
       throw new TypeError(`${JSON.stringify(tool)} is no tool. Pass { name, description, parameters, execute }.`);
     }
     if (this.#tools.has(tool.name)) {
-      throw new Error(`A tool named "${tool.name}" is registered already. Remove it first, or give this one another name.`);
+      throw new Error(
+        `A tool named "${tool.name}" is registered already. Remove it first, or give this one another name.`,
+      );
     }
     this.#tools.set(tool.name, tool);
     return this;

@@ -9,31 +9,81 @@ const driver: AdapterDriver<ChatModel, History> = {
   name: 'plain',
   asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
   debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
-  says: ['stream', 'abort', 'reasoning', 'usage', 'finishReason', 'temperature', 'topP', 'topK', 'maxTokens', 'stop', 'seed', 'toolChoice', 'parallelToolCalls', 'requestId'],
-  begin: (question, system) => [{ role: 'system', content: system }, { role: 'user', content: question }],
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
+  begin: (question, system) => [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ],
   addQuestion: (history, content) => [...history, { role: 'user', content }],
-  addToolResults: (history, results) => [...history, ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content }))],
+  addToolResults: (history, results) => [
+    ...history,
+    ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
+  ],
   call: (model, history, options) => generate(model, history, options),
   stream: (model, history, options, onText) => generate(model, history, options, onText),
 };
 
 type Call = AdapterDriver<ChatModel, History>['call'];
 
-async function generate(model: ChatModel, history: History, { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: Parameters<Call>[2], onText?: (text: string) => void): ReturnType<Call> {
-  const onDelta = onText && { onDelta: (delta: { readonly type: string; readonly text?: string }) => delta.type === 'content' && onText(delta.text ?? '') };
-  const { message, finishReason, usage } = await model.generate({ messages: history, tools, sampling, ...(toolChoice && { toolChoice }), ...(parallelToolCalls === false && { parallelToolCalls }), ...(requestId && { requestId }) }, { ...(signal && { signal }), ...onDelta });
-  return { history: [...history, message], text: message.content, toolCalls: message.toolCalls ?? [], reasoning: message.reasoning, finishReason, usage };
+async function generate(
+  model: ChatModel,
+  history: History,
+  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: Parameters<Call>[2],
+  onText?: (text: string) => void,
+): ReturnType<Call> {
+  const onDelta = onText && {
+    onDelta: (delta: { readonly type: string; readonly text?: string }) =>
+      delta.type === 'content' && onText(delta.text ?? ''),
+  };
+  const { message, finishReason, usage } = await model.generate(
+    {
+      messages: history,
+      tools,
+      sampling,
+      ...(toolChoice && { toolChoice }),
+      ...(parallelToolCalls === false && { parallelToolCalls }),
+      ...(requestId && { requestId }),
+    },
+    { ...(signal && { signal }), ...onDelta },
+  );
+  return {
+    history: [...history, message],
+    text: message.content,
+    toolCalls: message.toolCalls ?? [],
+    reasoning: message.reasoning,
+    finishReason,
+    usage,
+  };
 }
 
 /** An adapter with one fault: what it does to a call. */
 function faulty(change: (model: ChatModel) => ChatModel['generate']): AdapterDriver<ChatModel, History> {
-  const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));
+  const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel =>
+    tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));
   return { ...driver, asModel };
 }
 
 async function brokenOf(broken: AdapterDriver<ChatModel, History>): Promise<string> {
   const { results } = await checkAdapter(broken);
-  return results.filter(({ outcome }) => outcome === 'broken').map(({ promise, detail }) => `${promise} ${detail}`).join('\n');
+  return results
+    .filter(({ outcome }) => outcome === 'broken')
+    .map(({ promise, detail }) => `${promise} ${detail}`)
+    .join('\n');
 }
 
 const withAnswer = (change: (message: AssistantMessage) => AssistantMessage) =>
@@ -52,44 +102,152 @@ describe('checkAdapter', () => {
   it('skips what the framework has no words for, and says so', async () => {
     const { results, isKept } = await checkAdapter({ ...driver, says: [] });
     expect(isKept).toBe(true);
-    expect(results).toContainEqual({ promise: 'temperature reaches the engine.', outcome: 'skipped', detail: 'the framework has no temperature' });
+    expect(results).toContainEqual({
+      promise: 'temperature reaches the engine.',
+      outcome: 'skipped',
+      detail: 'the framework has no temperature',
+    });
   });
 
   const faults: readonly (readonly [string, AdapterDriver<ChatModel, History>, RegExp])[] = [
     ['drops the signal', faulty((model) => (request) => model.generate(request)), /aborted call .*rejec/i],
-    ['retries', faulty((model) => (request, options) => model.generate(request, options).catch(() => model.generate(request, options))), /asked once.*is 2; it must be 1/],
-    ['drops sampling', faulty((model) => ({ sampling: _sampling, ...request }, options) => model.generate(request, options)), /temperature reaches the engine.*undefined|temperature reaches the engine\. The engine's temperature is 1/],
-    ['streams at the end', faulty((model) => async (request, options) => {
-      const response = await model.generate(request, options?.signal ? { signal: options.signal } : {});
-      options?.onDelta?.({ type: 'content', text: response.message.content });
-      return response;
-    }), /0 of 1 pieces came before the engine was done/],
-    ['mints ids of its own', withAnswer((message) => ({ ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map((call) => ({ ...call, id: 'call_1' })) }) })), /Two calls share an id|different call ids is 1/],
-    ['makes up words', withAnswer((message) => ({ ...message, content: `${message.content} (AI generated)` })), /text of the answer is .*AI generated/i],
-    ['keeps another history', withAnswer((message) => ({ ...message, content: message.content.toUpperCase() })), /leaves what was seen at token \d+: the model has/],
-    ['drops the tools', faulty((model) => ({ tools: _tools, ...request }, options) => model.generate(request, options)), /description of the tool is not in the prompt/],
-    ['takes a repeated request for a new one', faulty((model) => ({ requestId: _id, ...request }, options) => model.generate(request, options)), /The answers to a call, its two repeats, and another call is \["first","second"/],
-    ['drops the wish for one call at a time', faulty((model) => ({ parallelToolCalls: _parallel, ...request }, options) => model.generate(request, options)), /The number of calls is 2; it must be 1/],
-    ['turns calls around', withAnswer((message) => ({ ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.toReversed() }) })), /names of the calls is \["multiply","add"\]/],
-    ['turns results around', faulty((model) => (request, options) => {
-      const results = request.messages.filter(({ role }) => role === 'tool');
-      return model.generate({ ...request, messages: request.messages.map((message) => (message.role === 'tool' ? (results.pop() ?? message) : message)) }, options);
-    }), /results are not in the order of the calls/],
-    ['drops parameters', faulty((model) => (request, options) => model.generate({ ...request, ...(request.tools && { tools: request.tools.map((spec) => ({ ...spec, parameters: {} })) }) }, options)), /parameter "b" is missing/],
-    ['keeps answers', faulty((model) => {
-      const kept = new Map<string, ReturnType<ChatModel['generate']>>();
-      return (request, options) => {
-        const key = JSON.stringify(request);
-        const answer = kept.get(key) ?? model.generate(request, options);
-        kept.set(key, answer);
-        return answer;
-      };
-    }), /no sample of the model\) is 1; it must be 2/],
-    ['mints ids of its own where it streams', faulty((model) => async (request, options) => {
-      const response = await model.generate(request, options);
-      const { message } = response;
-      return options?.onDelta === undefined ? response : { ...response, message: { ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map((call, at) => ({ ...call, id: `call_${at}` })) }) } };
-    }), /Two calls share an id: call_0, call_0/],
+    [
+      'retries',
+      faulty(
+        (model) => (request, options) => model.generate(request, options).catch(() => model.generate(request, options)),
+      ),
+      /asked once.*is 2; it must be 1/,
+    ],
+    [
+      'drops sampling',
+      faulty(
+        (model) =>
+          ({ sampling: _sampling, ...request }, options) =>
+            model.generate(request, options),
+      ),
+      /temperature reaches the engine.*undefined|temperature reaches the engine\. The engine's temperature is 1/,
+    ],
+    [
+      'streams at the end',
+      faulty((model) => async (request, options) => {
+        const response = await model.generate(request, options?.signal ? { signal: options.signal } : {});
+        options?.onDelta?.({ type: 'content', text: response.message.content });
+        return response;
+      }),
+      /0 of 1 pieces came before the engine was done/,
+    ],
+    [
+      'mints ids of its own',
+      withAnswer((message) => ({
+        ...message,
+        ...(message.toolCalls && { toolCalls: message.toolCalls.map((call) => ({ ...call, id: 'call_1' })) }),
+      })),
+      /Two calls share an id|different call ids is 1/,
+    ],
+    [
+      'makes up words',
+      withAnswer((message) => ({ ...message, content: `${message.content} (AI generated)` })),
+      /text of the answer is .*AI generated/i,
+    ],
+    [
+      'keeps another history',
+      withAnswer((message) => ({ ...message, content: message.content.toUpperCase() })),
+      /leaves what was seen at token \d+: the model has/,
+    ],
+    [
+      'drops the tools',
+      faulty(
+        (model) =>
+          ({ tools: _tools, ...request }, options) =>
+            model.generate(request, options),
+      ),
+      /description of the tool is not in the prompt/,
+    ],
+    [
+      'takes a repeated request for a new one',
+      faulty(
+        (model) =>
+          ({ requestId: _id, ...request }, options) =>
+            model.generate(request, options),
+      ),
+      /The answers to a call, its two repeats, and another call is \["first","second"/,
+    ],
+    [
+      'drops the wish for one call at a time',
+      faulty(
+        (model) =>
+          ({ parallelToolCalls: _parallel, ...request }, options) =>
+            model.generate(request, options),
+      ),
+      /The number of calls is 2; it must be 1/,
+    ],
+    [
+      'turns calls around',
+      withAnswer((message) => ({
+        ...message,
+        ...(message.toolCalls && { toolCalls: message.toolCalls.toReversed() }),
+      })),
+      /names of the calls is \["multiply","add"\]/,
+    ],
+    [
+      'turns results around',
+      faulty((model) => (request, options) => {
+        const results = request.messages.filter(({ role }) => role === 'tool');
+        return model.generate(
+          {
+            ...request,
+            messages: request.messages.map((message) =>
+              message.role === 'tool' ? (results.pop() ?? message) : message,
+            ),
+          },
+          options,
+        );
+      }),
+      /results are not in the order of the calls/,
+    ],
+    [
+      'drops parameters',
+      faulty(
+        (model) => (request, options) =>
+          model.generate(
+            { ...request, ...(request.tools && { tools: request.tools.map((spec) => ({ ...spec, parameters: {} })) }) },
+            options,
+          ),
+      ),
+      /parameter "b" is missing/,
+    ],
+    [
+      'keeps answers',
+      faulty((model) => {
+        const kept = new Map<string, ReturnType<ChatModel['generate']>>();
+        return (request, options) => {
+          const key = JSON.stringify(request);
+          const answer = kept.get(key) ?? model.generate(request, options);
+          kept.set(key, answer);
+          return answer;
+        };
+      }),
+      /no sample of the model\) is 1; it must be 2/,
+    ],
+    [
+      'mints ids of its own where it streams',
+      faulty((model) => async (request, options) => {
+        const response = await model.generate(request, options);
+        const { message } = response;
+        return options?.onDelta === undefined
+          ? response
+          : {
+              ...response,
+              message: {
+                ...message,
+                ...(message.toolCalls && {
+                  toolCalls: message.toolCalls.map((call, at) => ({ ...call, id: `call_${at}` })),
+                }),
+              },
+            };
+      }),
+      /Two calls share an id: call_0, call_0/,
+    ],
   ];
 
   it.each(faults)('says in words what is wrong with one that %s', async (_name, broken, words) => {
@@ -97,23 +255,30 @@ describe('checkAdapter', () => {
   });
 
   it('says what is wrong with one that returns a copy of the debug model', async () => {
-    const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({ ...tuner.selectModel(options, (model) => model) });
+    const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({
+      ...tuner.selectModel(options, (model) => model),
+    });
     expect(await brokenOf({ ...driver, asModel })).toMatch(/very debugModel.*returned another object/);
   });
 
   it('says what is wrong with one that makes its model later', async () => {
-    const asModel = (async (tuner: Tuner, options: ModelOptions<ChatModel>) => tuner.selectModel(options, (model) => model)) as never;
-    expect(await brokenOf({ ...driver, asModel })).toMatch(/asModel returned a promise; it must return the model itself/);
+    const asModel = (async (tuner: Tuner, options: ModelOptions<ChatModel>) =>
+      tuner.selectModel(options, (model) => model)) as never;
+    expect(await brokenOf({ ...driver, asModel })).toMatch(
+      /asModel returned a promise; it must return the model itself/,
+    );
   });
 
   it('says what is missing from an answer', async () => {
-    expect(await brokenOf({ ...driver, call: (async () => ({ text: 'x' })) as never })).toMatch(/call resolved with \{"text":"x"\}; it must be \{ history, text, toolCalls \}/);
+    expect(await brokenOf({ ...driver, call: (async () => ({ text: 'x' })) as never })).toMatch(
+      /call resolved with \{"text":"x"\}; it must be \{ history, text, toolCalls \}/,
+    );
   });
 
   it.each([
     [{}, 'no function asModel'],
     [{ ...driver, stream: undefined }, 'no function stream, although it says "stream"'],
-    [{ ...driver, says: undefined }, "says is undefined; it must list what the framework has words for: stream, abort"],
+    [{ ...driver, says: undefined }, 'says is undefined; it must list what the framework has words for: stream, abort'],
     [{ ...driver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
     [{ ...driver, name: undefined }, 'has no name'],
   ])('refuses a driver that it cannot use: %#', async (wrong, words) => {

@@ -25,7 +25,13 @@ export type AdapterReport = {
   readonly results: readonly PromiseResult[];
 };
 
-const promises: readonly AdapterPromise[] = [...identityPromises, ...answerPromises, ...samplingPromises, ...recordPromises, ...endingPromises];
+const promises: readonly AdapterPromise[] = [
+  ...identityPromises,
+  ...answerPromises,
+  ...samplingPromises,
+  ...recordPromises,
+  ...endingPromises,
+];
 
 /** Longest time one promise may take. */
 const limitMs = 10_000;
@@ -42,21 +48,32 @@ export async function checkAdapter<M, H>(driver: AdapterDriver<M, H>): Promise<A
   return { name: driver.name, isKept: results.every(({ outcome }) => outcome !== 'broken'), results };
 }
 
-async function tryPromise<M, H>({ sentence, needs = [], check }: AdapterPromise, bench: Bench<M, H>): Promise<PromiseResult> {
+async function tryPromise<M, H>(
+  { sentence, needs = [], check }: AdapterPromise,
+  bench: Bench<M, H>,
+): Promise<PromiseResult> {
   const missing = needs.filter((feature) => !bench.driver.says.includes(feature));
-  if (missing.length > 0) return { promise: sentence, outcome: 'skipped', detail: `the framework has no ${missing.join(', ')}` };
+  if (missing.length > 0)
+    return { promise: sentence, outcome: 'skipped', detail: `the framework has no ${missing.join(', ')}` };
   try {
     await within(check(bench), limitMs);
     return { promise: sentence, outcome: 'kept' };
   } catch (error) {
-    return { promise: sentence, outcome: 'broken', detail: error instanceof BrokenPromise ? error.message : `It threw ${toErrorMessage(error)}` };
+    return {
+      promise: sentence,
+      outcome: 'broken',
+      detail: error instanceof BrokenPromise ? error.message : `It threw ${toErrorMessage(error)}`,
+    };
   }
 }
 
 async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const expired = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new BrokenPromise(`It was not settled after ${milliseconds / 1000} s.`)), milliseconds);
+    timer = setTimeout(
+      () => reject(new BrokenPromise(`It was not settled after ${milliseconds / 1000} s.`)),
+      milliseconds,
+    );
   });
   return Promise.race([work, expired]).finally(() => clearTimeout(timer));
 }
@@ -65,8 +82,15 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
 export function formatReport({ name, results }: AdapterReport): string {
   const marks = { broken: 'BROKEN ', kept: 'kept   ', skipped: 'skipped' };
   const lines = (['broken', 'kept', 'skipped'] as const).flatMap((outcome) =>
-    results.filter((result) => result.outcome === outcome).map(({ promise, detail }) => `${marks[outcome]} ${promise}${detail === undefined ? '' : `\n          ${detail}`}`),
+    results
+      .filter((result) => result.outcome === outcome)
+      .map(
+        ({ promise, detail }) => `${marks[outcome]} ${promise}${detail === undefined ? '' : `\n          ${detail}`}`,
+      ),
   );
-  const count = (outcome: PromiseResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
-  return [...lines, `${name}: ${count('kept')} kept, ${count('broken')} broken, ${count('skipped')} skipped`].join('\n');
+  const count = (outcome: PromiseResult['outcome']): number =>
+    results.filter((result) => result.outcome === outcome).length;
+  return [...lines, `${name}: ${count('kept')} kept, ${count('broken')} broken, ${count('skipped')} skipped`].join(
+    '\n',
+  );
 }

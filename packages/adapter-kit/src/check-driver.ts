@@ -20,24 +20,45 @@ const features: Readonly<Record<Feature, true>> = {
 
 /** Throws, in words, for a driver that the suite cannot use; types say the same to those who have them. */
 export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
-  for (const name of ['asModel', 'begin', 'addQuestion', 'addToolResults', 'call'] as const) expectFunction(driver, name);
+  for (const name of ['asModel', 'begin', 'addQuestion', 'addToolResults', 'call'] as const)
+    expectFunction(driver, name);
   const { says, name }: { readonly says: unknown; readonly name: unknown } = driver;
-  if (typeof name !== 'string' || name === '') throw new TypeError('The driver has no name. Give it the name of its framework.');
-  if (!Array.isArray(says)) throw new TypeError(`The driver's says is ${String(says)}; it must list what the framework has words for: ${Object.keys(features).join(', ')}.`);
-  const unknown = says.map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature))).find((feature) => !Object.hasOwn(features, feature));
-  if (unknown !== undefined) throw new TypeError(`The driver says "${unknown}", which the suite does not know. Use ${Object.keys(features).join(', ')}.`);
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError('The driver has no name. Give it the name of its framework.');
+  if (!Array.isArray(says))
+    throw new TypeError(
+      `The driver's says is ${String(says)}; it must list what the framework has words for: ${Object.keys(features).join(', ')}.`,
+    );
+  const unknown = says
+    .map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature)))
+    .find((feature) => !Object.hasOwn(features, feature));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `The driver says "${unknown}", which the suite does not know. Use ${Object.keys(features).join(', ')}.`,
+    );
   if (driver.says.includes('stream')) expectFunction(driver, 'stream');
 }
 
-function expectFunction<M, H>(driver: AdapterDriver<M, H>, name: 'asModel' | 'begin' | 'addQuestion' | 'addToolResults' | 'call' | 'stream'): void {
-  if (typeof driver[name] !== 'function') throw new TypeError(`The driver has no function ${name}${name === 'stream' ? ', although it says "stream"' : ''}.`);
+function expectFunction<M, H>(
+  driver: AdapterDriver<M, H>,
+  name: 'asModel' | 'begin' | 'addQuestion' | 'addToolResults' | 'call' | 'stream',
+): void {
+  if (typeof driver[name] !== 'function')
+    throw new TypeError(`The driver has no function ${name}${name === 'stream' ? ', although it says "stream"' : ''}.`);
 }
 
 /** The answer as it came; throws BrokenPromise where the driver's function forgot a part of it. */
 export function checkAnswer<H>(name: 'call' | 'stream', answer: DriverAnswer<H>): DriverAnswer<H> {
-  const { history, text, toolCalls }: { readonly history?: unknown; readonly text?: unknown; readonly toolCalls?: unknown } = answer ?? {};
+  const {
+    history,
+    text,
+    toolCalls,
+  }: { readonly history?: unknown; readonly text?: unknown; readonly toolCalls?: unknown } = answer ?? {};
   const isWhole = history !== undefined && typeof text === 'string' && Array.isArray(toolCalls);
-  if (!isWhole) throw new BrokenPromise(`The driver's ${name} resolved with ${JSON.stringify(answer)?.slice(0, 200) ?? 'nothing'}; it must be { history, text, toolCalls }.`);
+  if (!isWhole)
+    throw new BrokenPromise(
+      `The driver's ${name} resolved with ${JSON.stringify(answer)?.slice(0, 200) ?? 'nothing'}; it must be { history, text, toolCalls }.`,
+    );
   return answer;
 }
 

@@ -6,12 +6,17 @@ export function expectContinuation({ engine, chatTokenizer }: ScriptedEpisode, e
   const before = engine.requests[earlier];
   const prompt = engine.requests[later]?.request.promptIds;
   if (before?.completion === undefined || prompt === undefined) {
-    throw new BrokenPromise(`The engine was asked ${engine.requests.length} times; at least ${later + 1} calls must reach it.`);
+    throw new BrokenPromise(
+      `The engine was asked ${engine.requests.length} times; at least ${later + 1} calls must reach it.`,
+    );
   }
   const seen = [...before.request.promptIds, ...before.completion.ids];
   const at = seen.findIndex((id, index) => prompt[index] !== id);
   if (at === -1) return;
-  const excerpt = (ids: ArrayLike<number>): string => JSON.stringify(chatTokenizer.tokenizer.decode(Array.from(ids).slice(Math.max(0, at - 12), at + 12)));
+  const excerpt = (ids: ArrayLike<number>): string =>
+    JSON.stringify(chatTokenizer.tokenizer.decode(Array.from(ids).slice(Math.max(0, at - 12), at + 12)));
   const author = at < before.request.promptIds.length ? 'the earlier prompt' : 'the model';
-  throw new BrokenPromise(`The later prompt leaves what was seen at token ${at}: ${author} has ${excerpt(seen)}, the later prompt has ${excerpt(prompt)}.`);
+  throw new BrokenPromise(
+    `The later prompt leaves what was seen at token ${at}: ${author} has ${excerpt(seen)}, the later prompt has ${excerpt(prompt)}.`,
+  );
 }

@@ -2,7 +2,21 @@ import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
 /** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
-export type Feature = 'stream' | 'abort' | 'reasoning' | 'usage' | 'finishReason' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'stop' | 'seed' | 'toolChoice' | 'parallelToolCalls' | 'requestId';
+export type Feature =
+  | 'stream'
+  | 'abort'
+  | 'reasoning'
+  | 'usage'
+  | 'finishReason'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'maxTokens'
+  | 'stop'
+  | 'seed'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'requestId';
 
 /**
  * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.
@@ -23,7 +37,12 @@ export type AdapterDriver<M, H> = {
   /** One model call. Rejects with whatever the framework rejects with. */
   readonly call: (model: M, history: H, options: DriverCall) => Promise<DriverAnswer<H>>;
   /** The same, streamed; `onText` gets each piece of text as it comes. Required where `says` has `stream`. */
-  readonly stream?: (model: M, history: H, options: DriverCall, onText: (text: string) => void) => Promise<DriverAnswer<H>>;
+  readonly stream?: (
+    model: M,
+    history: H,
+    options: DriverCall,
+    onText: (text: string) => void,
+  ) => Promise<DriverAnswer<H>>;
 };
 
 /** What the suite asks of one call; nothing that `says` leaves out. */
@@ -50,5 +69,7 @@ export type DriverAnswer<H> = {
   readonly reasoning?: string | undefined;
   /** In any spelling that contains stop, length or tool. */
   readonly finishReason?: string | undefined;
-  readonly usage?: { readonly promptTokens: number | undefined; readonly completionTokens: number | undefined } | undefined;
+  readonly usage?:
+    | { readonly promptTokens: number | undefined; readonly completionTokens: number | undefined }
+    | undefined;
 };

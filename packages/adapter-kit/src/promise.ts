@@ -19,13 +19,21 @@ export type Bench<M, H> = {
   open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): OpenEpisode<M>;
   begin(question?: string): H;
   call(model: M, history: H, options?: Partial<DriverCall>): Promise<DriverAnswer<H>>;
-  stream(model: M, history: H, options?: Partial<DriverCall>, onText?: (text: string) => void): Promise<DriverAnswer<H>>;
+  stream(
+    model: M,
+    history: H,
+    options?: Partial<DriverCall>,
+    onText?: (text: string) => void,
+  ): Promise<DriverAnswer<H>>;
 };
 
 export type OpenEpisode<M> = ScriptedEpisode & { readonly model: M };
 
 export function createBench<M, H>(given: AdapterDriver<M, H>): Bench<M, H> {
-  const driver: AdapterDriver<M, H> = { ...given, asModel: (tuner, options) => checkModel(given.asModel(tuner, options)) };
+  const driver: AdapterDriver<M, H> = {
+    ...given,
+    asModel: (tuner, options) => checkModel(given.asModel(tuner, options)),
+  };
   const withDefaults = (options: Partial<DriverCall> = {}): DriverCall => ({ tools: [], sampling: {}, ...options });
   return {
     driver,
@@ -34,7 +42,8 @@ export function createBench<M, H>(given: AdapterDriver<M, H>): Bench<M, H> {
       return { ...episode, model: driver.asModel(episode.tuner, { agentName: 'agent' }) };
     },
     begin: (question = 'What is 1 + 2?') => driver.begin(question, 'You are a calculator.'),
-    call: async (model, history, options) => checkAnswer('call', await driver.call(model, history, withDefaults(options))),
+    call: async (model, history, options) =>
+      checkAnswer('call', await driver.call(model, history, withDefaults(options))),
     stream: async (model, history, options, onText = () => {}) => {
       if (driver.stream === undefined) throw new Error('The driver says "stream" but has no function of that name.');
       return checkAnswer('stream', await driver.stream(model, history, withDefaults(options), onText));

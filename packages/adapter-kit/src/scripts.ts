@@ -14,9 +14,9 @@ export function callText(name: string, args: string): string {
 export const oddCalls: Readonly<Record<string, string>> = {
   'keys in an order of its own and extra blanks': callText('add', '{"b": 2,  "a":1}'),
   'a number with a fraction of zero': callText('add', '{"a": 1.0, "b": 2}'),
-  'escapes': callText('add', '{"a": 1, "b": 2, "note": "\\u00e9 \\/ \\n \\"x\\""}'),
+  escapes: callText('add', '{"a": 1, "b": 2, "note": "\\u00e9 \\/ \\n \\"x\\""}'),
   'a key that the schema does not know': callText('add', '{"a": 1, "b": 2, "zzz": [1, {"y": null}]}'),
-  'emoji': `Adding 🧮 ${callText('add', '{"a": 1, "b": 2, "note": "🙂 naïve"}')}`,
+  emoji: `Adding 🧮 ${callText('add', '{"a": 1, "b": 2, "note": "🙂 naïve"}')}`,
   'text around it': `\n Let me see.  ${callText('add', '{"a": 1, "b": 2}')}`,
   'thinking before it': `<think>\nOne and two.\n\n</think>\n\n${callText('add', '{"a": 1, "b": 2}')}`,
   'two calls at once': `${callText('add', '{"a": 1, "b": 2}')}\n${callText('add', '{"a": 3, "b":4}')}`,

@@ -18,7 +18,11 @@ function createCallLimit(maxSteps: number): WrapModel {
 }
 
 /** `rollout.multi_turn.max_steps`: a workflow whose further model calls fail. */
-export function limitCalls(workflow: WorkflowSource, maxSteps: number | null, endpointHost: EndpointHost | undefined): WorkflowSource {
+export function limitCalls(
+  workflow: WorkflowSource,
+  maxSteps: number | null,
+  endpointHost: EndpointHost | undefined,
+): WorkflowSource {
   if (maxSteps === null) return workflow;
   return wrapWorkflow(workflow, { wrapModels: () => createCallLimit(maxSteps), endpointHost });
 }

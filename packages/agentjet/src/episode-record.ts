@@ -6,7 +6,9 @@ import { toTurnRecord } from './inspect/turn-record.js';
 export function toEpisodeRecord(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
   const outcome =
-    episode.status === 'completed' ? { reward: episode.reward, is_success: episode.isSuccess } : { error: episode.error };
+    episode.status === 'completed'
+      ? { reward: episode.reward, is_success: episode.isSuccess }
+      : { error: episode.error };
   return {
     episode_id: episode.episodeId,
     task_id: task.taskId,

@@ -9,7 +9,17 @@ const base = {
   samples: [],
   turns: [],
   stats: { calls: 1, generatedTokens: 10, trainedTokens: 10, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
-  calls: { answered: 1, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 },
+  calls: {
+    answered: 1,
+    aborted: 0,
+    failed: 0,
+    repeated: 0,
+    truncated: 0,
+    malformedToolCalls: 0,
+    malformedArguments: 0,
+    unknownTools: 0,
+    malformedJson: 0,
+  },
   metadata: {},
   seconds: 1,
 };

@@ -32,7 +32,12 @@ export type EvaluationOutcome = { readonly evaluation: Evaluation; readonly epis
 /** Runs `val_pass_n` episodes of each evaluation task. Undefined when the signal aborted before the end. */
 export async function evaluatePhase(
   context: RolloutContext,
-  options: { readonly step: number; readonly tasks: readonly Task[]; readonly subject?: string; readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly step: number;
+    readonly tasks: readonly Task[];
+    readonly subject?: string;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<EvaluationOutcome | undefined> {
   const { rollout, trainerCommon } = context.config;
   const { step, tasks, subject, signal } = options;

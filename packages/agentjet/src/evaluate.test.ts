@@ -12,7 +12,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function evaluate(checkpoint: string): Promise<unknown> {
   const task = { taskId: 'a', mainQuery: '1 + 1?' };
-  return new AgentJetJob().setWorkflow(() => ({ reward: 1 })).setData({ training: [task], validation: [task] }).evaluate({ checkpoint, onEvent: () => {} });
+  return new AgentJetJob()
+    .setWorkflow(() => ({ reward: 1 }))
+    .setData({ training: [task], validation: [task] })
+    .evaluate({ checkpoint, onEvent: () => {} });
 }
 
 it('refuses the folder of an experiment, and names its newest run', async () => {
@@ -21,10 +24,14 @@ it('refuses the folder of an experiment, and names its newest run', async () => 
     writeFileSync(path.join(dir, 'lake', time, 'config.yaml'), 'ajet: {}\n');
   }
   const newest = path.join(dir, 'lake', '2026-01-02T10-00-00');
-  await expect(evaluate(path.join(dir, 'lake'))).rejects.toThrow(`is the folder of an experiment, not of a run. The newest run in it is ${newest}.`);
+  await expect(evaluate(path.join(dir, 'lake'))).rejects.toThrow(
+    `is the folder of an experiment, not of a run. The newest run in it is ${newest}.`,
+  );
 });
 
 it('refuses a run without a checkpoint, and what does not exist', async () => {
-  await expect(evaluate(path.join(dir, 'lake', '2026-01-01T10-00-00'))).rejects.toThrow('has no checkpoint. It was stopped before its first');
+  await expect(evaluate(path.join(dir, 'lake', '2026-01-01T10-00-00'))).rejects.toThrow(
+    'has no checkpoint. It was stopped before its first',
+  );
   await expect(evaluate(path.join(dir, 'nowhere'))).rejects.toThrow('There is no checkpoint');
 });

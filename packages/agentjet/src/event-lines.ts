@@ -2,7 +2,8 @@ import path from 'node:path';
 import { formatTranscript } from './debug/transcript.js';
 import type { Evaluation, JobEvent, JobListener, JobResult, RunPlan, StepMetrics } from './events.js';
 
-const fixed = (value: number | undefined, digits: number): string => (value === undefined ? '-' : value.toFixed(digits));
+const fixed = (value: number | undefined, digits: number): string =>
+  value === undefined ? '-' : value.toFixed(digits);
 
 /** 950, 12.3k, 4.5M */
 export function formatCount(count: number): string {
@@ -14,7 +15,9 @@ export function formatCount(count: number): string {
 export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.floor(seconds % 60)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
@@ -58,7 +61,8 @@ function formatResult(result: JobResult): string {
   const split = { sampling: secondsSampling, training: secondsTraining, evaluation: secondsEvaluating, rest };
   const parts = Object.entries(split).map(([name, value]) => `${name} ${formatSeconds(value)}`);
   const lines = [`${result.isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`];
-  if (successBefore !== null || successAfter !== null) lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}`);
+  if (successBefore !== null || successAfter !== null)
+    lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}`);
   if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
   if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
   return lines.join('\n');

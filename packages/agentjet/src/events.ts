@@ -45,7 +45,12 @@ export type JobResult = {
 };
 
 /** How much a run has before it. `firstStep` is more than 1 after a resume. */
-export type RunPlan = { readonly firstStep: number; readonly totalSteps: number; readonly tasksPerStep: number; readonly episodesPerTask: number };
+export type RunPlan = {
+  readonly firstStep: number;
+  readonly totalSteps: number;
+  readonly tasksPerStep: number;
+  readonly episodesPerTask: number;
+};
 
 /** What happens in a job, in order; for whoever shows it. */
 export type JobEvent =
@@ -55,7 +60,12 @@ export type JobEvent =
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }
   /** `subject`: the model folder, where it is evaluated outside of a run. */
   | { readonly type: 'evaluated'; readonly evaluation: Evaluation; readonly subject?: string }
-  | { readonly type: 'step_finished'; readonly step: number; readonly totalSteps: number; readonly metrics: StepMetrics }
+  | {
+      readonly type: 'step_finished';
+      readonly step: number;
+      readonly totalSteps: number;
+      readonly metrics: StepMetrics;
+    }
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
   | { readonly type: 'transcript'; readonly transcript: Transcript }
   | { readonly type: 'notice'; readonly message: string }

@@ -6,7 +6,8 @@ import { openFrozenModel, type FrozenModel } from './frozen-model.js';
 
 const request: ChatRequest = { messages: [{ role: 'user', content: 'Night. Whom do you kill?' }] };
 /** What every adapter's asModel does, with our own type as the framework's. */
-const asModel = (tuner: Tuner, agentName: string, debugModel?: ChatModel): ChatModel => tuner.selectModel({ agentName, ...(debugModel && { debugModel }) }, (model) => model);
+const asModel = (tuner: Tuner, agentName: string, debugModel?: ChatModel): ChatModel =>
+  tuner.selectModel({ agentName, ...(debugModel && { debugModel }) }, (model) => model);
 
 describe('a frozen model', () => {
   let frozen: FrozenModel;
@@ -20,7 +21,10 @@ describe('a frozen model', () => {
     const opponent = asModel(frozen.beside(episode.tuner), 'villager');
     const agents = [asModel(episode.tuner, 'werewolf'), asModel(episode.tuner, 'villager', opponent)];
     const [own, other] = await Promise.all(agents.map((agent) => agent.generate(request)));
-    expect([own?.message.content, other?.usage.completionTokens]).toEqual(['Bo.', expect.toSatisfy((count: number) => count >= 1 && count <= 8)]);
+    expect([own?.message.content, other?.usage.completionTokens]).toEqual([
+      'Bo.',
+      expect.toSatisfy((count: number) => count >= 1 && count <= 8),
+    ]);
     expect(episode.finish()).toMatchObject({ samples: [{ agentName: 'werewolf' }], stats: { calls: 1 } });
   });
 
@@ -49,11 +53,16 @@ describe('a frozen model', () => {
 
   it('has no address, and says who has', () => {
     const { tuner } = openScriptedEpisode({ replies: [''] });
-    expect(() => frozen.beside(tuner).asOpenAIEndpoint({ agentName: 'villager' })).toThrow('tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel })');
+    expect(() => frozen.beside(tuner).asOpenAIEndpoint({ agentName: 'villager' })).toThrow(
+      'tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel })',
+    );
   });
 });
 
 it('a folder that is no model, and an option that means nothing, are refused', async () => {
-  await expect(openFrozenModel('runs/none')).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('runs/none') as unknown });
+  await expect(openFrozenModel('runs/none')).rejects.toMatchObject({
+    code: 'bad_model_files',
+    message: expect.stringContaining('runs/none') as unknown,
+  });
   await expect(openFrozenModel('nano', { temperature: -1 })).rejects.toThrow('"rollout.temperature"');
 });

@@ -43,8 +43,23 @@ export function openFrozenModel(modelDir: string, options: FrozenModelOptions = 
   return opening;
 }
 
-async function open(modelDir: string, { temperature = 1, topP = 1, topK = -1, maxTokens = 256, maxModelLen = 2048, seed = 42, numThreads = 0 }: FrozenModelOptions): Promise<FrozenModel> {
-  const config = createConfig({ model: { path: modelDir }, rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens }, onnx: { numThreads } });
+async function open(
+  modelDir: string,
+  {
+    temperature = 1,
+    topP = 1,
+    topK = -1,
+    maxTokens = 256,
+    maxModelLen = 2048,
+    seed = 42,
+    numThreads = 0,
+  }: FrozenModelOptions,
+): Promise<FrozenModel> {
+  const config = createConfig({
+    model: { path: modelDir },
+    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+    onnx: { numThreads },
+  });
   const { policy, close } = await openUntrainedPolicy(config, silent);
   const sampling = samplingDefaults(config);
   return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };

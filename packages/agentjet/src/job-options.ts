@@ -53,7 +53,10 @@ function setPath(target: Mutable, path: string, value: unknown): void {
 
 function checkObject(value: unknown, name: string): void {
   if (isJsonObject(value)) return;
-  throw new ConfigError('wrong_type', `${name} is ${JSON.stringify(value)}, but must be an object such as { model: 'nano' }.`);
+  throw new ConfigError(
+    'wrong_type',
+    `${name} is ${JSON.stringify(value)}, but must be an object such as { model: 'nano' }.`,
+  );
 }
 
 /** The part of a configuration that the options stand for. Throws ConfigError `unknown_key` or `wrong_type`. */
@@ -65,7 +68,10 @@ export function toConfigInput(given: JobOptions): ConfigInput {
   for (const [name, value] of Object.entries(options)) {
     const path = Object.hasOwn(paths, name) ? paths[name as keyof typeof paths] : undefined;
     if (path === undefined) {
-      throw new ConfigError('unknown_key', `AgentJetJob has no option "${name}". It has ${Object.keys(paths).join(', ')}, and config for all else.`);
+      throw new ConfigError(
+        'unknown_key',
+        `AgentJetJob has no option "${name}". It has ${Object.keys(paths).join(', ')}, and config for all else.`,
+      );
     }
     if (value !== undefined) setPath(input, path, value);
   }

@@ -37,15 +37,24 @@ describe('AgentJetJob', () => {
   it('refuses options it does not have, and wrong values', () => {
     const unknown = { nGpu: 8 } as JobOptions;
     expect(() => new AgentJetJob(unknown)).toThrow(/AgentJetJob has no option "nGpu"/);
-    expect(() => new AgentJetJob(null as unknown as JobOptions)).toThrow(/What AgentJetJob\(\) got is null, but must be an object/);
-    expect(() => new AgentJetJob({ config: 5 } as unknown as JobOptions)).toThrow(/The option config is 5, but must be an object/);
+    expect(() => new AgentJetJob(null as unknown as JobOptions)).toThrow(
+      /What AgentJetJob\(\) got is null, but must be an object/,
+    );
+    expect(() => new AgentJetJob({ config: 5 } as unknown as JobOptions)).toThrow(
+      /The option config is 5, but must be an object/,
+    );
     expect(() => new AgentJetJob().loadJobFromYaml(undefined as unknown as string)).toThrow(ConfigError);
-    expect(() => new AgentJetJob({ numRepeat: 0 })).toThrow(/"rollout\.num_repeat" in the options given in code is 0, but must be at least 1/);
+    expect(() => new AgentJetJob({ numRepeat: 0 })).toThrow(
+      /"rollout\.num_repeat" in the options given in code is 0, but must be at least 1/,
+    );
   });
 
   it('writes a YAML file that gives the same job again', () => {
     const file = path.join(folder, 'deep/math.yaml');
-    const job = new AgentJetJob({ model: 'nano', numRepeat: 3 }).setWorkflow('agents/math.ts->MathAgent').setJudge('agents/judge.ts->Judge').setData({ training: 'train.jsonl', validation: 'test.jsonl' });
+    const job = new AgentJetJob({ model: 'nano', numRepeat: 3 })
+      .setWorkflow('agents/math.ts->MathAgent')
+      .setJudge('agents/judge.ts->Judge')
+      .setData({ training: 'train.jsonl', validation: 'test.jsonl' });
     job.dumpJobAsYaml(file);
     expect(readFileSync(file, 'utf8')).toMatch(/^ajet:\n/);
     expect(new AgentJetJob().loadJobFromYaml(file).config).toEqual(job.config);
@@ -54,19 +63,27 @@ describe('AgentJetJob', () => {
   });
 
   it('says so where the YAML file cannot be written', () => {
-    expect(() => new AgentJetJob().dumpJobAsYaml(folder)).toThrow(new RegExp(`Cannot write ${folder}: EISDIR.*Choose another file`));
+    expect(() => new AgentJetJob().dumpJobAsYaml(folder)).toThrow(
+      new RegExp(`Cannot write ${folder}: EISDIR.*Choose another file`),
+    );
   });
 
   it('says in the YAML what only code can give', () => {
     const file = path.join(folder, 'code.yaml');
-    new AgentJetJob().setWorkflow(Silent).setData({ training: [{ taskId: 'a', mainQuery: 'x' }] }).dumpJobAsYaml(file);
+    new AgentJetJob()
+      .setWorkflow(Silent)
+      .setData({ training: [{ taskId: 'a', mainQuery: 'x' }] })
+      .dumpJobAsYaml(file);
     expect(readFileSync(file, 'utf8')).toMatch(/^# Given in code, not in this file: setWorkflow\(\), setData\(\)\./);
   });
 
   it('keeps what code has set when a YAML file is loaded', async () => {
     const file = path.join(folder, 'loaded.yaml');
     writeFileSync(file, 'ajet:\n  rollout: { num_repeat: 2 }\n  model: { path: ./missing }\n');
-    const job = new AgentJetJob().setWorkflow(Silent).setData({ training: [{ taskId: 'a', mainQuery: 'x' }] }).loadJobFromYaml(file);
+    const job = new AgentJetJob()
+      .setWorkflow(Silent)
+      .setData({ training: [{ taskId: 'a', mainQuery: 'x' }] })
+      .loadJobFromYaml(file);
     expect(job.config.rollout.numRepeat).toBe(2);
     await expect(job.tune({ onEvent: () => {} })).rejects.toMatchObject({ code: 'bad_model_files' });
   });
@@ -74,7 +91,9 @@ describe('AgentJetJob', () => {
   it('names what is missing before anything runs', async () => {
     await expect(new AgentJetJob().tune()).rejects.toMatchObject({ code: 'no_workflow' });
     await expect(new AgentJetJob().setWorkflow(Silent).tune()).rejects.toMatchObject({ code: 'no_tasks' });
-    await expect(new AgentJetJob().setWorkflow(Silent).setData({ training: [] }).tune()).rejects.toMatchObject({ code: 'no_tasks' });
+    await expect(new AgentJetJob().setWorkflow(Silent).setData({ training: [] }).tune()).rejects.toMatchObject({
+      code: 'no_tasks',
+    });
     const unnamed = new AgentJetJob().setWorkflow(Silent).setData({ training: [{ taskId: '', mainQuery: 'x' }] });
     await expect(unnamed.tune()).rejects.toMatchObject({ code: 'empty_task_id' });
     expect(() => new AgentJetJob().setWorkflow(42 as unknown as typeof Silent)).toThrow(ConfigError);

@@ -1,6 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, createConfig, formatConfig, isJsonObject, loadConfig, makeFolders, toErrorMessage, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
+import {
+  ConfigError,
+  createConfig,
+  formatConfig,
+  isJsonObject,
+  loadConfig,
+  makeFolders,
+  toErrorMessage,
+  type AgentJetConfig,
+  type ConfigInput,
+} from '@agentjet/core';
 import { createJudge, parseWorkflowSource, type Judge, type WorkflowSource } from '@agentjet/rollout';
 import { createLineListener } from './event-lines.js';
 import type { Evaluation, JobListener, JobResult } from './events.js';
@@ -89,12 +99,19 @@ export class AgentJetJob {
   dumpJobAsYaml(file: string): this {
     const names = { workflow: 'setWorkflow()', reader: 'setData()', judge: 'setJudge()' };
     const inCode = Object.keys(this.#given).map((name) => names[name as keyof Given]);
-    const comment = inCode.length === 0 ? '' : `Given in code, not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
+    const comment =
+      inCode.length === 0
+        ? ''
+        : `Given in code, not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
     try {
       makeFolders(path.dirname(path.resolve(file)));
       writeFileSync(file, formatConfig(this.#config, comment));
     } catch (error) {
-      throw new ConfigError('unwritable_file', `Cannot write ${path.resolve(file)}: ${toErrorMessage(error)}. Choose another file.`, { cause: error });
+      throw new ConfigError(
+        'unwritable_file',
+        `Cannot write ${path.resolve(file)}: ${toErrorMessage(error)}. Choose another file.`,
+        { cause: error },
+      );
     }
     return this;
   }
@@ -108,13 +125,21 @@ export class AgentJetJob {
   /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     const { tune } = await import('./tune.js');
-    return tune(this.#config, { ...options, inputs: await loadInputs(this.#config, this.#given), onEvent: options.onEvent ?? logToStderr });
+    return tune(this.#config, {
+      ...options,
+      inputs: await loadInputs(this.#config, this.#given),
+      onEvent: options.onEvent ?? logToStderr,
+    });
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
     const { evaluateModel } = await import('./evaluate.js');
-    return evaluateModel(this.#config, { ...options, inputs: await loadInputs(this.#config, this.#given), onEvent: options.onEvent ?? logToStderr });
+    return evaluateModel(this.#config, {
+      ...options,
+      inputs: await loadInputs(this.#config, this.#given),
+      onEvent: options.onEvent ?? logToStderr,
+    });
   }
 }
 

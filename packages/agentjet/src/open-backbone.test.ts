@@ -2,7 +2,17 @@ import { createConfig, type OptimizerOptions } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { toTorchOptions, toWorkerNotice } from './open-backbone.js';
 
-const optimizer: OptimizerOptions = { learningRate: 1, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
+const optimizer: OptimizerOptions = {
+  learningRate: 1,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
+};
 const model = { path: import.meta.dirname };
 
 describe('what the GPU worker gets from the names of the YAML', () => {
@@ -10,19 +20,57 @@ describe('what the GPU worker gets from the names of the YAML', () => {
     const config = createConfig({
       backbone: 'torch',
       model,
-      rollout: { maxModelLen: 4096, name: 'vllm', maxNumSeqs: 7, gpuMemoryUtilization: 0.3, tensorModelParallelSize: 2, colocated: false },
+      rollout: {
+        maxModelLen: 4096,
+        name: 'vllm',
+        maxNumSeqs: 7,
+        gpuMemoryUtilization: 0.3,
+        tensorModelParallelSize: 2,
+        colocated: false,
+      },
       trainerCommon: { seed: 5, nGpusPerNode: 4, maxPackTokens: 9000, lossMode: 'cispo', tisCap: 2 },
       lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
       torch: {
-        python: '/opt/python', dtype: 'bfloat16', attention: 'flash4', compile: 'off', activationCheckpointing: true, activationBudget: 0.5, cpuOffload: true,
-        reshard: 'always', cudaGraphs: false, listenHost: '10.0.0.1', token: 'secret',
+        python: '/opt/python',
+        dtype: 'bfloat16',
+        attention: 'flash4',
+        compile: 'off',
+        activationCheckpointing: true,
+        activationBudget: 0.5,
+        cpuOffload: true,
+        reshard: 'always',
+        cudaGraphs: false,
+        listenHost: '10.0.0.1',
+        token: 'secret',
       },
     });
     expect(toTorchOptions(config, optimizer)).toEqual({
-      modelDir: model.path, optimizer, seed: 5, numGpus: 4, dtype: 'bfloat16', maxPackTokens: 9000, attention: 'flash4', compile: 'off', activationCheckpointing: true,
-      activationBudget: 0.5, cpuOffload: true, reshard: 'always', listenHost: '10.0.0.1', token: 'secret', python: '/opt/python', loss: { objective: 'cispo', tisCap: 2 },
+      modelDir: model.path,
+      optimizer,
+      seed: 5,
+      numGpus: 4,
+      dtype: 'bfloat16',
+      maxPackTokens: 9000,
+      attention: 'flash4',
+      compile: 'off',
+      activationCheckpointing: true,
+      activationBudget: 0.5,
+      cpuOffload: true,
+      reshard: 'always',
+      listenHost: '10.0.0.1',
+      token: 'secret',
+      python: '/opt/python',
+      loss: { objective: 'cispo', tisCap: 2 },
       lora: { rank: 8, alpha: 4, targetModules: ['q_proj'] },
-      inference: { server: 'vllm', kvTokens: 4096, gpuMemoryUtilization: 0.3, tensorParallelSize: 2, colocated: false, cudaGraphs: false, slots: 7 },
+      inference: {
+        server: 'vllm',
+        kvTokens: 4096,
+        gpuMemoryUtilization: 0.3,
+        tensorParallelSize: 2,
+        colocated: false,
+        cudaGraphs: false,
+        slots: 7,
+      },
     });
   });
 
@@ -34,7 +82,9 @@ describe('what the GPU worker gets from the names of the YAML', () => {
 });
 
 it('what the worker says of its own is passed on, what its libraries say is not', () => {
-  expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch INFO The model has 0.5 M parameters.')).toBe('torch worker: The model has 0.5 M parameters.');
+  expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch INFO The model has 0.5 M parameters.')).toBe(
+    'torch worker: The model has 0.5 M parameters.',
+  );
   expect(toWorkerNotice('2026-11-21 18:00:00,123 httpx INFO HTTP Request')).toBeUndefined();
   expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch ERROR request 3 failed:')).toBeUndefined();
   expect(toWorkerNotice('Traceback (most recent call last):')).toBeUndefined();

@@ -14,7 +14,17 @@ function openOnnx(config: AgentJetConfig, optimizer: OptimizerOptions | undefine
 }
 
 /** Optimizer of a backbone that never makes a step. */
-const idle: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 1 };
+const idle: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 1,
+};
 
 /** The worker's options, from the names of the YAML. */
 export function toTorchOptions(config: AgentJetConfig, optimizer: OptimizerOptions | undefined): TorchBackboneOptions {
@@ -43,7 +53,15 @@ export function toTorchOptions(config: AgentJetConfig, optimizer: OptimizerOptio
       ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
       ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
     },
-    ...(lora.rank === 0 ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }) } }),
+    ...(lora.rank === 0
+      ? {}
+      : {
+          lora: {
+            rank: lora.rank,
+            alpha: lora.alpha,
+            ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }),
+          },
+        }),
     ...(torch.python === null ? {} : { python: torch.python }),
     ...(torch.token === null ? {} : { token: torch.token }),
   };
@@ -69,7 +87,11 @@ export function toWorkerNotice(line: string): string | undefined {
   return said === undefined ? undefined : `torch worker: ${said}`;
 }
 
-function openTorch(config: AgentJetConfig, emit: JobListener, optimizer: OptimizerOptions | undefined): Promise<Backbone> {
+function openTorch(
+  config: AgentJetConfig,
+  emit: JobListener,
+  optimizer: OptimizerOptions | undefined,
+): Promise<Backbone> {
   const onLogLine = (line: string): void => {
     const message = toWorkerNotice(line);
     if (message !== undefined) emit({ type: 'notice', message });
@@ -78,7 +100,11 @@ function openTorch(config: AgentJetConfig, emit: JobListener, optimizer: Optimiz
 }
 
 /** The backbone that the configuration names, with the weights of `model.path`. Without an optimizer it only samples. */
-export function openBackbone(config: AgentJetConfig, emit: JobListener, optimizer?: OptimizerOptions): Promise<Backbone> {
+export function openBackbone(
+  config: AgentJetConfig,
+  emit: JobListener,
+  optimizer?: OptimizerOptions,
+): Promise<Backbone> {
   return track(config.backbone === 'torch' ? openTorch(config, emit, optimizer) : openOnnx(config, optimizer));
 }
 

@@ -12,15 +12,27 @@ export function loadModelTokenizer(config: AgentJetConfig): Promise<ChatTokenize
 }
 
 /** Tokens in and out of the backbone's engine. */
-export function toEnginePolicy(config: AgentJetConfig, parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer }): Policy {
+export function toEnginePolicy(
+  config: AgentJetConfig,
+  parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer },
+): Policy {
   const engine = limitContext(parts.engine, config.rollout.maxModelLen);
-  return { kind: 'engine', engine, chatTokenizer: parts.chatTokenizer, historyPolicy: config.contextTracker.historyPolicy };
+  return {
+    kind: 'engine',
+    engine,
+    chatTokenizer: parts.chatTokenizer,
+    historyPolicy: config.contextTracker.historyPolicy,
+  };
 }
 
 /** A policy without training, and what must be closed behind it. */
-export async function openUntrainedPolicy(config: AgentJetConfig, emit: JobListener): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
+export async function openUntrainedPolicy(
+  config: AgentJetConfig,
+  emit: JobListener,
+): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
-  if (config.backbone === 'debug' && baseUrl !== null) return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
+  if (config.backbone === 'debug' && baseUrl !== null)
+    return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
   const chatTokenizer = await loadModelTokenizer(config);
   const backbone = await openBackbone(config, emit);
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };

@@ -1,5 +1,13 @@
 import type { AgentJetConfig, Task } from '@agentjet/core';
-import { failurePlace, runGroups, type EndpointHost, type Policy, type SamplingDefaults, type TaskGroup, type WorkflowSource } from '@agentjet/rollout';
+import {
+  failurePlace,
+  runGroups,
+  type EndpointHost,
+  type Policy,
+  type SamplingDefaults,
+  type TaskGroup,
+  type WorkflowSource,
+} from '@agentjet/rollout';
 import type { JobInputs } from './inputs/job-inputs.js';
 import type { JobListener, Phase } from './events.js';
 
@@ -66,5 +74,8 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   if (first === undefined) return;
   const { code, message } = first.error;
   const place = failurePlace(first.error);
-  emit({ type: 'notice', message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}` });
+  emit({
+    type: 'notice',
+    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
+  });
 }

@@ -18,10 +18,23 @@ async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TunePa
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
   try {
     const parts = { inputs, policy, emit: onEvent };
-    const { episodes, failedEpisodes } = await withSession(config, parts, (context) => debugJob(context, { reader: inputs.reader, signal }));
-    if (failedEpisodes > 0) throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
+    const { episodes, failedEpisodes } = await withSession(config, parts, (context) =>
+      debugJob(context, { reader: inputs.reader, signal }),
+    );
+    if (failedEpisodes > 0)
+      throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
     const seconds = (performance.now() - startedAt) / 1000;
-    const result = { runDir: null, modelDir: null, successBefore: null, successAfter: null, seconds, secondsSampling: seconds, secondsTraining: 0, secondsEvaluating: 0, policyVersion: 0 };
+    const result = {
+      runDir: null,
+      modelDir: null,
+      successBefore: null,
+      successAfter: null,
+      seconds,
+      secondsSampling: seconds,
+      secondsTraining: 0,
+      secondsEvaluating: 0,
+      policyVersion: 0,
+    };
     return { ...result, isInterrupted: signal?.aborted === true };
   } finally {
     await close();
@@ -31,5 +44,10 @@ async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TunePa
 /** What `AgentJetJob.tune` does. */
 export function tune(config: AgentJetConfig, parts: TuneParts): Promise<JobResult> {
   if (config.backbone === 'debug') return debug(config, parts);
-  return trainJob(config, { inputs: parts.inputs, emit: parts.onEvent, resume: parts.resume ?? false, signal: parts.signal });
+  return trainJob(config, {
+    inputs: parts.inputs,
+    emit: parts.onEvent,
+    resume: parts.resume ?? false,
+    signal: parts.signal,
+  });
 }

@@ -6,7 +6,13 @@ import { Worker } from 'node:worker_threads';
  * without awaiting stops every timer and every signal handler with it, so only another thread can still act. Time does
  * not count while a debugger is attached, or while the whole process is stopped.
  */
-export function startWatchdog({ limitMs, warnAfterMs = 20_000 }: { readonly limitMs: number; readonly warnAfterMs?: number }): { stop(): void } {
+export function startWatchdog({
+  limitMs,
+  warnAfterMs = 20_000,
+}: {
+  readonly limitMs: number;
+  readonly warnAfterMs?: number;
+}): { stop(): void } {
   const shared = new Int32Array(new SharedArrayBuffer(8));
   const tickMs = Math.min(500, warnAfterMs / 4);
   const workerData = { shared, tickMs, limitMs: Math.max(limitMs, 1.5 * warnAfterMs), warnAfterMs };

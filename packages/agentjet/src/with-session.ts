@@ -13,7 +13,11 @@ type SessionParts = { readonly inputs: JobInputs; readonly policy: Policy; reado
  * Starts the HTTP endpoint for agents in other processes, puts the limits of the configuration around the workflow, and ends both
  * when `use` does.
  */
-export async function withSession<T>(config: AgentJetConfig, { inputs, policy, emit }: SessionParts, use: (context: RolloutContext) => Promise<T>): Promise<T> {
+export async function withSession<T>(
+  config: AgentJetConfig,
+  { inputs, policy, emit }: SessionParts,
+  use: (context: RolloutContext) => Promise<T>,
+): Promise<T> {
   const endpointHost = await startEndpointServer();
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });

@@ -1,11 +1,21 @@
 import type { ChatModel } from '@agentjet/core';
-import { createWorkflow, type EndpointHost, type ModelOptions, type Tuner, type WorkflowSource } from '@agentjet/rollout';
+import {
+  createWorkflow,
+  type EndpointHost,
+  type ModelOptions,
+  type Tuner,
+  type WorkflowSource,
+} from '@agentjet/rollout';
 
 /** Puts something around each tuned model of an episode. Called once per model; `model` is what the agent would have got. */
-export type WrapModel = (model: ChatModel, agent: { readonly agentName: string; readonly episodeId: string }) => ChatModel;
+export type WrapModel = (
+  model: ChatModel,
+  agent: { readonly agentName: string; readonly episodeId: string },
+) => ChatModel;
 
 function wrapTuner(tuner: Tuner, wrapModel: WrapModel, host: EndpointHost | undefined): Tuner {
-  const wrap = (model: ChatModel, agentName: string): ChatModel => wrapModel(model, { agentName, episodeId: tuner.episodeId });
+  const wrap = (model: ChatModel, agentName: string): ChatModel =>
+    wrapModel(model, { agentName, episodeId: tuner.episodeId });
   const selectModel = <M>(options: ModelOptions<M>, toNative: (model: ChatModel) => M): M =>
     tuner.selectModel(options, (model) => toNative(wrap(model, options.agentName)));
   return {
@@ -22,7 +32,10 @@ function wrapTuner(tuner: Tuner, wrapModel: WrapModel, host: EndpointHost | unde
 }
 
 /** The same workflow, with every tuned model it asks for wrapped. */
-export function wrapWorkflow(source: WorkflowSource, options: { readonly wrapModels: () => WrapModel; readonly endpointHost: EndpointHost | undefined }): WorkflowSource {
+export function wrapWorkflow(
+  source: WorkflowSource,
+  options: { readonly wrapModels: () => WrapModel; readonly endpointHost: EndpointHost | undefined },
+): WorkflowSource {
   return class WrappedWorkflow {
     readonly #inner = createWorkflow(source);
     readonly trainableTargets = this.#inner.trainableTargets;

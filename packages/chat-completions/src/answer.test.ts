@@ -6,10 +6,18 @@ import { type ChatCall, type ChatCompletionBody, type Chunk, completeChat, strea
 const thought: ChatResponse = {
   id: 'r1',
   model: 'tuned',
-  message: { role: 'assistant', content: '', reasoning: 'hm', toolCalls: [{ id: 'call_1', name: 'add', arguments: '{"b": 2,  "a":1.0}' }] },
+  message: {
+    role: 'assistant',
+    content: '',
+    reasoning: 'hm',
+    toolCalls: [{ id: 'call_1', name: 'add', arguments: '{"b": 2,  "a":1.0}' }],
+  },
   finishReason: 'tool_calls',
   usage: { promptTokens: 7, completionTokens: 2 },
-  logprobs: [{ id: 1, text: 'h', logprob: -0.5 }, { id: 2, text: '\uFFFD', logprob: -1 }],
+  logprobs: [
+    { id: 1, text: 'h', logprob: -0.5 },
+    { id: 2, text: '\uFFFD', logprob: -1 },
+  ],
 };
 const deltas: readonly ChatDelta[] = [
   { type: 'reasoning', text: 'hm' },
@@ -49,20 +57,34 @@ describe('a completion', () => {
       created: expect.closeTo(Date.now() / 1000, -2),
       model: 'tuned',
       object: 'chat.completion',
-      choices: [{ index: 0, message: { role: 'assistant', content: null, refusal: null, reasoning_content: 'hm', tool_calls: [wireCall] }, logprobs: null, finish_reason: 'tool_calls' }],
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, refusal: null, reasoning_content: 'hm', tool_calls: [wireCall] },
+          logprobs: null,
+          finish_reason: 'tool_calls',
+        },
+      ],
       usage: { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 },
     });
   });
 
   it('has an empty text, not none, where the model said nothing', async () => {
-    const { choices } = await completeChat(openCall(async () => ({ ...thought, message: { role: 'assistant', content: '' } })).call, body, 'tuned');
+    const { choices } = await completeChat(
+      openCall(async () => ({ ...thought, message: { role: 'assistant', content: '' } })).call,
+      body,
+      'tuned',
+    );
     expect(choices[0]?.message).toEqual({ role: 'assistant', content: '', refusal: null });
   });
 
   it('has logprobs where they are asked for and known, and null for the bytes of a token that is a part of a character', async () => {
     const asked = { ...body, logprobs: true };
     const { choices } = await completeChat(openCall().call, asked, 'tuned');
-    expect(choices[0]?.logprobs?.content).toEqual([{ token: 'h', logprob: -0.5, bytes: [104], top_logprobs: [] }, { token: '\uFFFD', logprob: -1, bytes: null, top_logprobs: [] }]);
+    expect(choices[0]?.logprobs?.content).toEqual([
+      { token: 'h', logprob: -0.5, bytes: [104], top_logprobs: [] },
+      { token: '\uFFFD', logprob: -1, bytes: null, top_logprobs: [] },
+    ]);
     const { logprobs: _none, ...external } = thought;
     expect((await completeChat(openCall(async () => external).call, asked, 'debug')).choices[0]?.logprobs).toBeNull();
   });
@@ -80,16 +102,32 @@ describe('a stream', () => {
   it('is of OpenAI’s chunks: a role, what the model says as it says it, and why it ended', async () => {
     const chunks: readonly OpenAI.ChatCompletionChunk[] = await streamed(body);
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
-    expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([{ role: 'assistant', content: '' }, { reasoning_content: 'hm' }, { content: 'so' }, { tool_calls: [{ index: 0, ...wireCall }] }, {}]);
+    expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
+      { role: 'assistant', content: '' },
+      { reasoning_content: 'hm' },
+      { content: 'so' },
+      { tool_calls: [{ index: 0, ...wireCall }] },
+      {},
+    ]);
     expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual([null, null, null, null, 'tool_calls']);
-    expect(chunks[0]).toMatchObject({ object: 'chat.completion.chunk', model: 'tuned', choices: [{ index: 0, logprobs: null }] });
+    expect(chunks[0]).toMatchObject({
+      object: 'chat.completion.chunk',
+      model: 'tuned',
+      choices: [{ index: 0, logprobs: null }],
+    });
   });
 
   it('ends with the usage of all answers where that is asked for', async () => {
     const chunks = await streamed({ ...body, n: 2, logprobs: true, stream_options: { include_usage: true } });
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4, total_tokens: 11 } });
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [],
+      usage: { prompt_tokens: 7, completion_tokens: 4, total_tokens: 11 },
+    });
     const ends = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.finish_reason !== null);
-    expect(ends.map(({ index, logprobs }) => [index, logprobs?.content.length])).toEqual([[0, 2], [1, 2]]);
+    expect(ends.map(({ index, logprobs }) => [index, logprobs?.content.length])).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
   });
 
   it('sends nothing where the call fails before its first token', async () => {
@@ -100,8 +138,13 @@ describe('a stream', () => {
   });
 });
 
-it.each([completeChat, async (call: ChatCall, asked: ChatCompletionBody) => streamed(asked, call)])('where one of several answers fails, the others are ended (%#)', async (run) => {
-  const { call, reasons } = openCall(async (index) => (index === 1 ? Promise.reject(new Error('device lost')) : thought));
-  await expect(run(call, { ...body, n: 3 }, 'tuned')).rejects.toThrow('device lost');
-  expect(reasons).toHaveLength(1);
-});
+it.each([completeChat, async (call: ChatCall, asked: ChatCompletionBody) => streamed(asked, call)])(
+  'where one of several answers fails, the others are ended (%#)',
+  async (run) => {
+    const { call, reasons } = openCall(async (index) =>
+      index === 1 ? Promise.reject(new Error('device lost')) : thought,
+    );
+    await expect(run(call, { ...body, n: 3 }, 'tuned')).rejects.toThrow('device lost');
+    expect(reasons).toHaveLength(1);
+  },
+);

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
 import { type ChatCompletionBody, toChatRequest } from './request.js';
-import { type Chunk, type Completion, type Head, toChatCompletion, toDeltaChunk, toFirstChunk, toLastChunk, toUsageChunk } from './response.js';
+import {
+  type Chunk,
+  type Completion,
+  type Head,
+  toChatCompletion,
+  toDeltaChunk,
+  toFirstChunk,
+  toLastChunk,
+  toUsageChunk,
+} from './response.js';
 
 /** How whoever received a request has it answered. */
 export interface ChatCall {
@@ -19,7 +28,12 @@ export async function completeChat(call: ChatCall, body: ChatCompletionBody, mod
 }
 
 /** Sends nothing before the first token, so that what goes wrong until then can still have a status of its own. */
-export async function streamChat(call: ChatCall, body: ChatCompletionBody, model: string, send: (chunk: Chunk) => void): Promise<void> {
+export async function streamChat(
+  call: ChatCall,
+  body: ChatCompletionBody,
+  model: string,
+  send: (chunk: Chunk) => void,
+): Promise<void> {
   const head = createHead(model);
   const responses = await answerAll(call, body, async (request, index) => {
     let isOpen = false;
@@ -43,7 +57,11 @@ function createHead(model: string): Head {
 }
 
 /** The `n` answers; where one fails the others end too, since nobody will see them. */
-async function answerAll(call: ChatCall, body: ChatCompletionBody, answer: (request: ChatRequest, index: number) => Promise<ChatResponse>): Promise<readonly ChatResponse[]> {
+async function answerAll(
+  call: ChatCall,
+  body: ChatCompletionBody,
+  answer: (request: ChatRequest, index: number) => Promise<ChatResponse>,
+): Promise<readonly ChatResponse[]> {
   const request = toChatRequest(body);
   const answers = Array.from({ length: body.n ?? 1 }, async (_none, index) => {
     const requestId = call.requestId(index);

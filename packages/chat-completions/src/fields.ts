@@ -10,7 +10,10 @@ export const jsonObject = z.record(z.string(), z.unknown());
 /** A parameter that is accepted only at the value that changes nothing. */
 export function onlyNeutral(neutral: unknown): z.ZodOptional<z.ZodUnknown> {
   const error = `is not supported by this model; leave it out or send ${JSON.stringify(neutral)}`;
-  return z.unknown().refine((value) => isDeepStrictEqual(value, neutral), { error }).optional();
+  return z
+    .unknown()
+    .refine((value) => isDeepStrictEqual(value, neutral), { error })
+    .optional();
 }
 
 /** Labels that change no token. */
@@ -47,7 +50,14 @@ export const samplingFields = {
 
 type AskedSampling = z.infer<z.ZodObject<typeof samplingFields>>;
 
-export function toSampling({ temperature, top_p: topP, top_k: topK, max_tokens: maxTokens, stop, seed }: AskedSampling): SamplingOptions {
+export function toSampling({
+  temperature,
+  top_p: topP,
+  top_k: topK,
+  max_tokens: maxTokens,
+  stop,
+  seed,
+}: AskedSampling): SamplingOptions {
   const asked = { temperature, topP, topK, maxTokens, stop: typeof stop === 'string' ? [stop] : stop, seed };
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as SamplingOptions;
 }
@@ -60,13 +70,21 @@ export const functionFields = {
 };
 
 export function toToolSpec({ name, description, parameters }: z.infer<z.ZodObject<typeof functionFields>>): ToolSpec {
-  return { name, ...(typeof description === 'string' && { description }), parameters: parameters ?? { type: 'object', properties: {} } };
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    parameters: parameters ?? { type: 'object', properties: {} },
+  };
 }
 
 const part = z.looseObject({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 export const content = z.union([z.string(), z.array(part)]);
 
-type Part = { readonly type: string; readonly text?: string | null | undefined; readonly refusal?: string | null | undefined };
+type Part = {
+  readonly type: string;
+  readonly text?: string | null | undefined;
+  readonly refusal?: string | null | undefined;
+};
 
 /** Content as text: a string, or parts joined. Throws WireError 400 for parts without a text: images, audio, files. `parameter`: where it stood. */
 export function toText(given: string | readonly Part[] | null | undefined, parameter = 'messages'): string {
@@ -77,5 +95,10 @@ export function toText(given: string | readonly Part[] | null | undefined, param
 function toPartText({ type, text, refusal }: Part, parameter: string): string {
   const shown = text ?? refusal;
   if (typeof shown === 'string') return shown;
-  throw new WireError(400, 'unsupported_content', `Content of type '${type}' without a text is not supported: the model reads text only.`, parameter);
+  throw new WireError(
+    400,
+    'unsupported_content',
+    `Content of type '${type}' without a text is not supported: the model reads text only.`,
+    parameter,
+  );
 }

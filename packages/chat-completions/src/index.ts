@@ -2,6 +2,17 @@ export { completeChat, streamChat, type ChatCall } from './answer.js';
 export { chatCompletionSchema, toChatRequest, type ChatCompletionBody } from './request.js';
 export { toUsage, type Chunk, type Completion } from './response.js';
 export { parseBody } from './parse-body.js';
-export { functionFields, jsonObject, labelFields, onlyNeutral, penaltyFields, samplingFields, streamFields, toSampling, toText, toToolSpec } from './fields.js';
+export {
+  functionFields,
+  jsonObject,
+  labelFields,
+  onlyNeutral,
+  penaltyFields,
+  samplingFields,
+  streamFields,
+  toSampling,
+  toText,
+  toToolSpec,
+} from './fields.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';

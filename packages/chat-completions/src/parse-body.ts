@@ -12,13 +12,24 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const { issue, path } = findCause(parsed.error.issues[0]);
   if (issue?.code === 'unrecognized_keys') {
     const name = toName([...path, issue.keys[0] ?? '']);
-    throw new WireError(400, 'unsupported_parameter', `Unsupported parameter: '${name}'. What is sampled here is trained, so nothing that cannot be honoured is ignored. Leave it out.`, name);
+    throw new WireError(
+      400,
+      'unsupported_parameter',
+      `Unsupported parameter: '${name}'. What is sampled here is trained, so nothing that cannot be honoured is ignored. Leave it out.`,
+      name,
+    );
   }
   const name = toName(path);
   const value = valueAt(body, path);
-  if (value === undefined || (value === null && path.length === 1)) throw new WireError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
+  if (value === undefined || (value === null && path.length === 1))
+    throw new WireError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
   const subject = name === '' ? 'The request body' : `'${name}'`;
-  throw new WireError(400, 'invalid_value', `Invalid value: ${subject} ${describe(issue, value)}.`, name === '' ? undefined : name);
+  throw new WireError(
+    400,
+    'invalid_value',
+    `Invalid value: ${subject} ${describe(issue, value)}.`,
+    name === '' ? undefined : name,
+  );
 }
 
 function withoutNulls(body: object): object {
@@ -39,11 +50,16 @@ function findCause(issue: Issue | undefined, above: Path = []): Cause {
 
 /** As OpenAI writes it: `tools[0].function.name`. */
 function toName(path: Path): string {
-  return path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`)).join('');
+  return path
+    .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
+    .join('');
 }
 
 function valueAt(body: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), body);
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    body,
+  );
 }
 
 /** What is wrong, as words behind a name: those of the schema itself, or the value and each form that it could have. */

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { chatCompletionSchema, parseBody, toChatRequest } from './index.js';
 
 const parameters = { type: 'object', properties: { a: { type: 'number' } } };
-const convert = (body: object) => toChatRequest(parseBody(chatCompletionSchema, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }));
+const convert = (body: object) =>
+  toChatRequest(parseBody(chatCompletionSchema, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }));
 
 it('messages of all roles, with their calls and their thinking', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"b": 2,  "a":1.0}' } };
@@ -19,7 +20,12 @@ it('messages of all roles, with their calls and their thinking', () => {
     { role: 'system', content: 'Be brief.' },
     { role: 'system', content: 'And polite.' },
     { role: 'user', content: '1+2?', name: 'anna' },
-    { role: 'assistant', content: '', reasoning: 'hm', toolCalls: [{ id: 'call_1', name: 'add', arguments: '{"b": 2,  "a":1.0}' }] },
+    {
+      role: 'assistant',
+      content: '',
+      reasoning: 'hm',
+      toolCalls: [{ id: 'call_1', name: 'add', arguments: '{"b": 2,  "a":1.0}' }],
+    },
     { role: 'tool', content: '3', toolCallId: 'call_1' },
     { role: 'assistant', content: 'Three.', reasoning: 'so' },
     { role: 'user', content: 'Thanks.' },
@@ -27,20 +33,63 @@ it('messages of all roles, with their calls and their thinking', () => {
 });
 
 it('parts of text are one text, a refusal too; the Agents SDK sends null for the other', () => {
-  const parts = [{ type: 'text', text: 'a', refusal: null }, { type: 'text', text: 'b' }];
-  const messages = [{ role: 'user', content: parts }, { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }];
+  const parts = [
+    { type: 'text', text: 'a', refusal: null },
+    { type: 'text', text: 'b' },
+  ];
+  const messages = [
+    { role: 'user', content: parts },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+  ];
   expect(convert({ messages }).messages.map(({ content }) => content)).toEqual(['ab', 'No.']);
 });
 
-it.each(['image_url', 'input_audio', 'file', 'text'])('a part of type %s without a text is refused by its type', (type) => {
-  const send = () => convert({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type, [type]: {} }] }] });
-  if (type === 'text') expect(send).toThrow(/'messages\[0\]\.content\[1\]\.text' is an object; expected string/);
-  else expect(send).toThrow(expect.objectContaining({ status: 400, code: 'unsupported_content', parameter: 'messages', message: expect.stringContaining(`'${type}'`) }));
-});
+it.each(['image_url', 'input_audio', 'file', 'text'])(
+  'a part of type %s without a text is refused by its type',
+  (type) => {
+    const send = () =>
+      convert({
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'What is this?' },
+              { type, [type]: {} },
+            ],
+          },
+        ],
+      });
+    if (type === 'text') expect(send).toThrow(/'messages\[0\]\.content\[1\]\.text' is an object; expected string/);
+    else
+      expect(send).toThrow(
+        expect.objectContaining({
+          status: 400,
+          code: 'unsupported_content',
+          parameter: 'messages',
+          message: expect.stringContaining(`'${type}'`),
+        }),
+      );
+  },
+);
 
 it('sampling, where max_completion_tokens is the newer name', () => {
-  const sampling = { temperature: 0, top_p: 0.9, top_k: -1, max_tokens: 7, max_completion_tokens: 9, stop: 'X', seed: 0 };
-  expect(convert(sampling).sampling).toEqual({ temperature: 0, topP: 0.9, topK: -1, maxTokens: 9, stop: ['X'], seed: 0 });
+  const sampling = {
+    temperature: 0,
+    top_p: 0.9,
+    top_k: -1,
+    max_tokens: 7,
+    max_completion_tokens: 9,
+    stop: 'X',
+    seed: 0,
+  };
+  expect(convert(sampling).sampling).toEqual({
+    temperature: 0,
+    topP: 0.9,
+    topK: -1,
+    maxTokens: 9,
+    stop: ['X'],
+    seed: 0,
+  });
   expect(convert({ max_tokens: 7, stop: ['a', 'b'] }).sampling).toEqual({ maxTokens: 7, stop: ['a', 'b'] });
   expect(convert({}).sampling).toEqual({});
 });
@@ -51,12 +100,21 @@ it('tools, how they may be called, and the form of the answer', () => {
     { type: 'function', function: { name: 'wait', description: null } },
   ];
   expect(convert({ tools, tool_choice: 'required', parallel_tool_calls: false })).toMatchObject({
-    tools: [{ name: 'add', description: 'Adds.', parameters }, { name: 'wait', parameters: { type: 'object', properties: {} } }],
+    tools: [
+      { name: 'add', description: 'Adds.', parameters },
+      { name: 'wait', parameters: { type: 'object', properties: {} } },
+    ],
     toolChoice: 'required',
     parallelToolCalls: false,
   });
-  expect(convert({ tools, tool_choice: { type: 'function', function: { name: 'add' } } }).toolChoice).toEqual({ name: 'add' });
+  expect(convert({ tools, tool_choice: { type: 'function', function: { name: 'add' } } }).toolChoice).toEqual({
+    name: 'add',
+  });
   expect(convert({ response_format: { type: 'json_object' } }).responseFormat).toEqual({ type: 'json_object' });
-  expect(convert({ response_format: { type: 'json_schema', json_schema: { name: 'sum', strict: true, schema: parameters } } }).responseFormat).toEqual({ type: 'json_schema', name: 'sum', schema: parameters });
+  expect(
+    convert({
+      response_format: { type: 'json_schema', json_schema: { name: 'sum', strict: true, schema: parameters } },
+    }).responseFormat,
+  ).toEqual({ type: 'json_schema', name: 'sum', schema: parameters });
   expect(Object.keys(convert({ tools: [], parallel_tool_calls: true }))).toEqual(['messages', 'sampling']);
 });

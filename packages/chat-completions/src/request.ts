@@ -1,6 +1,18 @@
 import type { AssistantMessage, ChatMessage, ChatRequest, ResponseFormat, ToolCall, ToolChoice } from '@agentjet/core';
 import { z } from 'zod';
-import { content, functionFields, jsonObject, labelFields, onlyNeutral, penaltyFields, samplingFields, streamFields, toSampling, toText, toToolSpec } from './fields.js';
+import {
+  content,
+  functionFields,
+  jsonObject,
+  labelFields,
+  onlyNeutral,
+  penaltyFields,
+  samplingFields,
+  streamFields,
+  toSampling,
+  toText,
+  toToolSpec,
+} from './fields.js';
 
 const toolCall = z.looseObject({
   id: z.string(),
@@ -22,10 +34,16 @@ const message = z.discriminatedUnion('role', [
 ]);
 
 const tool = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
-const toolChoice = z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) })]);
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }),
+]);
 const responseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['text', 'json_object']) }),
-  z.object({ type: z.literal('json_schema'), json_schema: z.looseObject({ name: z.string(), schema: jsonObject.nullish() }) }),
+  z.object({
+    type: z.literal('json_schema'),
+    json_schema: z.looseObject({ name: z.string(), schema: jsonObject.nullish() }),
+  }),
 ]);
 
 /** Everything of the Chat Completions API that is honoured; the rest is refused by name. */
@@ -76,8 +94,15 @@ function toChatMessage(wire: z.infer<typeof message>): ChatMessage {
 
 function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMessage {
   const reasoning = wire.reasoning_content ?? wire.reasoning ?? '';
-  const toolCalls = (wire.tool_calls ?? []).map((call): ToolCall => ({ id: call.id, name: call.function.name, arguments: call.function.arguments }));
-  return { role: 'assistant', content: toText(wire.content), ...(reasoning !== '' && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
+  const toolCalls = (wire.tool_calls ?? []).map(
+    (call): ToolCall => ({ id: call.id, name: call.function.name, arguments: call.function.arguments }),
+  );
+  return {
+    role: 'assistant',
+    content: toText(wire.content),
+    ...(reasoning !== '' && { reasoning }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+  };
 }
 
 function toToolChoice(choice: z.infer<typeof toolChoice>): ToolChoice {

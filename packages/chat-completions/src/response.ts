@@ -32,7 +32,10 @@ function toWireToolCall(call: ToolCall) {
 
 function toWireLogprobs({ logprobs }: ChatResponse, isAsked: boolean) {
   if (!isAsked || logprobs === undefined) return null;
-  return { content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })), refusal: null };
+  return {
+    content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })),
+    refusal: null,
+  };
 }
 
 /** A token that is a part of a character has no text to take bytes from. */
@@ -44,7 +47,11 @@ function toBytes(text: string): number[] | null {
 export function toUsage(responses: readonly ChatResponse[]) {
   const promptTokens = responses[0]?.usage.promptTokens ?? 0;
   const completionTokens = responses.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
-  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
 }
 
 type ChunkChoice = {
@@ -54,7 +61,11 @@ type ChunkChoice = {
   readonly finish_reason: ChatFinishReason | null;
 };
 /** A piece of a streamed completion; the last may have no choice, but the usage. */
-export type Chunk = Head & { readonly object: 'chat.completion.chunk'; readonly choices: ChunkChoice[]; readonly usage?: ReturnType<typeof toUsage> };
+export type Chunk = Head & {
+  readonly object: 'chat.completion.chunk';
+  readonly choices: ChunkChoice[];
+  readonly usage?: ReturnType<typeof toUsage>;
+};
 
 export function toFirstChunk(head: Head, index: number): Chunk {
   return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
@@ -65,7 +76,12 @@ export function toDeltaChunk(head: Head, index: number, delta: ChatDelta): Chunk
 }
 
 export function toLastChunk(head: Head, index: number, response: ChatResponse, withLogprobs: boolean): Chunk {
-  return toChunk(head, { index, delta: {}, logprobs: toWireLogprobs(response, withLogprobs), finish_reason: response.finishReason });
+  return toChunk(head, {
+    index,
+    delta: {},
+    logprobs: toWireLogprobs(response, withLogprobs),
+    finish_reason: response.finishReason,
+  });
 }
 
 export function toUsageChunk(head: Head, responses: readonly ChatResponse[]): Chunk {

@@ -21,7 +21,10 @@ const statusOfCode: Readonly<Record<string, readonly [number, string]>> = {
 
 export function toWireError(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
-  const [status, code] = (thrown instanceof AgentJetError ? statusOfCode[thrown.code] : undefined) ?? [500, 'engine_error'];
+  const [status, code] = (thrown instanceof AgentJetError ? statusOfCode[thrown.code] : undefined) ?? [
+    500,
+    'engine_error',
+  ];
   return new WireError(status, code, toErrorMessage(thrown));
 }
 

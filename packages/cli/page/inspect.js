@@ -25,7 +25,11 @@
     for (const element of elements) element?.classList.add('chosen');
   };
 
-  const turnsOf = (span) => (span.dataset.turns ?? '').split(' ').filter((index) => index !== '').map(Number);
+  const turnsOf = (span) =>
+    (span.dataset.turns ?? '')
+      .split(' ')
+      .filter((index) => index !== '')
+      .map(Number);
 
   const describeSampling = (index, place, isOnly) => {
     const { facts, logprobs, advantages, promptTokens } = data.turns[index];
@@ -53,7 +57,13 @@
     const turns = turnsOf(span);
     const author = turns.length > 0 ? 'the model: sampled and trained' : span.dataset.author;
     choose(token);
-    show(`Token ${place}`, [['text', textOf(token, span)], ['id', ids[place - start]], ['written by', author], ['mask', turns.length > 0 ? 1 : 0], ...turns.flatMap((index) => describeSampling(index, place, turns.length === 1))]);
+    show(`Token ${place}`, [
+      ['text', textOf(token, span)],
+      ['id', ids[place - start]],
+      ['written by', author],
+      ['mask', turns.length > 0 ? 1 : 0],
+      ...turns.flatMap((index) => describeSampling(index, place, turns.length === 1)),
+    ]);
   };
 
   const showTurn = (index) => {
@@ -63,7 +73,8 @@
   };
 
   const reveal = (element) => {
-    for (let parent = element?.parentElement; parent; parent = parent.parentElement) if (parent.tagName === 'DETAILS') parent.open = true;
+    for (let parent = element?.parentElement; parent; parent = parent.parentElement)
+      if (parent.tagName === 'DETAILS') parent.open = true;
     element?.scrollIntoView({ block: 'center' });
   };
 
@@ -76,9 +87,10 @@
     else if (row) {
       showTurn(Number(row.dataset.turn));
       reveal(document.querySelector(`[data-turns~="${row.dataset.turn}"]`));
-    }
-    else if (label) showTurn(turnsOf(label.closest('.span'))[0]);
-    else if (button) for (const details of document.querySelectorAll('details.side, details.branch')) details.open = button.dataset.open === 'true';
+    } else if (label) showTurn(turnsOf(label.closest('.span'))[0]);
+    else if (button)
+      for (const details of document.querySelectorAll('details.side, details.branch'))
+        details.open = button.dataset.open === 'true';
   });
 
   // Arrow keys go from token to token.

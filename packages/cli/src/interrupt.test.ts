@@ -10,17 +10,22 @@ afterEach(() => {
 });
 
 /** Signals at the given times of the clock, in ms; returns the exit code that the work ends with, and that of an exit at once. */
-async function interruptAt(times: readonly number[]): Promise<{ readonly code: number; readonly exits: readonly unknown[] }> {
+async function interruptAt(
+  times: readonly number[],
+): Promise<{ readonly code: number; readonly exits: readonly unknown[] }> {
   const clock = vi.spyOn(performance, 'now');
   const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
-  const code = await runInterruptibly(() => undefined, async () => {
-    for (const time of times) {
-      clock.mockReturnValue(time);
-      process.emit('SIGINT', 'SIGINT');
-      await new Promise(setImmediate);
-    }
-    return 0;
-  });
+  const code = await runInterruptibly(
+    () => undefined,
+    async () => {
+      for (const time of times) {
+        clock.mockReturnValue(time);
+        process.emit('SIGINT', 'SIGINT');
+        await new Promise(setImmediate);
+      }
+      return 0;
+    },
+  );
   return { code, exits: exit.mock.calls.flat() };
 }
 

@@ -74,7 +74,10 @@ function tellEarlyExit(): void {
 }
 
 /** Runs a command's work and gives its exit code: its own, or that of the signal that ended it. */
-export async function runInterruptibly(onFirst: () => void, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+export async function runInterruptibly(
+  onFirst: () => void,
+  work: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
   const interrupt = listenForInterrupt(onFirst);
   let isThrown = false; // then Node says itself what ended it
   const onThrown = (): void => void (isThrown = true);

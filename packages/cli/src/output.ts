@@ -3,7 +3,11 @@ import { createLineListener, formatTranscript, type JobListener, type Transcript
 import { createTerminalListener } from './terminal.js';
 
 /** Where a command writes: with `--json`, stdout is left to the one line of JSON. */
-export type Output = { readonly listener: JobListener; readonly writeLine: (line: string) => void; readonly writeJson: (value: unknown) => void };
+export type Output = {
+  readonly listener: JobListener;
+  readonly writeLine: (line: string) => void;
+  readonly writeJson: (value: unknown) => void;
+};
 
 const styles = { title: 'bold', label: 'gray', model: 'cyan', good: 'green', bad: 'red' } as const;
 const colors: TranscriptStyle = (kind, text) => styleText(styles[kind], text);
@@ -14,7 +18,9 @@ export function createOutput(flags: { readonly json?: boolean }): Output {
   const writeLine = (line: string): void => void stream.write(`${line}\n`);
   const isTerminal = stream.isTTY && process.env['TERM'] !== 'dumb';
   return {
-    listener: isTerminal ? createTerminalListener(stream, (transcript) => formatTranscript(transcript, colors)) : createLineListener(writeLine),
+    listener: isTerminal
+      ? createTerminalListener(stream, (transcript) => formatTranscript(transcript, colors))
+      : createLineListener(writeLine),
     writeLine,
     writeJson: (value) => {
       if (flags.json === true) process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -4,14 +4,19 @@ import { createProgram } from './program.js';
 async function errorOf(...args: readonly string[]): Promise<string> {
   const written: string[] = [];
   const program = createProgram(() => {});
-  for (const command of [program, ...program.commands]) command.exitOverride().configureOutput({ writeErr: (text) => void written.push(text) });
+  for (const command of [program, ...program.commands])
+    command.exitOverride().configureOutput({ writeErr: (text) => void written.push(text) });
   await expect(program.parseAsync(['node', 'ajet', ...args])).rejects.toThrow();
   return written.join('');
 }
 
 it('says that a setting has no dashes', async () => {
-  expect(await errorOf('--conf', 'a.yaml', '--trainer_common.optim.lr=1e-4')).toBe("error: unknown option '--trainer_common.optim.lr=1e-4'. A setting has no dashes: trainer_common.optim.lr=1e-4\n");
-  expect(await errorOf('eval', '--conf', 'a.yaml', '--rollout.top_k', '5')).toContain('A setting has no dashes: rollout.top_k=VALUE\n');
+  expect(await errorOf('--conf', 'a.yaml', '--trainer_common.optim.lr=1e-4')).toBe(
+    "error: unknown option '--trainer_common.optim.lr=1e-4'. A setting has no dashes: trainer_common.optim.lr=1e-4\n",
+  );
+  expect(await errorOf('eval', '--conf', 'a.yaml', '--rollout.top_k', '5')).toContain(
+    'A setting has no dashes: rollout.top_k=VALUE\n',
+  );
 });
 
 it('leaves other errors as they are', async () => {

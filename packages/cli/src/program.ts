@@ -9,13 +9,20 @@ export type RunFlags = {
   readonly run?: string;
   readonly json?: boolean;
 };
-export type EvalFlags = { readonly conf: string; readonly backbone?: string; readonly checkpoint?: string; readonly json?: boolean };
+export type EvalFlags = {
+  readonly conf: string;
+  readonly backbone?: string;
+  readonly checkpoint?: string;
+  readonly json?: boolean;
+};
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
 }
 
 const examples = `
@@ -58,7 +65,10 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file of the job')
     .option('--backbone <name>', 'as above')
-    .option('--checkpoint <folder>', 'a run folder (its last checkpoint), a checkpoint or any model folder; default: model.path')
+    .option(
+      '--checkpoint <folder>',
+      'a run folder (its last checkpoint), a checkpoint or any model folder; default: model.path',
+    )
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: EvalFlags) => {
       const { evaluateJob } = await import('./commands/evaluate-job.js');
@@ -91,6 +101,9 @@ function requireConf(program: Command, flags: Partial<RunFlags>, overrides: read
   const { conf } = flags;
   const file = overrides.find((text) => /\.ya?ml$/.test(text) && !text.includes('='));
   const meant = file === undefined ? '' : ` Did you mean --conf ${file}?`;
-  if (conf === undefined) program.error(`error: name the job with --conf <file.yaml>; \`ajet --help\` shows examples.${meant}`, { exitCode: 1 });
+  if (conf === undefined)
+    program.error(`error: name the job with --conf <file.yaml>; \`ajet --help\` shows examples.${meant}`, {
+      exitCode: 1,
+    });
   return { ...flags, conf };
 }

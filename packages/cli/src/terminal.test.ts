@@ -22,8 +22,26 @@ function createEpisode(reward: number): Episode {
     seed: 1,
     samples: [],
     turns: [],
-    stats: { calls: 1, generatedTokens: 500, trainedTokens: 500, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
-    calls: { answered: 1, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 },
+    stats: {
+      calls: 1,
+      generatedTokens: 500,
+      trainedTokens: 500,
+      samples: 1,
+      forks: {},
+      splices: {},
+      foreignMessages: {},
+    },
+    calls: {
+      answered: 1,
+      aborted: 0,
+      failed: 0,
+      repeated: 0,
+      truncated: 0,
+      malformedToolCalls: 0,
+      malformedArguments: 0,
+      unknownTools: 0,
+      malformedJson: 0,
+    },
     metadata: {},
     logMetrics: {},
     seconds: 1,
@@ -37,7 +55,12 @@ it('shows a bar with rewards, tokens and time left, and leaves a line behind', (
   const stream = new FakeTerminal();
   const listener = createTerminalListener(stream, () => '');
   const events: JobEvent[] = [
-    { type: 'run_started', runDir: '/runs/a', model: 'nano', plan: { firstStep: 1, totalSteps: 5, tasksPerStep: 2, episodesPerTask: 1 } },
+    {
+      type: 'run_started',
+      runDir: '/runs/a',
+      model: 'nano',
+      plan: { firstStep: 1, totalSteps: 5, tasksPerStep: 2, episodesPerTask: 1 },
+    },
     { type: 'phase_started', phase: 'sample', step: 1, episodes: 2 },
     { type: 'episode_finished', phase: 'sample', step: 1, episode: createEpisode(1) },
     { type: 'episode_finished', phase: 'sample', step: 1, episode: createEpisode(0) },

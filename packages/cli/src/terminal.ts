@@ -1,7 +1,22 @@
 import cliProgress from 'cli-progress';
-import { formatCount, formatEvent, formatSeconds, type Episode, type JobEvent, type JobListener, type Phase, type RunPlan, type Transcript } from 'agentjet';
+import {
+  formatCount,
+  formatEvent,
+  formatSeconds,
+  type Episode,
+  type JobEvent,
+  type JobListener,
+  type Phase,
+  type RunPlan,
+  type Transcript,
+} from 'agentjet';
 
-const phaseNames: Readonly<Record<Phase, string>> = { evaluate: 'evaluating', sample: 'sampling', train: 'training', debug: 'debugging' };
+const phaseNames: Readonly<Record<Phase, string>> = {
+  evaluate: 'evaluating',
+  sample: 'sampling',
+  train: 'training',
+  debug: 'debugging',
+};
 
 function createBar(stream: NodeJS.WritableStream): cliProgress.SingleBar {
   return new cliProgress.SingleBar({
@@ -33,7 +48,9 @@ class RunClock {
   }
 
   label(phase: Phase, step: number): string {
-    return this.#plan === undefined || step === 0 ? phaseNames[phase] : `step ${step}/${this.#plan.totalSteps} ${phaseNames[phase]}`;
+    return this.#plan === undefined || step === 0
+      ? phaseNames[phase]
+      : `step ${step}/${this.#plan.totalSteps} ${phaseNames[phase]}`;
   }
 
   describeRest(): readonly string[] {
@@ -67,7 +84,12 @@ class PhaseTotals {
   describe(): readonly string[] {
     const left = (secondsSince(this.#startedAt) / this.finished) * (this.#total - this.finished);
     const failed = this.#failed > 0 ? [`${this.#failed} failed`] : [];
-    return [`reward ${(this.#rewardSum / this.finished).toFixed(3)}`, `${formatCount(this.#tokens)} tokens`, ...failed, `${formatSeconds(left)} left`];
+    return [
+      `reward ${(this.#rewardSum / this.finished).toFixed(3)}`,
+      `${formatCount(this.#tokens)} tokens`,
+      ...failed,
+      `${formatSeconds(left)} left`,
+    ];
   }
 }
 
@@ -108,11 +130,17 @@ class Terminal {
 
   #advance(episode: Episode): void {
     this.#totals.add(episode);
-    this.#bar?.update(this.#totals.finished, { detail: `  ${[...this.#totals.describe(), ...this.#clock.describeRest()].join('  ')}` });
+    this.#bar?.update(this.#totals.finished, {
+      detail: `  ${[...this.#totals.describe(), ...this.#clock.describeRest()].join('  ')}`,
+    });
   }
 }
 
-export function createTerminalListener(stream: NodeJS.WritableStream, formatTranscript: (transcript: Transcript) => string): JobListener {
+export function createTerminalListener(
+  stream: NodeJS.WritableStream,
+  formatTranscript: (transcript: Transcript) => string,
+): JobListener {
   const terminal = new Terminal(stream);
-  return (event) => terminal.show(event, event.type === 'transcript' ? formatTranscript(event.transcript) : formatEvent(event));
+  return (event) =>
+    terminal.show(event, event.type === 'transcript' ? formatTranscript(event.transcript) : formatEvent(event));
 }

@@ -15,19 +15,31 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 150],
   ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
   ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
-  ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
+  [
+    'Qwen3 without thinking',
+    createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }),
+    40,
+  ],
   ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
   ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
 ];
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 /** By a number that fast-check chooses: 0 leaves the order, others turn it in every way. */
-const shuffled = (seed: number) => (count: number): readonly number[] => inOrder(count).toSorted((left, right) => keyOf(left, seed) - keyOf(right, seed));
-const keyOf = (place: number, seed: number): number => (seed === 0 ? place : Math.imul((place + 1) * 2654435761, seed | 1) >>> 0);
+const shuffled =
+  (seed: number) =>
+  (count: number): readonly number[] =>
+    inOrder(count).toSorted((left, right) => keyOf(left, seed) - keyOf(right, seed));
+const keyOf = (place: number, seed: number): number =>
+  seed === 0 ? place : Math.imul((place + 1) * 2654435761, seed | 1) >>> 0;
 const policies = fc.constantFrom<HistoryPolicy[]>('as_generated', 'as_sent');
 
 /** One line for each token: everything it was sampled from, itself, by whom, and how likely it was. */
-function fingerprint(ids: ArrayLike<number>, agentName: string, at: (place: number) => string | undefined): readonly string[] {
+function fingerprint(
+  ids: ArrayLike<number>,
+  agentName: string,
+  at: (place: number) => string | undefined,
+): readonly string[] {
   const lines: string[] = [];
   let high = 7;
   let low = 11;
@@ -41,17 +53,30 @@ function fingerprint(ids: ArrayLike<number>, agentName: string, at: (place: numb
 }
 
 function ofSample({ ids, agentName, lossMask, logprobs, policyVersions }: Sample): readonly string[] {
-  return fingerprint(ids, agentName, (place) => (lossMask[place] === 1 ? `${logprobs[place]} ${policyVersions[place]}` : undefined));
+  return fingerprint(ids, agentName, (place) =>
+    lossMask[place] === 1 ? `${logprobs[place]} ${policyVersions[place]}` : undefined,
+  );
 }
 
 function ofCall({ agent, promptIds, completion }: CommittedCall): readonly string[] {
   const { ids, logprobs, policyVersion } = completion;
   const start = promptIds.length;
-  return fingerprint([...promptIds, ...ids], agent.agentName, (place) => (place >= start ? `${logprobs[place - start]} ${policyVersion}` : undefined));
+  return fingerprint([...promptIds, ...ids], agent.agentName, (place) =>
+    place >= start ? `${logprobs[place - start]} ${policyVersion}` : undefined,
+  );
 }
 
 /** Who could splice, and what had to be rendered, depends on who was first; what was sampled from what does not. */
-function ofTurn({ turnId, index, promptTokens, generatedTokens, policyVersion, isTruncated, sample, fork }: TurnDescription): string {
+function ofTurn({
+  turnId,
+  index,
+  promptTokens,
+  generatedTokens,
+  policyVersion,
+  isTruncated,
+  sample,
+  fork,
+}: TurnDescription): string {
   return JSON.stringify({ turnId, index, promptTokens, generatedTokens, policyVersion, isTruncated, sample, fork });
 }
 
@@ -67,7 +92,8 @@ function expectSame(actual: readonly string[], expected: readonly string[]): voi
 }
 
 describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
-  const create = (historyPolicy: HistoryPolicy) => createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy });
+  const create = (historyPolicy: HistoryPolicy) =>
+    createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy });
 
   test('each sampled token is trained once, after exactly the ids it was sampled from', () => {
     const property = fc.property(programs, policies, (program, policy) => {
@@ -75,10 +101,17 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
       const calls = runProgram(program, tracker, chatTokenizer, { order: inOrder });
       const samples = tracker.finish();
       expectSame(samples.flatMap(ofSample).sort(), calls.flatMap(ofCall).sort());
-      expectSame(calls.map(({ turn }) => turn.promptIds.join()), calls.map(({ promptIds }) => promptIds.join()));
+      expectSame(
+        calls.map(({ turn }) => turn.promptIds.join()),
+        calls.map(({ promptIds }) => promptIds.join()),
+      );
       const { trainedTokens, generatedTokens } = tracker.stats();
       expect(trainedTokens).toBe(generatedTokens);
-      expect(samples.every(({ lossMask, logprobs, policyVersions }) => lossMask.every((mask, at) => mask === 1 || (logprobs[at] === 0 && policyVersions[at] === -1)))).toBe(true);
+      expect(
+        samples.every(({ lossMask, logprobs, policyVersions }) =>
+          lossMask.every((mask, at) => mask === 1 || (logprobs[at] === 0 && policyVersions[at] === -1)),
+        ),
+      ).toBe(true);
     });
     fc.assert(property, { numRuns });
   });
@@ -110,9 +143,14 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
   test('begin changes nothing: a second one gives the same prompt', () => {
     const property = fc.property(programs, policies, (program, policy) => {
       const tracker = create(policy);
-      const onBegin: Parameters<typeof runProgram>[3]['onBegin'] = ({ turn, conversation: { agent, messages, tools }, opening }) => {
+      const onBegin: Parameters<typeof runProgram>[3]['onBegin'] = ({
+        turn,
+        conversation: { agent, messages, tools },
+        opening,
+      }) => {
         const again = tracker.begin(agent, { messages, tools }, { opening });
-        const show = ({ promptIds, fork, reusedTokens }: Turn): string => `${fork} ${reusedTokens} ${promptIds.join(' ')}`;
+        const show = ({ promptIds, fork, reusedTokens }: Turn): string =>
+          `${fork} ${reusedTokens} ${promptIds.join(' ')}`;
         expectSame([show(again)], [show(turn)]);
       };
       runProgram(program, tracker, chatTokenizer, { order: inOrder, onBegin });

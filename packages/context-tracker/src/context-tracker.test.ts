@@ -1,4 +1,11 @@
-import { AgentJetError, type AssistantMessage, type ChatDelta, type ChatMessage, EngineError, type ToolSpec } from '@agentjet/core';
+import {
+  AgentJetError,
+  type AssistantMessage,
+  type ChatDelta,
+  type ChatMessage,
+  EngineError,
+  type ToolSpec,
+} from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, test } from 'vitest';
@@ -30,9 +37,16 @@ function problemOf(work: () => unknown): string {
 describe('a reply', () => {
   test('is parsed, with ids of our own for its calls', () => {
     const { begin, commit } = create();
-    const { message, finishReason, malformedToolCalls, tokenTexts } = commit(begin([user]), `so\n${callText}\n${callText}`);
+    const { message, finishReason, malformedToolCalls, tokenTexts } = commit(
+      begin([user]),
+      `so\n${callText}\n${callText}`,
+    );
     const ids = message.toolCalls?.map(({ id }) => id) ?? [];
-    expect(message).toMatchObject({ role: 'assistant', content: 'so', toolCalls: [{ name: 'calc', arguments: '{"a": 1}' }, { name: 'calc' }] });
+    expect(message).toMatchObject({
+      role: 'assistant',
+      content: 'so',
+      toolCalls: [{ name: 'calc', arguments: '{"a": 1}' }, { name: 'calc' }],
+    });
     expect(ids.every((id) => /^[0-9A-Za-z]{9}$/.test(id)) && new Set(ids).size === 2).toBe(true);
     expect([finishReason, malformedToolCalls]).toEqual(['tool_calls', 0]);
     expect(tokenTexts.join('')).toBe(`so\n${callText}\n${callText}<|im_end|>`);
@@ -68,7 +82,12 @@ describe('a reply', () => {
 
   test.each(['chatml', 'qwen3', 'llama3'] as const)('streams what commit returns (%s)', (family) => {
     const real = createChatTokenizer(createChatTokenizerFiles(family));
-    const answers = ['plain é😀', `text\n${callText}`, '<think>\nwhy\n</think>\n\nso', '{"name": "calc", "parameters": {"a": 1}}'];
+    const answers = [
+      'plain é😀',
+      `text\n${callText}`,
+      '<think>\nwhy\n</think>\n\nso',
+      '{"name": "calc", "parameters": {"a": 1}}',
+    ];
     for (const answer of answers) {
       const deltas: ChatDelta[] = [];
       const turn = createContextTracker({ episodeId: 'e', chatTokenizer: real }).begin(agent, { messages: [user] });
@@ -82,10 +101,16 @@ describe('a reply', () => {
 });
 
 function joinDeltas(deltas: readonly ChatDelta[]): AssistantMessage {
-  const textOf = (type: 'content' | 'reasoning'): string => deltas.map((delta) => (delta.type === type ? delta.text : '')).join('');
+  const textOf = (type: 'content' | 'reasoning'): string =>
+    deltas.map((delta) => (delta.type === type ? delta.text : '')).join('');
   const toolCalls = deltas.flatMap((delta) => (delta.type === 'tool_call' ? [delta.toolCall] : []));
   const reasoning = textOf('reasoning');
-  return { role: 'assistant', content: textOf('content'), ...(reasoning === '' ? {} : { reasoning }), ...(toolCalls.length === 0 ? {} : { toolCalls }) };
+  return {
+    role: 'assistant',
+    content: textOf('content'),
+    ...(reasoning === '' ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+  };
 }
 
 describe('what must not happen is said clearly', () => {
@@ -113,7 +138,14 @@ describe('what must not happen is said clearly', () => {
     ['messages that are no list', undefined, /has no messages/],
     ['a message that is nothing', [null], /Message 0 has the role undefined/],
     ['an unknown role', [{ role: 'developer', content: 'x' }], /Message 0 has the role "developer"/],
-    ['parts for a text', [{ role: 'user', content: 'x' }, { role: 'user', content: [{ type: 'text', text: 'x' }] }], /message 1 \(user\) is a list of parts/],
+    [
+      'parts for a text',
+      [
+        { role: 'user', content: 'x' },
+        { role: 'user', content: [{ type: 'text', text: 'x' }] },
+      ],
+      /message 1 \(user\) is a list of parts/,
+    ],
     ['a number for a text', [{ role: 'user', content: 7 }], /is of type number/],
   ])('%s', (_, messages, wording) => {
     const { tracker } = create();
@@ -125,7 +157,9 @@ describe('what must not happen is said clearly', () => {
   test('a message without a role, also where an answer with calls stands that has its text', () => {
     const { begin, say } = create();
     const { content } = say([user], 'a\n<tool_call>\n{"name": "calc", "arguments": {}}\n</tool_call>');
-    expect(problemOf(() => begin([user, { content } as ChatMessage, user]))).toContain('EngineError bad_request Message 1 has the role undefined.');
+    expect(problemOf(() => begin([user, { content } as ChatMessage, user]))).toContain(
+      'EngineError bad_request Message 1 has the role undefined.',
+    );
   });
 
   test('absent text is the empty text', () => {
@@ -136,15 +170,29 @@ describe('what must not happen is said clearly', () => {
   });
 
   test.each<readonly [string, object, string]>([
-    ['arguments as an object', { toolCalls: [{ id: 'x', name: 'calc', arguments: { a: 1 } }] }, 'The arguments of tool call 0 of message 1 ("calc") are of type object, not a text. Send the JSON text'],
-    ['a call of another shape', { toolCalls: [{ id: 'x', function: { name: 'calc', arguments: '{}' } }] }, 'The name of tool call 0 of message 1 is of type undefined. A call is { id, name, arguments }.'],
+    [
+      'arguments as an object',
+      { toolCalls: [{ id: 'x', name: 'calc', arguments: { a: 1 } }] },
+      'The arguments of tool call 0 of message 1 ("calc") are of type object, not a text. Send the JSON text',
+    ],
+    [
+      'a call of another shape',
+      { toolCalls: [{ id: 'x', function: { name: 'calc', arguments: '{}' } }] },
+      'The name of tool call 0 of message 1 is of type undefined. A call is { id, name, arguments }.',
+    ],
     ['a call that is null', { toolCalls: [null] }, 'The name of tool call 0 of message 1 is of type undefined.'],
     ['calls that are no list', { toolCalls: 'calc' }, 'The toolCalls of message 1 are of type string, not a list.'],
-    ['reasoning that is no text', { reasoning: 7 }, 'The reasoning of message 1 (assistant) is of type number, not a text.'],
+    [
+      'reasoning that is no text',
+      { reasoning: 7 },
+      'The reasoning of message 1 (assistant) is of type number, not a text.',
+    ],
   ])('an answer sent back with %s', (_, fields, problem) => {
     const { begin, say } = create();
     say([user], 'a');
-    expect(problemOf(() => begin([user, { role: 'assistant', content: 'a', ...fields } as ChatMessage, user]))).toContain(`EngineError bad_request ${problem}`);
+    expect(
+      problemOf(() => begin([user, { role: 'assistant', content: 'a', ...fields } as ChatMessage, user])),
+    ).toContain(`EngineError bad_request ${problem}`);
   });
 
   test.each<readonly [string, unknown, string]>([
@@ -153,17 +201,36 @@ describe('what must not happen is said clearly', () => {
     ['not JSON', [{ name: 'calc', parameters: { least: 1n } }], 'The tools of the request cannot be written as JSON'],
   ])('tools that are %s', (_, tools, problem) => {
     const { begin } = create();
-    expect(problemOf(() => begin([user], { request: { tools: tools as ToolSpec[] } }))).toContain(`EngineError bad_request ${problem}`);
+    expect(problemOf(() => begin([user], { request: { tools: tools as ToolSpec[] } }))).toContain(
+      `EngineError bad_request ${problem}`,
+    );
   });
 
   test.each([
-    ['a logprob that is no number', Int32Array.of(5, 6), Float32Array.of(-1, Number.NaN), 'Token 1 of a completion has the id 6 and the logprob NaN.'],
-    ['a logprob that no token can have', Int32Array.of(5), Float32Array.of(-Infinity), 'Token 0 of a completion has the id 5 and the logprob -Infinity.'],
-    ['an id below 0', Int32Array.of(-1), Float32Array.of(-1), 'Token 0 of a completion has the id -1 and the logprob -1.'],
+    [
+      'a logprob that is no number',
+      Int32Array.of(5, 6),
+      Float32Array.of(-1, Number.NaN),
+      'Token 1 of a completion has the id 6 and the logprob NaN.',
+    ],
+    [
+      'a logprob that no token can have',
+      Int32Array.of(5),
+      Float32Array.of(-Infinity),
+      'Token 0 of a completion has the id 5 and the logprob -Infinity.',
+    ],
+    [
+      'an id below 0',
+      Int32Array.of(-1),
+      Float32Array.of(-1),
+      'Token 0 of a completion has the id -1 and the logprob -1.',
+    ],
   ])('an engine that returns %s', (_, ids, logprobs, problem) => {
     const { begin, tracker } = create();
     const turn = begin([user]);
-    expect(problemOf(() => turn.commit({ ids, logprobs, finishReason: 'stop', policyVersion: 0 }))).toContain(`AgentJetError bad_completion ${problem}`);
+    expect(problemOf(() => turn.commit({ ids, logprobs, finishReason: 'stop', policyVersion: 0 }))).toContain(
+      `AgentJetError bad_completion ${problem}`,
+    );
     expect(tracker.finish()).toEqual([]);
   });
 
@@ -227,11 +294,13 @@ describe('what is reused', () => {
     expect(tracker.stats()).toMatchObject({ calls: 1, generatedTokens: 0, trainedTokens: 0, samples: 0 });
   });
 
-  test('a stop token of another name stands in the place of the template\'s own', () => {
+  test("a stop token of another name stands in the place of the template's own", () => {
     const { begin, say, tracker } = create();
     const { message } = begin([user]).commit(toCompletion(Int32Array.of(65, tokenizer.idOf('<|endoftext|>') ?? 0)));
     say([user, message, user], 'b');
     expect(template.stopIds).toHaveLength(2);
-    expect(showRow(tracker.finish()[0] ?? expect.fail(), chatTokenizer)).toContain('[A<|endoftext|>]\n<|im_start|>user');
+    expect(showRow(tracker.finish()[0] ?? expect.fail(), chatTokenizer)).toContain(
+      '[A<|endoftext|>]\n<|im_start|>user',
+    );
   });
 });

@@ -1,6 +1,25 @@
-import { AgentJetError, type ChatRequest, type Completion, EngineError, type Sample, type ToolSpec } from '@agentjet/core';
+import {
+  AgentJetError,
+  type ChatRequest,
+  type Completion,
+  EngineError,
+  type Sample,
+  type ToolSpec,
+} from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { AgentIdentity, CommittedTurn, ContextTracker, Counts, ForeignCause, HistoryPolicy, PartAuthor, TrackerStats, Turn, TurnDescription, TurnOptions } from './contract.js';
+import type {
+  AgentIdentity,
+  CommittedTurn,
+  ContextTracker,
+  Counts,
+  ForeignCause,
+  HistoryPolicy,
+  PartAuthor,
+  TrackerStats,
+  Turn,
+  TurnDescription,
+  TurnOptions,
+} from './contract.js';
 import { checkHasMessages, printTools } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
 import { type HistoryEntry, MessageNode } from './history/message-node.js';
@@ -73,16 +92,41 @@ class EpisodeTracker implements ContextTracker {
   }
 
   begin(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions = {}): Turn {
-    if (this.#isFinished) throw new EngineError('closed', `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`);
+    if (this.#isFinished)
+      throw new EngineError(
+        'closed',
+        `Episode ${this.#episodeId} is finished: agent "${agent.agentName}" can make no more calls in it.`,
+      );
     checkHasMessages(request.messages);
     const toolsKey = printTools(request.tools ?? []);
     const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
-    const history = readHistory(known, request.messages, { agentName: agent.agentName, policy: this.#policy, index: this.#turns, isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, this.#chatTokenizer.template, root.tools) });
-    const tools = { tree: this.#tree, tokenizer: this.#chatTokenizer.tokenizer, marks: this.#marks, tails: this.#tails };
+    const history = readHistory(known, request.messages, {
+      agentName: agent.agentName,
+      policy: this.#policy,
+      index: this.#turns,
+      isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, this.#chatTokenizer.template, root.tools),
+    });
+    const tools = {
+      tree: this.#tree,
+      tokenizer: this.#chatTokenizer.tokenizer,
+      marks: this.#marks,
+      tails: this.#tails,
+    };
     const prompt = withOpening(preparePrompt(history, tools), opening, tools);
-    if (prompt.ids.length === 0) throw new EngineError('bad_request', 'The chat template made an empty prompt of these messages. Send a message with text.');
-    return this.#open({ agent, index: this.#numBegun++, toolsKey, history, prompt, stops: [...(request.sampling?.stop ?? [])] });
+    if (prompt.ids.length === 0)
+      throw new EngineError(
+        'bad_request',
+        'The chat template made an empty prompt of these messages. Send a message with text.',
+      );
+    return this.#open({
+      agent,
+      index: this.#numBegun++,
+      toolsKey,
+      history,
+      prompt,
+      stops: [...(request.sampling?.stop ?? [])],
+    });
   }
 
   finish(): readonly Sample[] {
@@ -125,7 +169,8 @@ class EpisodeTracker implements ContextTracker {
       stopIds: this.#chatTokenizer.template.stopIds,
       reusedTokens: call.prompt.reusedTokens,
       fork: call.prompt.fork,
-      createStream: (onDelta) => createReplyStream(this.#chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
+      createStream: (onDelta) =>
+        createReplyStream(this.#chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
       commit: (completion) => {
         this.#checkCommit(id, isCommitted);
         const reply = readReply(this.#chatTokenizer, completion, { opening: call.prompt.opening, mintId });
@@ -141,12 +186,32 @@ class EpisodeTracker implements ContextTracker {
     const said = this.#describeHistory(call);
     const node = this.#writeHistory(call);
     const before = prompt.existing ?? this.#writePrompt(node, prompt, end);
-    const turn: SeenTurn = { kind: 'turn', before, text, isStopped, position: end, message: copyMessage(committed.message), stops, agent, index, node };
+    const turn: SeenTurn = {
+      kind: 'turn',
+      before,
+      text,
+      isStopped,
+      position: end,
+      message: copyMessage(committed.message),
+      stops,
+      agent,
+      index,
+      node,
+    };
     this.#guides.update(agent.agentName, index, node.addTurn(turn));
     this.#turns.add(turn);
     const { reusedTokens, fork, numNew, numOpening } = prompt;
     const { policyVersion, logprobs } = completion;
-    const recorded = { promptLength: prompt.ids.length, reusedTokens, fork, numNew, numOpening, policyVersion, logprobs: logprobs.slice(), isTruncated: !isStopped };
+    const recorded = {
+      promptLength: prompt.ids.length,
+      reusedTokens,
+      fork,
+      numNew,
+      numOpening,
+      policyVersion,
+      logprobs: logprobs.slice(),
+      isTruncated: !isStopped,
+    };
     this.#calls.push({ id, index, agent, end, ...recorded, ...said });
     this.#rows = undefined;
     this.#samples = undefined;
@@ -188,8 +253,18 @@ class EpisodeTracker implements ContextTracker {
     return root;
   }
 
-  #writePrompt(node: MessageNode, { ids, before, text, checkedLength, opening }: PreparedPrompt, end: TokenPosition): SeenPrompt {
-    const prompt: SeenPrompt = { kind: 'prompt', before, text, checkedLength, position: { segment: end.segment, depth: ids.length } };
+  #writePrompt(
+    node: MessageNode,
+    { ids, before, text, checkedLength, opening }: PreparedPrompt,
+    end: TokenPosition,
+  ): SeenPrompt {
+    const prompt: SeenPrompt = {
+      kind: 'prompt',
+      before,
+      text,
+      checkedLength,
+      position: { segment: end.segment, depth: ids.length },
+    };
     if (opening === '') node.prompt ??= prompt;
     return prompt;
   }
@@ -211,8 +286,16 @@ class EpisodeTracker implements ContextTracker {
   }
 
   #checkCommit(id: string, isCommitted: boolean): void {
-    if (isCommitted) throw new AgentJetError('turn_committed', `Turn ${id} was committed before. Begin a new turn for each completion.`);
-    if (this.#isFinished) throw new AgentJetError('episode_finished', `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`);
+    if (isCommitted)
+      throw new AgentJetError(
+        'turn_committed',
+        `Turn ${id} was committed before. Begin a new turn for each completion.`,
+      );
+    if (this.#isFinished)
+      throw new AgentJetError(
+        'episode_finished',
+        `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`,
+      );
   }
 }
 

@@ -1,4 +1,12 @@
-import type { AssistantMessage, ChatDelta, ChatFinishReason, ChatRequest, Completion, ForkCause, Sample } from '@agentjet/core';
+import type {
+  AssistantMessage,
+  ChatDelta,
+  ChatFinishReason,
+  ChatRequest,
+  Completion,
+  ForkCause,
+  Sample,
+} from '@agentjet/core';
 
 /** Whose call it is. Histories are told apart by `agentName`; `targetTag` is recorded. */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
@@ -91,7 +99,12 @@ export type TurnDescription = {
 };
 
 /** Tokens `start` to `end` (exclusive) of a row hold the text of one message. `name`: as the message says. */
-export type TurnPart = { readonly author: PartAuthor; readonly name?: string; readonly start: number; readonly end: number };
+export type TurnPart = {
+  readonly author: PartAuthor;
+  readonly name?: string;
+  readonly start: number;
+  readonly end: number;
+};
 
 /**
  * `model`: an answer of ours, printed again after other messages. `foreign`: an assistant message that no engine of ours

@@ -25,18 +25,33 @@ function start(chatTokenizer: ChatTokenizer) {
 }
 
 /** `author: text` of each part, as its tokens say it. */
-function saidBy(tracker: ContextTracker, { tokenizer }: ChatTokenizer, turn: TurnDescription | undefined): readonly string[] {
+function saidBy(
+  tracker: ContextTracker,
+  { tokenizer }: ChatTokenizer,
+  turn: TurnDescription | undefined,
+): readonly string[] {
   const row = tracker.finish()[turn?.sample ?? -1];
-  return (turn?.parts ?? []).map(({ author, start: from, end, name }) => `${author}${name === undefined ? '' : ` ${name}`}: ${tokenizer.decode(row?.ids.subarray(from, end) ?? [])}`);
+  return (turn?.parts ?? []).map(
+    ({ author, start: from, end, name }) =>
+      `${author}${name === undefined ? '' : ` ${name}`}: ${tokenizer.decode(row?.ids.subarray(from, end) ?? [])}`,
+  );
 }
 
 describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
   test('is told from the template, also where a text stands in its header', () => {
     const { say, tracker } = start(chatTokenizer);
-    say([system, user, { role: 'assistant', content: 'assistant é' }, { role: 'user', content: '\n two  lines\n' }], 'a');
+    say(
+      [system, user, { role: 'assistant', content: 'assistant é' }, { role: 'user', content: '\n two  lines\n' }],
+      'a',
+    );
     const [turn] = tracker.describe();
     const said = saidBy(tracker, chatTokenizer, turn);
-    expect(said.map((text) => text.trimEnd())).toEqual(['system: s', 'user: user', expect.stringMatching(/^foreign: (<think>\n\n<\/think>\n\n)?assistant é$/), expect.stringMatching(/^user: \s*two {2}lines$/)]);
+    expect(said.map((text) => text.trimEnd())).toEqual([
+      'system: s',
+      'user: user',
+      expect.stringMatching(/^foreign: (<think>\n\n<\/think>\n\n)?assistant é$/),
+      expect.stringMatching(/^user: \s*two {2}lines$/),
+    ]);
     expect(turn?.foreignMessages).toEqual({ unknown: 1 });
   });
 
@@ -46,7 +61,14 @@ describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
     say([system, user, first, { role: 'user', content: 'the next' }], 'two');
     const [, second] = tracker.describe();
     expect(saidBy(tracker, chatTokenizer, second).at(-1)).toBe('user: the next');
-    expect(second).toMatchObject({ index: 1, turnId: 'e/1', agentName: 'agent', generatedTokens: 4, isTruncated: false, policyVersion: 3 });
+    expect(second).toMatchObject({
+      index: 1,
+      turnId: 'e/1',
+      agentName: 'agent',
+      generatedTokens: 4,
+      isTruncated: false,
+      policyVersion: 3,
+    });
   });
 });
 
@@ -54,9 +76,14 @@ describe('a call', () => {
   test('with tool results: each belongs to its tool, and its own answer is not described again', () => {
     const { say, tracker } = start(qwen3);
     const first = say([system, user], `${callText}\n${callText}`);
-    const results = (first.toolCalls ?? []).map(({ id }, at): ToolMessage => ({ role: 'tool', content: `tool_response ${at}`, toolCallId: id, name: 'calc' }));
+    const results = (first.toolCalls ?? []).map(
+      ({ id }, at): ToolMessage => ({ role: 'tool', content: `tool_response ${at}`, toolCallId: id, name: 'calc' }),
+    );
     say([system, user, first, ...results], 'done');
-    expect(saidBy(tracker, qwen3, tracker.describe()[1])).toEqual(['tool calc: tool_response 0', 'tool calc: tool_response 1']);
+    expect(saidBy(tracker, qwen3, tracker.describe()[1])).toEqual([
+      'tool calc: tool_response 0',
+      'tool calc: tool_response 1',
+    ]);
   });
 
   test('that forks by the template: the answers printed again are the model’s, calls included', () => {
@@ -92,7 +119,11 @@ describe('a call', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer: qwen3 });
     const opening = qwen3.template.callOpening?.('add') ?? expect.fail();
     const ids = qwen3.tokenizer.encode(' {"a": 1}}\n</tool_call><|im_end|>');
-    const turn = tracker.begin({ agentName: 'a', targetTag: 'a' }, { messages: [user], tools: [{ name: 'add', parameters: {} }] }, { opening });
+    const turn = tracker.begin(
+      { agentName: 'a', targetTag: 'a' },
+      { messages: [user], tools: [{ name: 'add', parameters: {} }] },
+      { opening },
+    );
     turn.commit({ ids, logprobs: new Float32Array(ids.length), finishReason: 'stop', policyVersion: 0 });
     expect(saidBy(tracker, qwen3, tracker.describe()[0])).toEqual(['user: user', `opening: ${opening}`]);
   });
@@ -102,12 +133,20 @@ describe('a call', () => {
     const [one, , three] = ['1', '2', '3'].map((content) => begin([{ role: 'user', content }]));
     commit(three ?? expect.fail(), 'third');
     commit(one ?? expect.fail(), 'first', { isTruncated: true });
-    expect(tracker.describe().map(({ index, turnId, isTruncated }) => [index, turnId, isTruncated])).toEqual([[0, 'e/0', true], [1, 'e/2', false]]);
+    expect(tracker.describe().map(({ index, turnId, isTruncated }) => [index, turnId, isTruncated])).toEqual([
+      [0, 'e/0', true],
+      [1, 'e/2', false],
+    ]);
   });
 
   test('that sampled nothing has no row', () => {
     const { begin, tracker } = start(qwen3);
-    begin([user]).commit({ ids: new Int32Array(0), logprobs: new Float32Array(0), finishReason: 'stop', policyVersion: 0 });
+    begin([user]).commit({
+      ids: new Int32Array(0),
+      logprobs: new Float32Array(0),
+      finishReason: 'stop',
+      policyVersion: 0,
+    });
     expect(tracker.describe()).toMatchObject([{ sample: null, generatedTokens: 0 }]);
     expect(tracker.finish()).toEqual([]);
   });
@@ -119,7 +158,10 @@ describe('two calls that sampled the same from the same', () => {
     const turns = [begin([user]), begin([user])];
     for (const turn of turns.toReversed()) commit(turn, 'same');
     const samples = tracker.finish();
-    expect(samples.map(({ turnIndices }) => [...new Set(turnIndices)])).toEqual([[-1, 0], [-1, 1]]);
+    expect(samples.map(({ turnIndices }) => [...new Set(turnIndices)])).toEqual([
+      [-1, 0],
+      [-1, 1],
+    ]);
     expect(samples.map(({ ids }) => [...ids])).toEqual([[...(samples[0]?.ids ?? [])], [...(samples[0]?.ids ?? [])]]);
   });
 });
@@ -145,7 +187,9 @@ describe.each(families)('%s: whatever agents do', (_, chatTokenizer) => {
         expect(turnAt).toEqual(sample.turnIndices);
         expect(turnAt.map((turn) => Number(turn >= 0))).toEqual(Int32Array.from(sample.lossMask));
       }
-      expect(turns.map(({ index, generatedTokens }) => [index, generatedTokens])).toEqual(calls.map(({ completion }, index) => [index, completion.ids.length]));
+      expect(turns.map(({ index, generatedTokens }) => [index, generatedTokens])).toEqual(
+        calls.map(({ completion }, index) => [index, completion.ids.length]),
+      );
       for (const { parts, promptTokens } of turns) {
         const bounds = parts.flatMap(({ start: from, end }) => [from, end]);
         expect(bounds).toEqual(bounds.toSorted((left, right) => left - right));

@@ -2,7 +2,15 @@ import type { AssistantMessage, ChatMessage, ToolMessage, ToolSpec } from '@agen
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, test } from 'vitest';
-import { type ContextTracker, createContextTracker, type ForeignCause, type HistoryPolicy, type SpliceCause, type TrackerStats, type Turn } from './index.js';
+import {
+  type ContextTracker,
+  createContextTracker,
+  type ForeignCause,
+  type HistoryPolicy,
+  type SpliceCause,
+  type TrackerStats,
+  type Turn,
+} from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { createPlayer, type Player } from './testing/play.js';
 import { createStrictChatTokenizer } from './testing/strict-templates.js';
@@ -36,7 +44,9 @@ function goesOnFrom({ log }: Player, turn: Turn, callIndex = 0): boolean {
   return call !== undefined && turn.promptIds.join().startsWith([...call.turn.promptIds, ...call.ids].join());
 }
 
-function countsOf({ tracker }: ReturnType<typeof start>): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'samples'> {
+function countsOf({
+  tracker,
+}: ReturnType<typeof start>): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'samples'> {
   const { forks, splices, foreignMessages, samples } = tracker.stats();
   return { forks, splices, foreignMessages, samples };
 }
@@ -51,15 +61,45 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     ['unknown keys dropped', writeCall(), (message) => withArguments(message, '{"a":1}'), 'call_ids'],
     ['defaults added', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2,"b":true}'), 'call_ids'],
     ['a number coerced to text', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":"1"}'), 'call_ids'],
-    ['arguments that were no object', writeCall('{"a": 1, "b": '), (message) => withArguments(message, '{}'), 'call_ids'],
+    [
+      'arguments that were no object',
+      writeCall('{"a": 1, "b": '),
+      (message) => withArguments(message, '{}'),
+      'call_ids',
+    ],
     ['text beside calls dropped', `thinking\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'call_ids'],
-    ['reasoning dropped', `<think>\nwhy\n</think>\n\n${writeCall()}`, ({ reasoning: _dropped, ...message }) => message, 'call_ids'],
-    ['only the last piece of reasoning kept', `<think>\nwhy\nthen\n</think>\n\n${writeCall()}`, (message) => ({ ...message, reasoning: 'then' }), 'call_ids'],
-    ['reasoning moved into the text', '<think>\nwhy\n</think>\n\nso', ({ reasoning, ...message }) => ({ ...message, content: `<think>${reasoning}</think>\n${message.content}` }), 'text'],
-    ['everything as raw text', `<think>\nwhy\n</think>\n\n${writeCall()}`, () => ({ role: 'assistant', content: `<think>\nwhy\n</think>\n\n${writeCall()}` }), 'text'],
+    [
+      'reasoning dropped',
+      `<think>\nwhy\n</think>\n\n${writeCall()}`,
+      ({ reasoning: _dropped, ...message }) => message,
+      'call_ids',
+    ],
+    [
+      'only the last piece of reasoning kept',
+      `<think>\nwhy\nthen\n</think>\n\n${writeCall()}`,
+      (message) => ({ ...message, reasoning: 'then' }),
+      'call_ids',
+    ],
+    [
+      'reasoning moved into the text',
+      '<think>\nwhy\n</think>\n\nso',
+      ({ reasoning, ...message }) => ({ ...message, content: `<think>${reasoning}</think>\n${message.content}` }),
+      'text',
+    ],
+    [
+      'everything as raw text',
+      `<think>\nwhy\n</think>\n\n${writeCall()}`,
+      () => ({ role: 'assistant', content: `<think>\nwhy\n</think>\n\n${writeCall()}` }),
+      'text',
+    ],
     ['space trimmed', '  the answer \n', (message) => ({ ...message, content: message.content.trim() }), 'text'],
     ['a name added', 'answer', (message) => ({ ...message, name: 'agent' }), 'text'],
-    ['new ids, the same calls', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, id: 'new' })) }), 'text'],
+    [
+      'new ids, the same calls',
+      writeCall(),
+      (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, id: 'new' })) }),
+      'text',
+    ],
   ])('%s', (_, answer, respell, cause) => {
     const player = start();
     const message = player.say([system, user], answer, { isOdd: true });
@@ -67,12 +107,20 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect({ fork: turn.fork, isKept: goesOnFrom(player, turn) }).toEqual({ fork: undefined, isKept: true });
     player.commit(turn, 'done');
     player.say([system, user, respell(message), next, { role: 'assistant', content: 'done' }, next], 'again');
-    expect(countsOf(player)).toEqual({ splices: { agent: { [cause]: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
+    expect(countsOf(player)).toEqual({
+      splices: { agent: { [cause]: 1 } },
+      foreignMessages: {},
+      forks: {},
+      samples: 1,
+    });
   });
 
   test('an answer cut at the stop text that the caller asked for', () => {
     const player = start();
-    player.say([system, user], 'Thought: x\nObservation: made up', { request: { sampling: { stop: ['\nObservation:'] } }, isTruncated: true });
+    player.say([system, user], 'Thought: x\nObservation: made up', {
+      request: { sampling: { stop: ['\nObservation:'] } },
+      isTruncated: true,
+    });
     const turn = player.begin([system, user, { role: 'assistant', content: 'Thought: x' }, next]);
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
   });
@@ -84,7 +132,12 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect(turn.fork).toBe('rewritten');
     expect(textOf(turn)).toContain('"arguments": {"a":1,"zzz":2}}');
     player.commit(turn, 'done');
-    expect(countsOf(player)).toEqual({ forks: { agent: { rewritten: 1 } }, splices: {}, foreignMessages: {}, samples: 2 });
+    expect(countsOf(player)).toEqual({
+      forks: { agent: { rewritten: 1 } },
+      splices: {},
+      foreignMessages: {},
+      samples: 2,
+    });
   });
 
   test('as_sent keeps the ids where the template prints the sent message in the same way', () => {
@@ -94,12 +147,20 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect(message.reasoning).toBe('why');
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
     player.commit(turn, 'done');
-    expect(countsOf(player)).toEqual({ splices: { agent: { printed_alike: 1 } }, foreignMessages: {}, forks: {}, samples: 1 });
+    expect(countsOf(player)).toEqual({
+      splices: { agent: { printed_alike: 1 } },
+      foreignMessages: {},
+      forks: {},
+      samples: 1,
+    });
   });
 
   test('as_sent keeps the ids of a call also under a template that refuses a question right behind its result', () => {
     const mistral = createStrictChatTokenizer('mistral');
-    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: mistral, historyPolicy: 'as_sent' }), mistral);
+    const player = createPlayer(
+      createContextTracker({ episodeId: 'e', chatTokenizer: mistral, historyPolicy: 'as_sent' }),
+      mistral,
+    );
     const message = player.say([user], writeCall(), { isOdd: true });
     const turn = player.begin([user, { ...message, name: 'agent' }, result(idOf(message))]);
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
@@ -107,18 +168,33 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
 
   test('as_sent shows space that was sent as reasoning, where the template prints it only before a result', () => {
     const qwen3 = createChatTokenizer(createChatTokenizerFiles('qwen3'));
-    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: qwen3, historyPolicy: 'as_sent' }), qwen3);
+    const player = createPlayer(
+      createContextTracker({ episodeId: 'e', chatTokenizer: qwen3, historyPolicy: 'as_sent' }),
+      qwen3,
+    );
     const message = player.say([user], writeCall());
     const sent: readonly ChatMessage[] = [user, { ...message, reasoning: '\n' }, result(idOf(message))];
-    expect(qwen3.tokenizer.decode(player.begin(sent).promptIds)).toBe(qwen3.template.render(sent, { addGenerationPrompt: true }));
+    expect(qwen3.tokenizer.decode(player.begin(sent).promptIds)).toBe(
+      qwen3.template.render(sent, { addGenerationPrompt: true }),
+    );
   });
 
   test('as_sent shows reasoning that was sent in the text, where the template leaves out only what stands in its own field', () => {
     const strips = createToyChatTokenizer({ thinking: 'strip' });
-    const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: strips, historyPolicy: 'as_sent' }), strips);
+    const player = createPlayer(
+      createContextTracker({ episodeId: 'e', chatTokenizer: strips, historyPolicy: 'as_sent' }),
+      strips,
+    );
     player.say([system, user], '<think>\nwhy\n</think>\n\nso');
-    const sent: readonly ChatMessage[] = [system, user, { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' }, next];
-    expect(strips.tokenizer.decode(player.begin(sent).promptIds)).toBe(strips.template.render(sent, { addGenerationPrompt: true }));
+    const sent: readonly ChatMessage[] = [
+      system,
+      user,
+      { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' },
+      next,
+    ];
+    expect(strips.tokenizer.decode(player.begin(sent).promptIds)).toBe(
+      strips.template.render(sent, { addGenerationPrompt: true }),
+    );
   });
 });
 
@@ -129,11 +205,29 @@ function withArguments(message: AssistantMessage, written: string): AssistantMes
 describe('a match that is not certain is a fork', () => {
   test.each<readonly [string, string, (message: AssistantMessage) => AssistantMessage, ForeignCause]>([
     ['arguments edited under our id', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":2}'), 'edited'],
-    ['another tool under our id', writeCall(), (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) }), 'edited'],
+    [
+      'another tool under our id',
+      writeCall(),
+      (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) }),
+      'edited',
+    ],
     ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' }), 'edited'],
     ['text edited', 'one', (message) => ({ ...message, content: 'two' }), 'unknown'],
-    ['a call dropped', `${writeCall()}\n${writeCall('{"b":1}')}`, (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).slice(0, 1) }), 'edited'],
-    ['other arguments under foreign ids', writeCall('{"a":1,"b":2}'), (message) => ({ ...withArguments(message, '{"a":1}'), toolCalls: [{ id: 'new', name: 'calc', arguments: '{"a":1}' }] }), 'unknown'],
+    [
+      'a call dropped',
+      `${writeCall()}\n${writeCall('{"b":1}')}`,
+      (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).slice(0, 1) }),
+      'edited',
+    ],
+    [
+      'other arguments under foreign ids',
+      writeCall('{"a":1,"b":2}'),
+      (message) => ({
+        ...withArguments(message, '{"a":1}'),
+        toolCalls: [{ id: 'new', name: 'calc', arguments: '{"a":1}' }],
+      }),
+      'unknown',
+    ],
   ])('%s', (_, answer, edit, cause) => {
     const player = start();
     const message = player.say([system, user], answer);
@@ -142,7 +236,11 @@ describe('a match that is not certain is a fork', () => {
     expect(turn.fork).toBe('rewritten');
     expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
     player.commit(turn, 'done');
-    expect(countsOf(player)).toMatchObject({ forks: { agent: { rewritten: 1 } }, foreignMessages: { agent: { [cause]: 1 } }, samples: 2 });
+    expect(countsOf(player)).toMatchObject({
+      forks: { agent: { rewritten: 1 } },
+      foreignMessages: { agent: { [cause]: 1 } },
+      samples: 2,
+    });
     expect(countsOf(player).splices).toEqual({});
   });
 
@@ -164,14 +262,20 @@ describe('a match that is not certain is a fork', () => {
   });
 });
 
-test.each(['constructor', '__proto__', 'toString'])('what happens to an agent called %s is counted like that of others', (agent) => {
-  const player = start();
-  const message = player.say([system, user], 'answer', { agent });
-  player.say([system, user, { ...message, content: 'another' }, next], 'done', { agent });
-  const { forks, foreignMessages } = player.tracker.stats();
-  expect([Object.entries(forks), Object.entries(foreignMessages)]).toEqual([[[agent, { rewritten: 1 }]], [[agent, { unknown: 1 }]]]);
-  expect(Object.keys(Object.prototype)).toEqual([]);
-});
+test.each(['constructor', '__proto__', 'toString'])(
+  'what happens to an agent called %s is counted like that of others',
+  (agent) => {
+    const player = start();
+    const message = player.say([system, user], 'answer', { agent });
+    player.say([system, user, { ...message, content: 'another' }, next], 'done', { agent });
+    const { forks, foreignMessages } = player.tracker.stats();
+    expect([Object.entries(forks), Object.entries(foreignMessages)]).toEqual([
+      [[agent, { rewritten: 1 }]],
+      [[agent, { unknown: 1 }]],
+    ]);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  },
+);
 
 describe('why a call forks', () => {
   function playTwo(player: Player): readonly ChatMessage[] {
@@ -180,20 +284,57 @@ describe('why a call forks', () => {
     return [...history, player.say(history, 'the second', { request: { tools: [tool] } }), next];
   }
 
-  test.each<readonly [string, string | undefined, (history: readonly ChatMessage[]) => readonly ChatMessage[], readonly ToolSpec[]]>([
+  test.each<
+    readonly [
+      string,
+      string | undefined,
+      (history: readonly ChatMessage[]) => readonly ChatMessage[],
+      readonly ToolSpec[],
+    ]
+  >([
     ['nothing changed', undefined, (history) => history, [tool]],
     ['other tools', 'tools', (history) => history, [tool, { ...tool, name: 'more' }]],
     ['no tools', 'tools', (history) => history, []],
-    ['another system message', 'system', (history) => [{ role: 'system', content: 'other' }, ...history.slice(1)], [tool]],
+    [
+      'another system message',
+      'system',
+      (history) => [{ role: 'system', content: 'other' }, ...history.slice(1)],
+      [tool],
+    ],
     ['no system message', 'system', (history) => history.slice(1), [tool]],
     ['the front cut off', 'rewritten', (history) => [system, ...history.slice(2)], [tool]],
-    ['a question edited', 'rewritten', (history) => [system, { role: 'user', content: 'edited' }, ...history.slice(2)], [tool]],
-    ['a tool result edited', 'rewritten', (history) => [...history.slice(0, 3), { ...history[3], content: 'edited' } as ToolMessage, ...history.slice(4)], [tool]],
-    ['the answers summarised', 'rewritten', (history) => [...history.slice(0, 2), { role: 'user', content: 'summary' }, next], [tool]],
-    ['an answer that goes on in other words', 'retokenized', (history) => [...history.slice(0, 4), { role: 'assistant', content: 'the second half' }, next], [tool]],
+    [
+      'a question edited',
+      'rewritten',
+      (history) => [system, { role: 'user', content: 'edited' }, ...history.slice(2)],
+      [tool],
+    ],
+    [
+      'a tool result edited',
+      'rewritten',
+      (history) => [...history.slice(0, 3), { ...history[3], content: 'edited' } as ToolMessage, ...history.slice(4)],
+      [tool],
+    ],
+    [
+      'the answers summarised',
+      'rewritten',
+      (history) => [...history.slice(0, 2), { role: 'user', content: 'summary' }, next],
+      [tool],
+    ],
+    [
+      'an answer that goes on in other words',
+      'retokenized',
+      (history) => [...history.slice(0, 4), { role: 'assistant', content: 'the second half' }, next],
+      [tool],
+    ],
     ['a new conversation', undefined, () => [system, next], [tool]],
     ['the same prompt again', undefined, (history) => history.slice(0, 2), [tool]],
-    ['another question at the same place', undefined, (history) => [...history.slice(0, -1), { role: 'user', content: 'else' }], [tool]],
+    [
+      'another question at the same place',
+      undefined,
+      (history) => [...history.slice(0, -1), { role: 'user', content: 'else' }],
+      [tool],
+    ],
   ])('%s: %s', (_, cause, change, tools) => {
     const player = start();
     const history = playTwo(player);
@@ -201,29 +342,42 @@ describe('why a call forks', () => {
     expect(turn.fork).toBe(cause);
     player.commit(turn, 'done');
     expect(player.tracker.stats().forks).toEqual(cause === undefined ? {} : { agent: { [cause]: 1 } });
-    const after = player.begin([...change(history), { role: 'assistant', content: 'done' }, next], { request: { tools } });
+    const after = player.begin([...change(history), { role: 'assistant', content: 'done' }, next], {
+      request: { tools },
+    });
     expect([after.fork, goesOnFrom(player, after, 2)]).toEqual([undefined, true]);
   });
 
   test('a turn that is certain by its call ids keeps the ids it was sampled with, also after other messages', () => {
     const player = start();
     const history = playTwo(player);
-    const turn = player.begin([{ role: 'system', content: 'other' }, ...history.slice(1)], { request: { tools: [tool] } });
+    const turn = player.begin([{ role: 'system', content: 'other' }, ...history.slice(1)], {
+      request: { tools: [tool] },
+    });
     expect(turn.promptIds.join()).toContain(player.log[0]?.ids.join());
   });
 
   test('a system message that is appended later is a message like any other', () => {
     const player = start();
     const first = player.say([system, user], 'a');
-    expect(player.begin([system, user, first, { role: 'system', content: 'mind the time' }, next]).fork).toBeUndefined();
+    expect(
+      player.begin([system, user, first, { role: 'system', content: 'mind the time' }, next]).fork,
+    ).toBeUndefined();
   });
 });
 
 describe('turns that a framework merged or dealt out', () => {
-  function playThree(player: Player): { readonly history: readonly ChatMessage[]; readonly answers: readonly AssistantMessage[] } {
+  function playThree(player: Player): {
+    readonly history: readonly ChatMessage[];
+    readonly answers: readonly AssistantMessage[];
+  } {
     const history: ChatMessage[] = [system, user];
     const answers: AssistantMessage[] = [];
-    for (const answer of [`one\n${writeCall('{"a":1}')}`, `${writeCall('{"b":1}')}\n${writeCall('{"c":1}')}`, 'the end']) {
+    for (const answer of [
+      `one\n${writeCall('{"a":1}')}`,
+      `${writeCall('{"b":1}')}\n${writeCall('{"c":1}')}`,
+      'the end',
+    ]) {
       const message = player.say(history, answer);
       answers.push(message);
       history.push(message, ...(message.toolCalls ?? []).map(({ id, arguments: written }) => result(id, written)));
@@ -231,11 +385,45 @@ describe('turns that a framework merged or dealt out', () => {
     return { history: [...history, next], answers };
   }
 
-  const regroupings: readonly (readonly [string, (answers: readonly AssistantMessage[], results: readonly ChatMessage[]) => readonly ChatMessage[]])[] = [
-    ['all steps in one message', ([one, two, end], results) => [{ role: 'assistant', content: `${one?.content}\n${end?.content}`, toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])] }, ...results]],
-    ['steps merged, the last answer apart', ([one, two, end], results) => [{ role: 'assistant', content: 'one', toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])] }, ...results, { role: 'assistant', content: end?.content ?? '' }]],
-    ['text and calls in messages of their own', ([one, two, end], [r1, ...results]) => [{ role: 'assistant', content: 'one' }, { role: 'assistant', content: '', toolCalls: one?.toolCalls ?? [] }, ...(r1 === undefined ? [] : [r1]), ...(two === undefined ? [] : [two]), ...results, ...(end === undefined ? [] : [end])]],
-    ['each parallel call with its own result', ([one, two, end], [r1, r2, r3]) => [one, r1, withCalls(two, 0), r2, withCalls(two, 1), r3, end].filter((message) => message !== undefined)],
+  const regroupings: readonly (readonly [
+    string,
+    (answers: readonly AssistantMessage[], results: readonly ChatMessage[]) => readonly ChatMessage[],
+  ])[] = [
+    [
+      'all steps in one message',
+      ([one, two, end], results) => [
+        {
+          role: 'assistant',
+          content: `${one?.content}\n${end?.content}`,
+          toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])],
+        },
+        ...results,
+      ],
+    ],
+    [
+      'steps merged, the last answer apart',
+      ([one, two, end], results) => [
+        { role: 'assistant', content: 'one', toolCalls: [...(one?.toolCalls ?? []), ...(two?.toolCalls ?? [])] },
+        ...results,
+        { role: 'assistant', content: end?.content ?? '' },
+      ],
+    ],
+    [
+      'text and calls in messages of their own',
+      ([one, two, end], [r1, ...results]) => [
+        { role: 'assistant', content: 'one' },
+        { role: 'assistant', content: '', toolCalls: one?.toolCalls ?? [] },
+        ...(r1 === undefined ? [] : [r1]),
+        ...(two === undefined ? [] : [two]),
+        ...results,
+        ...(end === undefined ? [] : [end]),
+      ],
+    ],
+    [
+      'each parallel call with its own result',
+      ([one, two, end], [r1, r2, r3]) =>
+        [one, r1, withCalls(two, 0), r2, withCalls(two, 1), r3, end].filter((message) => message !== undefined),
+    ],
   ];
 
   function withCalls(message: AssistantMessage | undefined, at: number): AssistantMessage {
@@ -250,7 +438,10 @@ describe('turns that a framework merged or dealt out', () => {
     expect([turn.fork, goesOnFrom(player, turn, 2)]).toEqual([undefined, true]);
     player.commit(turn, 'done');
     const { splices, ...others } = countsOf(player);
-    expect([Object.keys(splices['agent'] ?? {}), others]).toEqual([['regrouped'], { forks: {}, foreignMessages: {}, samples: 1 }]);
+    expect([Object.keys(splices['agent'] ?? {}), others]).toEqual([
+      ['regrouped'],
+      { forks: {}, foreignMessages: {}, samples: 1 },
+    ]);
   });
 
   test.each<readonly [string, (merged: AssistantMessage, results: readonly ChatMessage[]) => readonly ChatMessage[]]>([
@@ -261,8 +452,20 @@ describe('turns that a framework merged or dealt out', () => {
   ])('stays as it was sent where %s', (_, edit) => {
     const player = start();
     const { history, answers } = playThree(player);
-    const merged: AssistantMessage = { role: 'assistant', content: 'one', toolCalls: answers.flatMap(({ toolCalls }) => toolCalls ?? []) };
-    const sent = [system, user, ...edit(merged, history.filter(({ role }) => role === 'tool')), next];
+    const merged: AssistantMessage = {
+      role: 'assistant',
+      content: 'one',
+      toolCalls: answers.flatMap(({ toolCalls }) => toolCalls ?? []),
+    };
+    const sent = [
+      system,
+      user,
+      ...edit(
+        merged,
+        history.filter(({ role }) => role === 'tool'),
+      ),
+      next,
+    ];
     const turn = player.begin(sent);
     expect(turn.fork).toBe('rewritten');
     expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
@@ -297,7 +500,14 @@ describe('several agents', () => {
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
     player.commit(turn, 'a2', { agent: 'two' });
     const samples = player.tracker.finish();
-    expect(samples.map(({ agentName, lossMask }) => [agentName, lossMask.reduce((sum, mask) => sum + mask, 0)]).toSorted(([a], [b]) => String(a).localeCompare(String(b)))).toEqual([['one', 3], ['two', 3]]);
+    expect(
+      samples
+        .map(({ agentName, lossMask }) => [agentName, lossMask.reduce((sum, mask) => sum + mask, 0)])
+        .toSorted(([a], [b]) => String(a).localeCompare(String(b))),
+    ).toEqual([
+      ['one', 3],
+      ['two', 3],
+    ]);
     expect(player.tracker.stats()).toMatchObject({ generatedTokens: 6, trainedTokens: 6 });
   });
 
@@ -305,11 +515,35 @@ describe('several agents', () => {
     const player = start();
     for (const agent of ['one', 'two']) {
       const message = player.say([system, { role: 'user', content: agent }], 'a \n', { agent });
-      player.say([system, { role: 'user', content: agent }, { ...message, content: 'a' }, { role: 'assistant', content: 'not ours' }, next], 'b', { agent });
+      player.say(
+        [
+          system,
+          { role: 'user', content: agent },
+          { ...message, content: 'a' },
+          { role: 'assistant', content: 'not ours' },
+          next,
+        ],
+        'b',
+        { agent },
+      );
     }
-    player.say([{ role: 'system', content: 'other' }, { role: 'user', content: 'two' }, { role: 'assistant', content: 'a' }, next], 'c', { agent: 'two' });
+    player.say(
+      [
+        { role: 'system', content: 'other' },
+        { role: 'user', content: 'two' },
+        { role: 'assistant', content: 'a' },
+        next,
+      ],
+      'c',
+      { agent: 'two' },
+    );
     const once = { one: { text: 1 }, two: { text: 1 } };
     const unknown = { one: { unknown: 1 }, two: { unknown: 1 } };
-    expect(countsOf(player)).toEqual({ splices: once, foreignMessages: unknown, forks: { two: { system: 1 } }, samples: 3 });
+    expect(countsOf(player)).toEqual({
+      splices: once,
+      foreignMessages: unknown,
+      forks: { two: { system: 1 } },
+      samples: 3,
+    });
   });
 });

@@ -17,8 +17,10 @@ function complete(text: string): Completion {
   return { ids, logprobs: new Float32Array(ids.length).fill(-0.5), finishReason: 'stop', policyVersion: 0 };
 }
 
-const begin = (tracker: ContextTracker, messages: readonly ChatMessage[], opened?: string): Turn => tracker.begin(agent, { messages, tools }, { opening: opened });
-const startsWith = (ids: Int32Array, beginning: readonly number[]): boolean => beginning.every((id, at) => ids[at] === id);
+const begin = (tracker: ContextTracker, messages: readonly ChatMessage[], opened?: string): Turn =>
+  tracker.begin(agent, { messages, tools }, { opening: opened });
+const startsWith = (ids: Int32Array, beginning: readonly number[]): boolean =>
+  beginning.every((id, at) => ids[at] === id);
 
 describe('an answer with a given beginning', () => {
   it('reads the beginning with the rest, streamed too, and trains the rest alone', () => {
@@ -35,7 +37,10 @@ describe('an answer with a given beginning', () => {
     expect(tokenizer.decode(turn.promptIds).endsWith(opening)).toBe(true);
     const [sample] = tracker.finish();
     expect(sample?.lossMask.indexOf(1)).toBe(turn.promptIds.length);
-    expect(tracker.stats()).toMatchObject({ generatedTokens: completion.ids.length, trainedTokens: completion.ids.length });
+    expect(tracker.stats()).toMatchObject({
+      generatedTokens: completion.ids.length,
+      trainedTokens: completion.ids.length,
+    });
   });
 
   it('is gone on from by its own tokens', () => {
@@ -43,7 +48,11 @@ describe('an answer with a given beginning', () => {
     const first = begin(tracker, [question], opening);
     const completion = complete(' {"a":   1}}\n</tool_call>');
     const { message } = first.commit(completion);
-    const next = begin(tracker, [question, message, { role: 'tool', content: '1', toolCallId: message.toolCalls?.[0]?.id ?? '' }]);
+    const next = begin(tracker, [
+      question,
+      message,
+      { role: 'tool', content: '1', toolCallId: message.toolCalls?.[0]?.id ?? '' },
+    ]);
     expect(startsWith(next.promptIds, [...first.promptIds, ...completion.ids])).toBe(true);
     expect(next.fork).toBeUndefined();
   });

@@ -5,7 +5,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createContextTracker } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
-import { type Answer, answers, type BegunCall, follow, type Operation, programs, runProgram, sample } from './testing/random-agent.js';
+import {
+  type Answer,
+  answers,
+  type BegunCall,
+  follow,
+  type Operation,
+  programs,
+  runProgram,
+  sample,
+} from './testing/random-agent.js';
 import { mergeTurns, respell, spellings } from './testing/respell.js';
 import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
 
@@ -15,7 +24,11 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['toy that keeps thinking', createToyChatTokenizer({ thinking: 'keep' }), 100],
   ['ChatML (Qwen2.5)', createChatTokenizer(createChatTokenizerFiles('chatml')), 40],
   ['Qwen3', createChatTokenizer(createChatTokenizerFiles('qwen3')), 40],
-  ['Qwen3 without thinking', createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), 40],
+  [
+    'Qwen3 without thinking',
+    createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }),
+    40,
+  ],
   ['Llama 3', createChatTokenizer(createChatTokenizerFiles('llama3')), 40],
   ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family), 25] as const),
 ];
@@ -24,7 +37,12 @@ const question: ChatMessage = { role: 'user', content: 'x' };
 
 function toMessage(text: string, { template }: ChatTokenizer): AssistantMessage {
   const { content, reasoning, toolCalls } = template.parse(text);
-  return { role: 'assistant', content, ...(reasoning === undefined ? {} : { reasoning }), toolCalls: toolCalls.map((call, at) => ({ id: `${at}`, ...call })) };
+  return {
+    role: 'assistant',
+    content,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    toolCalls: toolCalls.map((call, at) => ({ id: `${at}`, ...call })),
+  };
 }
 
 /** Whether the template prints the answer, read as a message, exactly as it was written: last, and before a tool result. */
@@ -53,7 +71,11 @@ function withoutEmptyThoughts(text: string): string {
 }
 
 function onlyRoundTrips(program: readonly Operation[], chatTokenizer: ChatTokenizer): readonly Operation[] {
-  return program.map((step) => (step.kind === 'call' ? { ...step, opening: '', answer: isRoundTrip(step.answer, chatTokenizer) ? step.answer : plain } : step));
+  return program.map((step) =>
+    step.kind === 'call'
+      ? { ...step, opening: '', answer: isRoundTrip(step.answer, chatTokenizer) ? step.answer : plain }
+      : step,
+  );
 }
 
 describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
@@ -63,10 +85,16 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
     const property = fc.property(programs, (program) => {
       const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, historyPolicy: 'as_sent' });
       const onBegin = ({ turn, conversation: { messages, tools } }: BegunCall): void => {
-        const rendered = template.render(messages, { addGenerationPrompt: true, ...(tools.length === 0 ? {} : { tools }) });
+        const rendered = template.render(messages, {
+          addGenerationPrompt: true,
+          ...(tools.length === 0 ? {} : { tools }),
+        });
         expect(withoutEmptyThoughts(tokenizer.decode(turn.promptIds))).toBe(withoutEmptyThoughts(rendered));
       };
-      runProgram(onlyRoundTrips(program, chatTokenizer), tracker, chatTokenizer, { order: (count) => Array.from({ length: count }, (__, at) => at), onBegin });
+      runProgram(onlyRoundTrips(program, chatTokenizer), tracker, chatTokenizer, {
+        order: (count) => Array.from({ length: count }, (__, at) => at),
+        onBegin,
+      });
     });
     fc.assert(property, { numRuns });
   });
@@ -75,7 +103,9 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
 const frameworks: readonly (readonly [string, (history: readonly ChatMessage[]) => readonly ChatMessage[]])[] = [
   ['nothing', (history) => history],
   ['copies', (history) => structuredClone(history)],
-  ...spellings.map((how) => [how, (history: readonly ChatMessage[]) => history.map((message) => respell(message, how))] as const),
+  ...spellings.map(
+    (how) => [how, (history: readonly ChatMessage[]) => history.map((message) => respell(message, how))] as const,
+  ),
   ['merge', mergeTurns],
   ['merge and json', (history) => mergeTurns(history).map((message) => respell(message, 'json'))],
 ];
@@ -87,19 +117,32 @@ describe.each(frameworks)('a framework that does this to history: %s', (name, se
     const chatTokenizer = createToyChatTokenizer({ thinking });
     const property = fc.property(fc.array(answers, { minLength: 1, maxLength: 12 }), (drawn) => {
       // A merged message has no trace of an answer without text: nobody could put that one back.
-      const list = isMerging ? drawn.filter(({ kind, text }) => kind !== 'empty' && (text.trim() !== '' || !['bytes', 'thought', 'empty thought'].includes(kind))) : drawn;
+      const list = isMerging
+        ? drawn.filter(
+            ({ kind, text }) =>
+              kind !== 'empty' && (text.trim() !== '' || !['bytes', 'thought', 'empty thought'].includes(kind)),
+          )
+        : drawn;
       const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
-      const history: ChatMessage[] = [{ role: 'system', content: 'S' }, { role: 'user', content: 'the U' }];
+      const history: ChatMessage[] = [
+        { role: 'system', content: 'S' },
+        { role: 'user', content: 'the U' },
+      ];
       let seen = '';
       for (const answer of list) {
         const turn = tracker.begin({ agentName: 'a', targetTag: 't' }, { messages: send(history) });
-        expect({ fork: turn.fork, isKept: turn.promptIds.join(' ').startsWith(seen) }).toEqual({ fork: undefined, isKept: true });
+        expect({ fork: turn.fork, isKept: turn.promptIds.join(' ').startsWith(seen) }).toEqual({
+          fork: undefined,
+          isKept: true,
+        });
         const completion = sample(answer, chatTokenizer);
         const { message } = turn.commit(completion);
         history.push(message, ...follow(message));
         seen = [...turn.promptIds, ...completion.ids].join(' ');
       }
-      expect(tracker.finish()).toHaveLength(list.some((answer) => sample(answer, chatTokenizer).ids.length > 0) ? 1 : 0);
+      expect(tracker.finish()).toHaveLength(
+        list.some((answer) => sample(answer, chatTokenizer).ids.length > 0) ? 1 : 0,
+      );
       const { foreignMessages, forks } = tracker.stats();
       expect({ foreignMessages, forks }).toEqual({ foreignMessages: {}, forks: {} });
     });

@@ -12,23 +12,59 @@ import { createPlayer, showRow } from './testing/play.js';
 const call = '<tool_call>\n{"name": "calc", "arguments": {"a":  1.0, "b":"é"}}\n</tool_call>';
 const thought = (text: string): string => `<think>\n${text}\n</think>\n\n`;
 
-type Family = { readonly name: string; readonly chatTokenizer: ChatTokenizer; readonly answers: readonly [string, string, string, string]; readonly forks: object };
+type Family = {
+  readonly name: string;
+  readonly chatTokenizer: ChatTokenizer;
+  readonly answers: readonly [string, string, string, string];
+  readonly forks: object;
+};
 
 const plain = (written: string): Family['answers'] => [written, 'It is 2.', 'Because one and', 'one are two.'];
-const thinking: Family['answers'] = [thought('Ask the tool.') + call, `${thought('It says 2.')}It is 2.`, `${thought('Why, why.')}Because one and`, `${thought('Go on.')}one are two.`];
+const thinking: Family['answers'] = [
+  thought('Ask the tool.') + call,
+  `${thought('It says 2.')}It is 2.`,
+  `${thought('Why, why.')}Because one and`,
+  `${thought('Go on.')}one are two.`,
+];
 
 const families: readonly Family[] = [
-  { name: 'qwen2.5', chatTokenizer: createChatTokenizer(createChatTokenizerFiles('chatml')), answers: plain(call), forks: {} },
-  { name: 'qwen3-thinking', chatTokenizer: createChatTokenizer(createChatTokenizerFiles('qwen3')), answers: thinking, forks: { agent: { template: 2 } } },
-  { name: 'qwen3-not-thinking', chatTokenizer: createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), templateVariables: { enable_thinking: false } }), answers: plain(call), forks: { agent: { template: 3 } } },
-  { name: 'llama3', chatTokenizer: createChatTokenizer(createChatTokenizerFiles('llama3')), answers: plain('{"name": "calc", "parameters": {"a":  1.0, "b":"é"}}'), forks: {} },
+  {
+    name: 'qwen2.5',
+    chatTokenizer: createChatTokenizer(createChatTokenizerFiles('chatml')),
+    answers: plain(call),
+    forks: {},
+  },
+  {
+    name: 'qwen3-thinking',
+    chatTokenizer: createChatTokenizer(createChatTokenizerFiles('qwen3')),
+    answers: thinking,
+    forks: { agent: { template: 2 } },
+  },
+  {
+    name: 'qwen3-not-thinking',
+    chatTokenizer: createChatTokenizer({
+      ...createChatTokenizerFiles('qwen3'),
+      templateVariables: { enable_thinking: false },
+    }),
+    answers: plain(call),
+    forks: { agent: { template: 3 } },
+  },
+  {
+    name: 'llama3',
+    chatTokenizer: createChatTokenizer(createChatTokenizerFiles('llama3')),
+    answers: plain('{"name": "calc", "parameters": {"a":  1.0, "b":"é"}}'),
+    forks: {},
+  },
 ];
 
 function play({ chatTokenizer, answers }: Family) {
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   const player = createPlayer(tracker, chatTokenizer);
   const request = { tools: [{ name: 'calc', parameters: { type: 'object' } }] };
-  const history: ChatMessage[] = [{ role: 'system', content: 'You calculate.' }, { role: 'user', content: 'What is 1 + 1?' }];
+  const history: ChatMessage[] = [
+    { role: 'system', content: 'You calculate.' },
+    { role: 'user', content: 'What is 1 + 1?' },
+  ];
   const first = player.say(history, answers[0], { request });
   const result: ToolMessage = { role: 'tool', content: '2', toolCallId: first.toolCalls?.[0]?.id ?? 'none' };
   history.push(first, result);
@@ -59,12 +95,15 @@ describe.each(families)('$name', (family) => {
     const { tokenizer, template } = chatTokenizer;
     const tools = [{ name: 'calc', parameters: { type: 'object' } }];
     const ends = history.flatMap(({ role }, at) => (role === 'assistant' ? [at] : []));
-    expect(log.map(({ turn }) => tokenizer.decode(turn.promptIds))).toEqual(ends.map((end) => template.render(history.slice(0, end), { tools, addGenerationPrompt: true })));
+    expect(log.map(({ turn }) => tokenizer.decode(turn.promptIds))).toEqual(
+      ends.map((end) => template.render(history.slice(0, end), { tools, addGenerationPrompt: true })),
+    );
   });
 });
 
 test('a template that prints other text at the end than in the middle: the history is rendered again, and every answer trained', () => {
-  const marksLast = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + ('!' if loop.last else '') + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  const marksLast =
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + ('!' if loop.last else '') + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
   const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('chatml'), chatTemplate: marksLast });
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   const { say } = createPlayer(tracker, chatTokenizer);
@@ -73,7 +112,9 @@ test('a template that prints other text at the end than in the middle: the histo
     history.push({ role: 'user', content });
     history.push(say(history, `to ${content}`));
   }
-  expect(tracker.finish().map((sample) => showRow(sample, chatTokenizer).replaceAll(/<\|im_start\|>\w+\n|\n/g, ''))).toEqual([
+  expect(
+    tracker.finish().map((sample) => showRow(sample, chatTokenizer).replaceAll(/<\|im_start\|>\w+\n|\n/g, '')),
+  ).toEqual([
     'one!<|im_end|>[to one<|im_end|>]',
     'one<|im_end|>to one<|im_end|>two!<|im_end|>[to two<|im_end|>]',
     'one<|im_end|>to one<|im_end|>two<|im_end|>to two<|im_end|>three!<|im_end|>[to three<|im_end|>]',
@@ -82,7 +123,8 @@ test('a template that prints other text at the end than in the middle: the histo
 });
 
 test('a template that notices after a long while is noticed', () => {
-  const turnsLate = "{% set late = messages | length > 40 %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('late ' if late and m.role == 'user' else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  const turnsLate =
+    "{% set late = messages | length > 40 %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('late ' if late and m.role == 'user' else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
   const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('chatml'), chatTemplate: turnsLate });
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   const { say } = createPlayer(tracker, chatTokenizer);
@@ -97,11 +139,14 @@ test('a template that notices after a long while is noticed', () => {
 });
 
 test('a template without end tokens, whose turns are plain lines', () => {
-  const lines = "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}";
+  const lines =
+    "{% for m in messages %}{{ m.role + ': ' + m.content + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}";
   const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('chatml'), chatTemplate: lines });
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   const { say } = createPlayer(tracker, chatTokenizer);
   const first = say([{ role: 'user', content: 'one' }], 'to one');
   say([{ role: 'user', content: 'one' }, first, { role: 'user', content: 'two' }], 'to two', { isTruncated: true });
-  expect(tracker.finish().map((sample) => showRow(sample, chatTokenizer))).toEqual(['user: one\nassistant: [to one<|im_end|>]\nuser: two\nassistant: [to two]']);
+  expect(tracker.finish().map((sample) => showRow(sample, chatTokenizer))).toEqual([
+    'user: one\nassistant: [to one<|im_end|>]\nuser: two\nassistant: [to two]',
+  ]);
 });

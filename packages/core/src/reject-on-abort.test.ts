@@ -5,7 +5,9 @@ const never = new Promise<never>(() => {});
 
 it('is the work without a signal, or where no abort comes', async () => {
   expect(await rejectOnAbort(Promise.resolve(1), undefined)).toBe(1);
-  await expect(rejectOnAbort(Promise.reject(new Error('broken')), new AbortController().signal)).rejects.toThrow('broken');
+  await expect(rejectOnAbort(Promise.reject(new Error('broken')), new AbortController().signal)).rejects.toThrow(
+    'broken',
+  );
 });
 
 it('rejects with the reason of the signal, or what is made of it, before or while the work runs', async () => {

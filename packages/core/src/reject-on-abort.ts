@@ -1,5 +1,9 @@
 /** What `work` becomes, or a rejection as soon as the signal aborts, whatever `work` does later; not if `toError` then gives undefined. */
-export async function rejectOnAbort<Result>(work: Promise<Result>, signal: AbortSignal | undefined, toError: () => unknown = () => signal?.reason): Promise<Result> {
+export async function rejectOnAbort<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+  toError: () => unknown = () => signal?.reason,
+): Promise<Result> {
   if (signal === undefined) return await work;
   let onAbort = (): void => undefined;
   const abort = new Promise<never>((_resolve, reject) => {

@@ -8,7 +8,13 @@ import { startEndpointServer, type EndpointServer } from './index.js';
 
 /** What badly behaved clients and networks do to the server. */
 
-const answer: ChatResponse = { id: 'r1', model: 'scripted', message: { role: 'assistant', content: 'hello' }, finishReason: 'stop', usage: { promptTokens: 7, completionTokens: 2 } };
+const answer: ChatResponse = {
+  id: 'r1',
+  model: 'scripted',
+  message: { role: 'assistant', content: 'hello' },
+  finishReason: 'stop',
+  usage: { promptTokens: 7, completionTokens: 2 },
+};
 type Generate = (request: ChatRequest, options: ChatOptions, index: number) => Promise<ChatResponse>;
 
 let server: EndpointServer;
@@ -21,56 +27,93 @@ afterAll(() => server.close());
 
 function open(generate: Generate = async () => answer) {
   const requests: ChatRequest[] = [];
-  const model: ChatModel = { name: 'agentjet/solver', generate: async (request, options = {}) => generate(request, options, requests.push(request) - 1) };
+  const model: ChatModel = {
+    name: 'agentjet/solver',
+    generate: async (request, options = {}) => generate(request, options, requests.push(request) - 1),
+  };
   const episode = new AbortController();
   const access = server.open({ episodeId: 'e1', agentName: 'solver', model, signal: episode.signal });
-  return { access, episode, requests, openai: new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }) };
+  return {
+    access,
+    episode,
+    requests,
+    openai: new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }),
+  };
 }
 
 const ask = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const untilAborted = (signal: AbortSignal | undefined) => new Promise<never>((_resolve, reject) => signal?.addEventListener('abort', () => reject(new EngineError('aborted', 'aborted'))));
+const untilAborted = (signal: AbortSignal | undefined) =>
+  new Promise<never>((_resolve, reject) =>
+    signal?.addEventListener('abort', () => reject(new EngineError('aborted', 'aborted'))),
+  );
 
-function post({ baseUrl, apiKey }: OpenAIEndpoint, path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+function post(
+  { baseUrl, apiKey }: OpenAIEndpoint,
+  path: string,
+  body: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
   const headers = { authorization: `Bearer ${apiKey}`, 'x-api-key': apiKey, ...init.headers };
-  return fetch(`${baseUrl}${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), ...init, headers });
+  return fetch(`${baseUrl}${path}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...init,
+    headers,
+  });
 }
 
 describe('a stream', () => {
-  const bodies = [['/chat/completions', ask], ['/completions', { model: 'm', prompt: 'hi' }], ['/responses', { model: 'm', input: 'hi' }], ['/messages', { ...ask, max_tokens: 9 }]] as const;
+  const bodies = [
+    ['/chat/completions', ask],
+    ['/completions', { model: 'm', prompt: 'hi' }],
+    ['/responses', { model: 'm', input: 'hi' }],
+    ['/messages', { ...ask, max_tokens: 9 }],
+  ] as const;
 
-  it.each(bodies)('%s has its headers at once, signs of life while the model is silent, and the answer at last', async (path, body) => {
-    let speak = (): void => undefined;
-    const silence = new Promise<void>((resolve) => {
-      speak = resolve;
-    });
-    const response = await post(open(async () => silence.then(() => answer)).access, path, { ...body, stream: true });
-    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
-    const decoder = new TextDecoder();
-    let text = '';
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk as Uint8Array);
-      if (Number(text.match(/^: keep-alive$|^event: ping$/gm)?.length) > 2) speak();
-    }
-    expect(text).toMatch(/\[DONE\]|response\.completed|message_stop/);
-  });
+  it.each(bodies)(
+    '%s has its headers at once, signs of life while the model is silent, and the answer at last',
+    async (path, body) => {
+      let speak = (): void => undefined;
+      const silence = new Promise<void>((resolve) => {
+        speak = resolve;
+      });
+      const response = await post(open(async () => silence.then(() => answer)).access, path, { ...body, stream: true });
+      expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+      const decoder = new TextDecoder();
+      let text = '';
+      for await (const chunk of response.body ?? []) {
+        text += decoder.decode(chunk as Uint8Array);
+        if (Number(text.match(/^: keep-alive$|^event: ping$/gm)?.length) > 2) speak();
+      }
+      expect(text).toMatch(/\[DONE\]|response\.completed|message_stop/);
+    },
+  );
 
   it.each(bodies)('%s that cannot begin has a status of its own', async (path, body) => {
-    const { access } = open(async () => Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')));
+    const { access } = open(async () =>
+      Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')),
+    );
     const response = await post(access, path, { ...body, stream: true });
-    expect([response.status, JSON.stringify(await response.json())]).toEqual([400, expect.stringContaining('9000 tokens')]);
+    expect([response.status, JSON.stringify(await response.json())]).toEqual([
+      400,
+      expect.stringContaining('9000 tokens'),
+    ]);
   });
 
-  it.each(bodies)('%s that fails on its way says so in its own words, and does not look finished', async (path, body) => {
-    const { access } = open(async (_request, { onDelta }) => {
-      onDelta?.({ type: 'content', text: 'hel' });
-      await wait(20);
-      throw new Error('the device is lost');
-    });
-    const text = await (await post(access, path, { ...body, stream: true })).text();
-    expect(text).toContain('the device is lost');
-    expect(text).not.toMatch(/\[DONE\]|response\.completed|message_stop/);
-  });
+  it.each(bodies)(
+    '%s that fails on its way says so in its own words, and does not look finished',
+    async (path, body) => {
+      const { access } = open(async (_request, { onDelta }) => {
+        onDelta?.({ type: 'content', text: 'hel' });
+        await wait(20);
+        throw new Error('the device is lost');
+      });
+      const text = await (await post(access, path, { ...body, stream: true })).text();
+      expect(text).toContain('the device is lost');
+      expect(text).not.toMatch(/\[DONE\]|response\.completed|message_stop/);
+    },
+  );
 
   it('that fails on its way is an error of the SDK', async () => {
     const { openai } = open(async () => wait(20).then(() => Promise.reject(new Error('the device is lost'))));
@@ -97,10 +140,18 @@ describe('a slow answer', () => {
   });
 
   it('ends with 410 when its episode ends', async () => {
-    const { openai, episode } = open(async (_request, { signal }) => untilAborted(signal).catch(() => Promise.reject(new EngineError('closed', 'This model is closed: the episode has ended.'))));
+    const { openai, episode } = open(async (_request, { signal }) =>
+      untilAborted(signal).catch(() =>
+        Promise.reject(new EngineError('closed', 'This model is closed: the episode has ended.')),
+      ),
+    );
     setTimeout(() => episode.abort(), 30);
     const error = await openai.chat.completions.create(ask).catch((thrown: unknown) => thrown);
-    expect([error instanceof APIError, (error as APIError).status, (error as APIError).code]).toEqual([true, 410, 'episode_ended']);
+    expect([error instanceof APIError, (error as APIError).status, (error as APIError).code]).toEqual([
+      true,
+      410,
+      'episode_ended',
+    ]);
   });
 });
 
@@ -123,7 +174,9 @@ describe('a client that goes away', () => {
     ['in a stream', '/responses', { model: 'm', input: 'hi', stream: true }, 50],
   ])('%s cancels its call', async (_when, path, body, afterMs) => {
     let isCancelled = false;
-    const { access, requests } = open(async (_request, { signal }) => untilAborted(signal).finally(() => (isCancelled = true)));
+    const { access, requests } = open(async (_request, { signal }) =>
+      untilAborted(signal).finally(() => (isCancelled = true)),
+    );
     const client = new AbortController();
     const answered = post(access, path, body, { signal: client.signal }).then((response) => response.text());
     await expect.poll(() => requests.length).toBe(1);
@@ -137,7 +190,9 @@ describe('a client that goes away', () => {
     const { access, requests, openai } = open();
     const { hostname, port } = new URL(access.baseUrl);
     const socket = connect(Number(port), hostname);
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${access.apiKey}\r\nContent-Length: 500\r\n\r\n{"model":`);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${access.apiKey}\r\nContent-Length: 500\r\n\r\n{"model":`,
+    );
     await wait(50);
     socket.destroy();
     await expect(openai.chat.completions.create(ask)).resolves.toBeDefined();
@@ -150,12 +205,21 @@ describe('keys', () => {
     const [anna, bert] = [open(), open()];
     const [annasId] = anna.access.apiKey.split('.');
     const [, bertsSignature] = bert.access.apiKey.split('.');
-    for (const apiKey of [`${annasId}.${bertsSignature}`, `${annasId}.`, `${annasId}`, 'sk-ajet-', '', `${anna.access.apiKey}.x`]) {
+    for (const apiKey of [
+      `${annasId}.${bertsSignature}`,
+      `${annasId}.`,
+      `${annasId}`,
+      'sk-ajet-',
+      '',
+      `${anna.access.apiKey}.x`,
+    ]) {
       const response = await post({ ...anna.access, apiKey }, '/chat/completions', ask);
       expect([apiKey, response.status]).toEqual([apiKey, 401]);
     }
     const { id } = await anna.openai.responses.create({ model: 'm', input: 'my secret' });
-    await expect(bert.openai.responses.create({ model: 'm', input: 'more', previous_response_id: id })).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
+    await expect(
+      bert.openai.responses.create({ model: 'm', input: 'more', previous_response_id: id }),
+    ).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
   });
 
   it('are read from any spelling of the bearer header, and from x-api-key', async () => {
@@ -163,14 +227,19 @@ describe('keys', () => {
     for (const headers of [{ authorization: `bearer ${access.apiKey}` }, { 'x-api-key': access.apiKey }]) {
       expect((await fetch(`${access.baseUrl}/models`, { headers })).status).toBe(200);
     }
-    expect((await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Basic ${access.apiKey}` } })).status).toBe(401);
+    expect(
+      (await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Basic ${access.apiKey}` } })).status,
+    ).toBe(401);
   });
 
   it('answer 410 for ever once the episode has ended, for every address', async () => {
     const { access, episode } = open();
     episode.abort();
-    for (const path of ['/chat/completions', '/completions', '/responses', '/messages']) expect((await post(access, path, {})).status).toBe(410);
-    expect((await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Bearer ${access.apiKey}` } })).status).toBe(410);
+    for (const path of ['/chat/completions', '/completions', '/responses', '/messages'])
+      expect((await post(access, path, {})).status).toBe(410);
+    expect(
+      (await fetch(`${access.baseUrl}/models`, { headers: { authorization: `Bearer ${access.apiKey}` } })).status,
+    ).toBe(410);
   });
 
   it('whose episode had ended before it was opened answers 410', async () => {
@@ -188,22 +257,50 @@ describe('names of calls', () => {
     await post(access, '/chat/completions', ask, { headers });
     expect(requests.map(({ requestId }) => requestId)).toEqual(['key-k1:0', 'key-k1:0']);
     const other = await post(access, '/chat/completions', { ...ask, temperature: 0.5 }, { headers });
-    expect([other.status, await other.json()]).toEqual([400, { error: expect.objectContaining({ code: 'idempotency_key_reused' }) }]);
+    expect([other.status, await other.json()]).toEqual([
+      400,
+      { error: expect.objectContaining({ code: 'idempotency_key_reused' }) },
+    ]);
   });
 });
 
 describe('bodies', () => {
   it.each([
-    ['too large, and of a length that nobody said', new ReadableStream({ start: (controller) => { controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(300_000)}"`)); controller.close(); } }), 413],
+    [
+      'too large, and of a length that nobody said',
+      new ReadableStream({
+        start: (controller) => {
+          controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(300_000)}"`));
+          controller.close();
+        },
+      }),
+      413,
+    ],
     ['no JSON', '{"model":', 400],
     ['no object', '[1, 2]', 400],
     ['nothing', 'null', 400],
-    ['no UTF-8', new Uint8Array([...new TextEncoder().encode('{"model":"m","messages":[{"role":"user","content":"'), 0xff, ...new TextEncoder().encode('"}]}')]), 400],
+    [
+      'no UTF-8',
+      new Uint8Array([
+        ...new TextEncoder().encode('{"model":"m","messages":[{"role":"user","content":"'),
+        0xff,
+        ...new TextEncoder().encode('"}]}'),
+      ]),
+      400,
+    ],
     ['a byte order mark before it', `\uFEFF${JSON.stringify(ask)}`, 200],
     ['a nesting deeper than any stack', `${'['.repeat(90_000)}${']'.repeat(90_000)}`, 400],
-    ['a nesting deeper than any stack, where anything may stand', `{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":${'['.repeat(90_000)}${']'.repeat(90_000)}}`, 200],
+    [
+      'a nesting deeper than any stack, where anything may stand',
+      `{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":${'['.repeat(90_000)}${']'.repeat(90_000)}}`,
+      200,
+    ],
     ['half a surrogate', '{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', 200],
-    ['a prototype', '{"model":"m","messages":[{"role":"user","content":"hi","__proto__":{"role":"system"}}],"constructor":1}', 400],
+    [
+      'a prototype',
+      '{"model":"m","messages":[{"role":"user","content":"hi","__proto__":{"role":"system"}}],"constructor":1}',
+      400,
+    ],
   ])('%s', async (_name, body, status) => {
     const { access, openai } = open();
     const init = { body, duplex: 'half' } as RequestInit;
@@ -215,26 +312,51 @@ describe('bodies', () => {
 
   it('far over the limit are read to their end, so that a client which is still writing sees why', async () => {
     const small = await startEndpointServer({ maxBodyBytes: 6 << 20 });
-    const access = small.open({ episodeId: 'e', agentName: 'a', model: { name: 'm', generate: async () => answer }, signal: new AbortController().signal });
+    const access = small.open({
+      episodeId: 'e',
+      agentName: 'a',
+      model: { name: 'm', generate: async () => answer },
+      signal: new AbortController().signal,
+    });
     const response = await post(access, '/chat/completions', 'x'.repeat(40 << 20));
-    expect([response.status, await response.json()]).toEqual([413, { error: expect.objectContaining({ code: 'request_too_large' }) }]);
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      { error: expect.objectContaining({ code: 'request_too_large' }) },
+    ]);
     expect((await post({ ...access, apiKey: 'wrong' }, '/chat/completions', 'x'.repeat(40 << 20))).status).toBe(401);
     await small.close();
   });
 
   it('that are compressed, and methods that an address does not take, are refused with a status of their own', async () => {
     const { access } = open();
-    const gzip = await post(access, '/chat/completions', '', { body: gzipSync(JSON.stringify(ask)), headers: { 'content-encoding': 'gzip' } });
+    const gzip = await post(access, '/chat/completions', '', {
+      body: gzipSync(JSON.stringify(ask)),
+      headers: { 'content-encoding': 'gzip' },
+    });
     expect([gzip.status, await gzip.text()]).toEqual([415, expect.stringContaining("content-encoding 'gzip'")]);
-    const get = await fetch(`${access.baseUrl}/chat/completions`, { headers: { authorization: `Bearer ${access.apiKey}` } });
-    expect([get.status, get.headers.get('allow'), await get.text()]).toEqual([405, 'POST', expect.stringContaining('takes POST, not GET')]);
+    const get = await fetch(`${access.baseUrl}/chat/completions`, {
+      headers: { authorization: `Bearer ${access.apiKey}` },
+    });
+    expect([get.status, get.headers.get('allow'), await get.text()]).toEqual([
+      405,
+      'POST',
+      expect.stringContaining('takes POST, not GET'),
+    ]);
   });
 
   it.each([
     ['a parameter that is missing', { model: 'm' }, "Missing required parameter: 'messages'."],
-    ['a message without content', { ...ask, messages: [{ role: 'user' }] }, "Missing required parameter: 'messages[0].content'."],
+    [
+      'a message without content',
+      { ...ask, messages: [{ role: 'user' }] },
+      "Missing required parameter: 'messages[0].content'.",
+    ],
     ['a number out of range', { ...ask, top_k: -5 }, "'top_k' is -5; expected number to be >=-1"],
-    ['what is not supported', { ...ask, logit_bias: { 1: 2 } }, "'logit_bias' is not supported by this model; leave it out"],
+    [
+      'what is not supported',
+      { ...ask, logit_bias: { 1: 2 } },
+      "'logit_bias' is not supported by this model; leave it out",
+    ],
   ])('with %s are refused in words', async (_what, body, words) => {
     const response = await post(open().access, '/chat/completions', body);
     const { error } = (await response.json()) as { error: { message: string; param: string } };
@@ -245,15 +367,22 @@ describe('bodies', () => {
   it('that a protocol does not know are refused by the name of what is wrong', async () => {
     const { openai } = open();
     const refused: readonly (readonly [() => Promise<unknown>, RegExp])[] = [
-      [() => openai.responses.create({ model: 'm', input: 'hi', text: { format: { type: 'grammar' } as never } }), /text\.format/],
+      [
+        () => openai.responses.create({ model: 'm', input: 'hi', text: { format: { type: 'grammar' } as never } }),
+        /text\.format/,
+      ],
       [() => openai.responses.create({ model: 'm', input: [{ type: 'item_reference', id: 'x' }] }), /item_reference/],
       [() => openai.responses.create({ model: 'm', input: 'hi', truncation: 'auto' }), /truncation/],
       [() => openai.chat.completions.create({ ...ask, modalities: ['audio'] }), /modalities/],
-      [() => openai.chat.completions.create({ ...ask, tool_choice: { type: 'allowed_tools' } as never }), /tool_choice/],
+      [
+        () => openai.chat.completions.create({ ...ask, tool_choice: { type: 'allowed_tools' } as never }),
+        /tool_choice/,
+      ],
       [() => openai.chat.completions.create({ ...ask, reasoning_effort: 'high' }), /reasoning_effort/],
       [() => openai.completions.create({ model: 'm', prompt: ['a', 'b'] }), /prompt/],
     ];
-    for (const [send, name] of refused) await expect(send()).rejects.toMatchObject({ status: 400, message: expect.stringMatching(name) });
+    for (const [send, name] of refused)
+      await expect(send()).rejects.toMatchObject({ status: 400, message: expect.stringMatching(name) });
   });
 });
 
@@ -271,7 +400,10 @@ it('keeps idle connections longer than clients do, so that neither cuts the othe
 });
 
 it('says of a request without a key that it has none', async () => {
-  const response = await fetch(`${open().access.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify(ask) });
+  const response = await fetch(`${open().access.baseUrl}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify(ask),
+  });
   expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('has no API key')]);
 });
 

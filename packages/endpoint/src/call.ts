@@ -42,16 +42,25 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, onDelta) => {
       if (session.signal.aborted) throw endedEpisode();
-      return generate(session.model, chatRequest, { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) });
+      return generate(session.model, chatRequest, {
+        signal: AbortSignal.any([left.signal, session.signal]),
+        ...(onDelta !== undefined && { onDelta }),
+      });
     },
     cancel,
-    respondJson: async (pending, { toErrorBody }) => createSlowJsonResponse(pending, { ...timing, cancel: leave, breakOff, toErrorBody }),
-    respondEvents: async (produce, protocol) => createEventStreamResponse(produce, { ...protocol, cancel: leave, heartbeatMs: timing.heartbeatMs }),
+    respondJson: async (pending, { toErrorBody }) =>
+      createSlowJsonResponse(pending, { ...timing, cancel: leave, breakOff, toErrorBody }),
+    respondEvents: async (produce, protocol) =>
+      createEventStreamResponse(produce, { ...protocol, cancel: leave, heartbeatMs: timing.heartbeatMs }),
   };
 }
 
 /** A debug model that does not stream still answers those who do. */
-async function generate(model: ChatModel, request: ChatRequest, { signal, onDelta }: ChatOptions & { readonly signal: AbortSignal }): Promise<ChatResponse> {
+async function generate(
+  model: ChatModel,
+  request: ChatRequest,
+  { signal, onDelta }: ChatOptions & { readonly signal: AbortSignal },
+): Promise<ChatResponse> {
   if (onDelta === undefined) return model.generate(request, { signal });
   let hasStreamed = false;
   const pass = (delta: ChatDelta): void => {
@@ -65,13 +74,16 @@ async function generate(model: ChatModel, request: ChatRequest, { signal, onDelt
 
 /** An idempotency key names the call; the SDKs' retry header says that the newest call with this body is meant. */
 function identify(session: EndpointSession, { request, text }: Incoming): string {
-  const hash = createHash('sha256').update(`${new URL(request.url).pathname}\n${text}`).digest('base64url');
+  const hash = createHash('sha256')
+    .update(`${new URL(request.url).pathname}\n${text}`)
+    .digest('base64url');
   const key = request.headers.get('idempotency-key');
   if (key !== null) {
     claimKey(session.keyedBodies, key, hash);
     return `key-${key}`;
   }
-  const known = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0 ? session.requestIds.get(hash) : undefined;
+  const known =
+    Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0 ? session.requestIds.get(hash) : undefined;
   const callId = known ?? randomUUID();
   session.requestIds.set(hash, callId);
   return callId;

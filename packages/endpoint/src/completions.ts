@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { onlyNeutral, parseBody, penaltyFields, samplingFields, streamFields, toSampling, toUsage } from '@agentjet/chat-completions';
+import {
+  onlyNeutral,
+  parseBody,
+  penaltyFields,
+  samplingFields,
+  streamFields,
+  toSampling,
+  toUsage,
+} from '@agentjet/chat-completions';
 import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import { z } from 'zod';
 import type { Call } from './call.js';
@@ -23,12 +31,22 @@ type Body = z.infer<typeof schema>;
 /** POST /v1/completions: the prompt is one user turn of the chat model, since that is what is trained. */
 export async function handleCompletion(call: Call): Promise<Response> {
   const body = parseBody(schema, call.body);
-  const head = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created: Math.floor(Date.now() / 1000), model: body.model };
+  const head = {
+    id: `cmpl-${randomUUID()}`,
+    object: 'text_completion',
+    created: Math.floor(Date.now() / 1000),
+    model: body.model,
+  };
   const request = toChatRequest(body, call.requestId(0));
-  const choice = (text: string, finishReason: string | null) => ({ ...head, choices: [{ index: 0, text, logprobs: null, finish_reason: finishReason }] });
+  const choice = (text: string, finishReason: string | null) => ({
+    ...head,
+    choices: [{ index: 0, text, logprobs: null, finish_reason: finishReason }],
+  });
   const finishOf = ({ finishReason }: ChatResponse): string => (finishReason === 'length' ? 'length' : 'stop');
   if (body.stream !== true) {
-    const pending = call.generate(request).then((response) => ({ ...choice(response.message.content, finishOf(response)), usage: toUsage([response]) }));
+    const pending = call
+      .generate(request)
+      .then((response) => ({ ...choice(response.message.content, finishOf(response)), usage: toUsage([response]) }));
     return call.respondJson(pending, openAIProtocol);
   }
   return call.respondEvents(async (stream) => {

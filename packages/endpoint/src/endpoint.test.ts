@@ -8,7 +8,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startEndpointServer, type EndpointServer } from './index.js';
 
-type Script = (request: ChatRequest, signal: AbortSignal | undefined, emit: (delta: ChatDelta) => void) => Promise<Partial<ChatResponse>>;
+type Script = (
+  request: ChatRequest,
+  signal: AbortSignal | undefined,
+  emit: (delta: ChatDelta) => void,
+) => Promise<Partial<ChatResponse>>;
 
 /** A small real ChatModel: it answers what the test scripts, and keeps what it was asked. */
 function createScriptedModel(script: Script): ChatModel & { readonly requests: ChatRequest[] } {
@@ -31,10 +35,17 @@ function createScriptedModel(script: Script): ChatModel & { readonly requests: C
   };
 }
 
-const tool = { type: 'function' as const, function: { name: 'add', description: 'adds', parameters: { type: 'object', properties: { a: { type: 'number' } } } } };
+const tool = {
+  type: 'function' as const,
+  function: { name: 'add', description: 'adds', parameters: { type: 'object', properties: { a: { type: 'number' } } } },
+};
 const oddArguments = '{"b": 2,  "a":1.0}';
 const callingAnswer = {
-  message: { role: 'assistant' as const, content: '', toolCalls: [{ id: 'call_1', name: 'add', arguments: oddArguments }] },
+  message: {
+    role: 'assistant' as const,
+    content: '',
+    toolCalls: [{ id: 'call_1', name: 'add', arguments: oddArguments }],
+  },
   finishReason: 'tool_calls' as const,
 };
 
@@ -50,16 +61,33 @@ afterEach(() => server.close());
 async function open(script: Script = async () => ({})) {
   const model = createScriptedModel(script);
   const access = server.open({ episodeId: 'e1', agentName: 'solver', model, signal: episode.signal });
-  return { model, access, openai: new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }), anthropic: toAnthropic(access) };
+  return {
+    model,
+    access,
+    openai: new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 }),
+    anthropic: toAnthropic(access),
+  };
 }
-const toAnthropic = ({ baseUrl, apiKey }: OpenAIEndpoint) => new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 });
+const toAnthropic = ({ baseUrl, apiKey }: OpenAIEndpoint) =>
+  new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 });
 const user = (content: string) => [{ role: 'user' as const, content }];
 
 describe('chat completions, with the openai SDK', () => {
   it('passes messages, tools and sampling on, and brings argument text back untouched', async () => {
     const { openai, model } = await open(async () => callingAnswer);
-    const completion = await openai.chat.completions.create({ model: 'm', messages: user('1+2?'), tools: [tool], temperature: 0.3, top_p: 0.9, max_tokens: 9, stop: 'X', seed: 4 });
-    expect(completion.choices[0]?.message.tool_calls).toEqual([{ id: 'call_1', type: 'function', function: { name: 'add', arguments: oddArguments } }]);
+    const completion = await openai.chat.completions.create({
+      model: 'm',
+      messages: user('1+2?'),
+      tools: [tool],
+      temperature: 0.3,
+      top_p: 0.9,
+      max_tokens: 9,
+      stop: 'X',
+      seed: 4,
+    });
+    expect(completion.choices[0]?.message.tool_calls).toEqual([
+      { id: 'call_1', type: 'function', function: { name: 'add', arguments: oddArguments } },
+    ]);
     expect(completion.choices[0]?.finish_reason).toBe('tool_calls');
     expect(completion.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 });
     expect(model.requests[0]).toMatchObject({
@@ -81,7 +109,12 @@ describe('chat completions, with the openai SDK', () => {
       emit({ type: 'content', text: 'llo' });
       return {};
     });
-    const stream = await openai.chat.completions.create({ model: 'm', messages: user('hi'), stream: true, stream_options: { include_usage: true } });
+    const stream = await openai.chat.completions.create({
+      model: 'm',
+      messages: user('hi'),
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     let content = '';
     for await (const chunk of stream) {
       content += chunk.choices[0]?.delta.content ?? '';
@@ -105,14 +138,23 @@ describe('chat completions, with the openai SDK', () => {
     ['made_up', { made_up: 1 }],
   ])('refuses %s by name', async (name, extra) => {
     const { openai } = await open();
-    await expect(openai.chat.completions.create({ model: 'm', messages: user('hi'), ...extra })).rejects.toMatchObject({ status: 400, param: name });
+    await expect(openai.chat.completions.create({ model: 'm', messages: user('hi'), ...extra })).rejects.toMatchObject({
+      status: 400,
+      param: name,
+    });
   });
 
   it('says context_length_exceeded with 400, and engine trouble with 500', async () => {
-    const overflowing = await open(async () => Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')));
-    await expect(overflowing.openai.chat.completions.create({ model: 'm', messages: user('hi') })).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
+    const overflowing = await open(async () =>
+      Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')),
+    );
+    await expect(
+      overflowing.openai.chat.completions.create({ model: 'm', messages: user('hi') }),
+    ).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
     const broken = await open(async () => Promise.reject(new Error('boom')));
-    await expect(broken.openai.chat.completions.create({ model: 'm', messages: user('hi') })).rejects.toMatchObject({ status: 500 });
+    await expect(broken.openai.chat.completions.create({ model: 'm', messages: user('hi') })).rejects.toMatchObject({
+      status: 500,
+    });
   });
 
   it('keeps a long wait alive and still parses', async () => {
@@ -165,7 +207,14 @@ describe('chat completions, with the openai SDK', () => {
     // curl runs beside this event loop, which has to answer it.
     const { spawn } = await import('node:child_process');
     if (spawnSync('curl', ['--version']).status !== 0) return;
-    const child = spawn('curl', ['-sS', `${access.baseUrl}/chat/completions`, '-H', `Authorization: Bearer ${access.apiKey}`, '-d', body]);
+    const child = spawn('curl', [
+      '-sS',
+      `${access.baseUrl}/chat/completions`,
+      '-H',
+      `Authorization: Bearer ${access.apiKey}`,
+      '-d',
+      body,
+    ]);
     let output = '';
     for await (const chunk of child.stdout) output += String(chunk);
     expect(JSON.parse(output)).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
@@ -186,14 +235,20 @@ describe('keys', () => {
     const { openai } = await open();
     await expect(openai.models.list()).resolves.toMatchObject({ data: [{ id: 'scripted' }] });
     episode.abort();
-    await expect(openai.chat.completions.create({ model: 'm', messages: user('hi') })).rejects.toMatchObject({ status: 410 });
+    await expect(openai.chat.completions.create({ model: 'm', messages: user('hi') })).rejects.toMatchObject({
+      status: 410,
+    });
   });
 
   it('answers 413 to a body over the limit, 400 to broken JSON and 404 to an unknown path', async () => {
     const { openai, access } = await open();
-    await expect(openai.chat.completions.create({ model: 'm', messages: user('x'.repeat(30_000)) })).rejects.toMatchObject({ status: 413 });
+    await expect(
+      openai.chat.completions.create({ model: 'm', messages: user('x'.repeat(30_000)) }),
+    ).rejects.toMatchObject({ status: 413 });
     const headers = { authorization: `Bearer ${access.apiKey}` };
-    expect((await fetch(`${access.baseUrl}/chat/completions`, { method: 'POST', headers, body: '{' })).status).toBe(400);
+    expect((await fetch(`${access.baseUrl}/chat/completions`, { method: 'POST', headers, body: '{' })).status).toBe(
+      400,
+    );
     expect((await fetch(`${access.baseUrl}/embeddings`, { method: 'POST', headers, body: '{}' })).status).toBe(404);
   });
 });
@@ -204,7 +259,12 @@ describe('responses, with the openai SDK', () => {
     const tools = [{ type: 'function' as const, name: 'add', parameters: {}, strict: false }];
     const first = await openai.responses.create({ model: 'm', input: '1+2?', tools });
     expect(first.output).toMatchObject([{ type: 'function_call', call_id: 'call_1', arguments: oddArguments }]);
-    const second = await openai.responses.create({ model: 'm', previous_response_id: first.id, input: [{ type: 'function_call_output', call_id: 'call_1', output: '3' }], tools });
+    const second = await openai.responses.create({
+      model: 'm',
+      previous_response_id: first.id,
+      input: [{ type: 'function_call_output', call_id: 'call_1', output: '3' }],
+      tools,
+    });
     expect(second.output_text).toBe('hello');
     expect(model.requests[1]?.messages).toEqual([
       { role: 'user', content: '1+2?' },
@@ -217,7 +277,11 @@ describe('responses, with the openai SDK', () => {
     const { openai } = await open(async (_request, _signal, emit) => {
       emit({ type: 'content', text: 'hel' });
       emit({ type: 'content', text: 'lo' });
-      emit({ type: 'tool_call', index: 0, toolCall: callingAnswer.message.toolCalls[0] ?? { id: '', name: '', arguments: '' } });
+      emit({
+        type: 'tool_call',
+        index: 0,
+        toolCall: callingAnswer.message.toolCalls[0] ?? { id: '', name: '', arguments: '' },
+      });
       return { ...callingAnswer, message: { ...callingAnswer.message, content: 'hello' } };
     });
     const response = await openai.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
@@ -228,9 +292,20 @@ describe('responses, with the openai SDK', () => {
 
   it('refuses images, and tools that it would have to run itself', async () => {
     const { openai } = await open();
-    const image = [{ role: 'user' as const, content: [{ type: 'input_image' as const, image_url: 'data:', detail: 'auto' as const }] }];
-    await expect(openai.responses.create({ model: 'm', input: image })).rejects.toMatchObject({ status: 400, code: 'unsupported_content', param: 'input' });
-    await expect(openai.responses.create({ model: 'm', input: 'hi', tools: [{ type: 'web_search' }] })).rejects.toMatchObject({ status: 400, param: 'tools' });
+    const image = [
+      {
+        role: 'user' as const,
+        content: [{ type: 'input_image' as const, image_url: 'data:', detail: 'auto' as const }],
+      },
+    ];
+    await expect(openai.responses.create({ model: 'm', input: image })).rejects.toMatchObject({
+      status: 400,
+      code: 'unsupported_content',
+      param: 'input',
+    });
+    await expect(
+      openai.responses.create({ model: 'm', input: 'hi', tools: [{ type: 'web_search' }] }),
+    ).rejects.toMatchObject({ status: 400, param: 'tools' });
   });
 });
 
@@ -238,11 +313,23 @@ describe('messages, with the Anthropic SDK', () => {
   it('maps system, tool use and tool results both ways', async () => {
     const { anthropic, model } = await open(async ({ messages }) => (messages.length === 2 ? callingAnswer : {}));
     const tools = [{ name: 'add', input_schema: { type: 'object' as const } }];
-    const first = await anthropic.messages.create({ model: 'm', max_tokens: 50, system: 'be brief', messages: user('1+2?'), tools });
+    const first = await anthropic.messages.create({
+      model: 'm',
+      max_tokens: 50,
+      system: 'be brief',
+      messages: user('1+2?'),
+      tools,
+    });
     expect(first.stop_reason).toBe('tool_use');
     expect(first.content).toEqual([{ type: 'tool_use', id: 'call_1', name: 'add', input: { b: 2, a: 1 } }]);
     const results = [{ type: 'tool_result' as const, tool_use_id: 'call_1', content: '3' }];
-    await anthropic.messages.create({ model: 'm', max_tokens: 50, system: 'be brief', messages: [...user('1+2?'), { role: 'assistant', content: first.content }, { role: 'user', content: results }], tools });
+    await anthropic.messages.create({
+      model: 'm',
+      max_tokens: 50,
+      system: 'be brief',
+      messages: [...user('1+2?'), { role: 'assistant', content: first.content }, { role: 'user', content: results }],
+      tools,
+    });
     expect(model.requests[1]?.messages.slice(2)).toEqual([
       { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: 'add', arguments: '{"b":2,"a":1}' }] },
       { role: 'tool', content: '3', toolCallId: 'call_1' },
@@ -252,17 +339,35 @@ describe('messages, with the Anthropic SDK', () => {
   it('names the stop text that ended an answer, whole or streamed', async () => {
     const { anthropic } = await open(async () => ({ stopText: 'END' }));
     const body = { model: 'm', max_tokens: 50, messages: user('hi'), stop_sequences: ['END'] };
-    for (const message of [await anthropic.messages.create(body), await anthropic.messages.stream(body).finalMessage()]) {
-      expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END', content: [{ text: 'hello' }] });
+    for (const message of [
+      await anthropic.messages.create(body),
+      await anthropic.messages.stream(body).finalMessage(),
+    ]) {
+      expect(message).toMatchObject({
+        stop_reason: 'stop_sequence',
+        stop_sequence: 'END',
+        content: [{ text: 'hello' }],
+      });
     }
   });
 
   it('carries arguments that are no object as text under _raw, and back', async () => {
     const odd = '[1,  2]';
-    const { anthropic, model } = await open(async ({ messages }) => (messages.length === 1 ? { ...callingAnswer, message: { ...callingAnswer.message, toolCalls: [{ id: 'call_1', name: 'add', arguments: odd }] } } : {}));
+    const { anthropic, model } = await open(async ({ messages }) =>
+      messages.length === 1
+        ? {
+            ...callingAnswer,
+            message: { ...callingAnswer.message, toolCalls: [{ id: 'call_1', name: 'add', arguments: odd }] },
+          }
+        : {},
+    );
     const { content } = await anthropic.messages.create({ model: 'm', max_tokens: 50, messages: user('go') });
     expect(content).toMatchObject([{ type: 'tool_use', input: { _raw: odd } }]);
-    await anthropic.messages.create({ model: 'm', max_tokens: 50, messages: [...user('go'), { role: 'assistant', content }] });
+    await anthropic.messages.create({
+      model: 'm',
+      max_tokens: 50,
+      messages: [...user('go'), { role: 'assistant', content }],
+    });
     expect(model.requests[1]?.messages[1]).toMatchObject({ toolCalls: [{ arguments: odd }] });
   });
 
@@ -273,7 +378,9 @@ describe('messages, with the Anthropic SDK', () => {
       emit({ type: 'tool_call', index: 0, toolCall: { id: 'call_1', name: 'add', arguments: oddArguments } });
       return { ...callingAnswer, usage: { promptTokens: 7, completionTokens: 5 } };
     });
-    const message = await anthropic.messages.stream({ model: 'm', max_tokens: 50, messages: user('hi') }).finalMessage();
+    const message = await anthropic.messages
+      .stream({ model: 'm', max_tokens: 50, messages: user('hi') })
+      .finalMessage();
     expect(message.content).toMatchObject([
       { type: 'thinking', thinking: 'hm' },
       { type: 'text', text: 'hello' },
@@ -284,8 +391,19 @@ describe('messages, with the Anthropic SDK', () => {
 
   it.each([false, true])('runs the tool runner of the SDK to its end (stream: %s)', async (stream) => {
     const { anthropic, model } = await open(async ({ messages }) => (messages.length === 1 ? callingAnswer : {}));
-    const add = betaZodTool({ name: 'add', description: 'Adds.', inputSchema: z.object({ a: z.number(), b: z.number() }), run: ({ a, b }) => String(a + b) });
-    const runner = anthropic.beta.messages.toolRunner({ model: 'm', max_tokens: 50, messages: user('1+2?'), tools: [add], stream });
+    const add = betaZodTool({
+      name: 'add',
+      description: 'Adds.',
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      run: ({ a, b }) => String(a + b),
+    });
+    const runner = anthropic.beta.messages.toolRunner({
+      model: 'm',
+      max_tokens: 50,
+      messages: user('1+2?'),
+      tools: [add],
+      stream,
+    });
     expect((await runner.runUntilDone()).content).toMatchObject([{ type: 'text', text: 'hello' }]);
     expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3]);
   });
@@ -301,8 +419,13 @@ describe('messages, with the Anthropic SDK', () => {
 
 it('streams the answer of a debug model that does not stream', async () => {
   const { openai } = await open(async () => callingAnswer);
-  const { choices } = await openai.chat.completions.stream({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }).finalChatCompletion();
-  expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ function: { arguments: oddArguments } }] } });
+  const { choices } = await openai.chat.completions
+    .stream({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    .finalChatCompletion();
+  expect(choices[0]).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ function: { arguments: oddArguments } }] },
+  });
 });
 
 it('answers legacy completions', async () => {

@@ -25,10 +25,17 @@ export type EventStreamOptions = EventProtocol & {
 };
 
 const encoder = new TextEncoder();
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+};
 
 /** An error that needs no engine to be found (a prompt over the context length, an episode that has ended) has its own status. */
-export async function createEventStreamResponse(produce: (stream: EventStream) => Promise<void>, options: EventStreamOptions): Promise<Response> {
+export async function createEventStreamResponse(
+  produce: (stream: EventStream) => Promise<void>,
+  options: EventStreamOptions,
+): Promise<Response> {
   const { body, stream, close } = openBody(options);
   const failure = produce(stream).then(
     () => undefined,
@@ -72,7 +79,8 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
     leave();
   };
   const sendRaw = (data: string): void => write(`data: ${data}\n\n`);
-  const send = (data: unknown, event?: string): void => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
+  const send = (data: unknown, event?: string): void =>
+    write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`);
   return { body, stream: { send, sendRaw }, close };
 }
 

@@ -19,7 +19,12 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
 /** Throws WireError 415 for a compressed body, 400 for one that is no UTF-8: what is read wrongly would be trained. */
 export function decodeBody(bytes: Uint8Array, { headers }: Request): string {
   const encoding = headers.get('content-encoding') ?? 'identity';
-  if (encoding !== 'identity') throw new WireError(415, 'unsupported_encoding', `The request body has content-encoding '${encoding}'. Send it uncompressed.`);
+  if (encoding !== 'identity')
+    throw new WireError(
+      415,
+      'unsupported_encoding',
+      `The request body has content-encoding '${encoding}'. Send it uncompressed.`,
+    );
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

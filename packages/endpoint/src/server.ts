@@ -36,7 +36,11 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   return {
-    open: (registration) => ({ baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`, apiKey: sessions.open(registration), model: registration.model.name }),
+    open: (registration) => ({
+      baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`,
+      apiKey: sessions.open(registration),
+      model: registration.model.name,
+    }),
     close: () => stop(server),
   };
 }
@@ -66,21 +70,38 @@ function stop(server: ServerType): Promise<void> {
 function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): App {
   const app: App = new Hono();
   app.onError((error, context) => respondError(context, error));
-  app.notFound((context) => respondError(context, new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`)));
+  app.notFound((context) =>
+    respondError(
+      context,
+      new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`),
+    ),
+  );
   const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
       const bytes = await readBytes(context.req.raw, maxBodyBytes);
       const session = sessions.authenticate(readKey(context));
-      if (bytes === undefined) throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+      if (bytes === undefined)
+        throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
       return handle(createCall(session, toIncoming(context, bytes), timing));
     });
-    app.all(path, (context) => respondError(context, new WireError(405, 'method_not_supported', `${context.req.path} takes POST, not ${context.req.method}.`), { allow: 'POST' }));
+    app.all(path, (context) =>
+      respondError(
+        context,
+        new WireError(405, 'method_not_supported', `${context.req.path} takes POST, not ${context.req.method}.`),
+        { allow: 'POST' },
+      ),
+    );
   };
   post('/v1/chat/completions', handleChatCompletion);
   post('/v1/completions', handleCompletion);
   post('/v1/responses', handleResponses);
   post('/v1/messages', handleMessages);
-  const describeModel = (context: Context) => ({ id: sessions.authenticate(readKey(context)).model.name, object: 'model', created: 0, owned_by: 'agentjet' });
+  const describeModel = (context: Context) => ({
+    id: sessions.authenticate(readKey(context)).model.name,
+    object: 'model',
+    created: 0,
+    owned_by: 'agentjet',
+  });
   app.get('/v1/models', (context) => context.json({ object: 'list', data: [describeModel(context)] }));
   app.get('/v1/models/*', (context) => context.json(describeModel(context)));
   return app;

@@ -33,7 +33,8 @@ export class SessionStore {
   authenticate(apiKey: string | undefined): EndpointSession {
     if (apiKey === undefined) throw missingKey();
     const [id, signature, ...rest] = (apiKey.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
-    if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature)) throw unknownKey();
+    if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature))
+      throw unknownKey();
     const session = this.#sessions.get(id);
     // We signed it, so it had a session; sessions leave with their episodes.
     if (session === undefined) throw endedEpisode();
@@ -52,11 +53,19 @@ export class SessionStore {
 }
 
 function missingKey(): WireError {
-  return new WireError(401, 'missing_api_key', 'The request has no API key. Send the apiKey that asOpenAIEndpoint() returned, as the header "Authorization: Bearer <apiKey>".');
+  return new WireError(
+    401,
+    'missing_api_key',
+    'The request has no API key. Send the apiKey that asOpenAIEndpoint() returned, as the header "Authorization: Bearer <apiKey>".',
+  );
 }
 
 function unknownKey(): WireError {
-  return new WireError(401, 'invalid_api_key', 'The API key was not issued by this server. Use the apiKey that asOpenAIEndpoint() returned for this episode.');
+  return new WireError(
+    401,
+    'invalid_api_key',
+    'The API key was not issued by this server. Use the apiKey that asOpenAIEndpoint() returned for this episode.',
+  );
 }
 
 export function endedEpisode(): WireError {

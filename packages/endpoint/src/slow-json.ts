@@ -58,7 +58,10 @@ function keepAlive(settled: Promise<Settled>, { heartbeatMs, cancel, breakOff }:
   return new Response(body, { headers: { 'content-type': 'application/json' } });
 }
 
-function delay(milliseconds: number): { readonly timer: ReturnType<typeof setTimeout>; readonly expired: Promise<undefined> } {
+function delay(milliseconds: number): {
+  readonly timer: ReturnType<typeof setTimeout>;
+  readonly expired: Promise<undefined>;
+} {
   let expire = (): void => undefined;
   const expired = new Promise<undefined>((resolve) => {
     expire = () => resolve(undefined);

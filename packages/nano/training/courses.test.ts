@@ -22,20 +22,28 @@ async function collect(tasks: AsyncIterable<Task> | Iterable<Task>): Promise<Set
 
 function readEvaluation(course: string): Promise<Set<string>> {
   if (course === 'frozen-lake') return collect(lakeTasks.evaluationTasks());
-  return collect(course === 'werewolves' ? villageTasks.evaluationTasks() : drawMathTasks('validation', { seed: 1, count: 100 }));
+  return collect(
+    course === 'werewolves' ? villageTasks.evaluationTasks() : drawMathTasks('validation', { seed: 1, count: 100 }),
+  );
 }
 
 describe.each(courses)('the transcripts of $name', (course) => {
   it('never show a task that the tutorial evaluates on', async () => {
     const evaluated = await readEvaluation(course.name);
     expect(evaluated.size).toBeGreaterThanOrEqual(100);
-    const shown = course.drawTasks({ seed: deriveSeed(recipe.seed, course.name), count: course.numEpisodes }).map(problemOf);
+    const shown = course
+      .drawTasks({ seed: deriveSeed(recipe.seed, course.name), count: course.numEpisodes })
+      .map(problemOf);
     expect(shown.filter((problem) => evaluated.has(problem))).toEqual([]);
   });
 
   it('come from the workflow itself, and are the same for the same seed', async () => {
-    const chatTokenizer = createChatTokenizer({ tokenizerJson: createTokenizerJson([]), tokenizerConfig: createTokenizerConfig(8192) });
-    const record = () => recordTranscripts({ ...course, numEpisodes: 6 }, { chatTokenizer, contextLength: 8192, seed: 3 });
+    const chatTokenizer = createChatTokenizer({
+      tokenizerJson: createTokenizerJson([]),
+      tokenizerConfig: createTokenizerConfig(8192),
+    });
+    const record = () =>
+      recordTranscripts({ ...course, numEpisodes: 6 }, { chatTokenizer, contextLength: 8192, seed: 3 });
     const first = await record();
     expect(await record()).toEqual(first);
     for (const { ids, lossMask } of first.samples) {

@@ -46,7 +46,19 @@ const mathCourses: readonly Course[] = Object.entries(mathWorkflows).map(([frame
 }));
 
 export const courses: readonly Course[] = [
-  { name: 'frozen-lake', workflow: FrozenLakeWorkflow, teacher: lakeTeacher, drawTasks: (options) => drawLakeTasks('training', options), numEpisodes: 4000 },
+  {
+    name: 'frozen-lake',
+    workflow: FrozenLakeWorkflow,
+    teacher: lakeTeacher,
+    drawTasks: (options) => drawLakeTasks('training', options),
+    numEpisodes: 4000,
+  },
   ...mathCourses,
-  { name: 'werewolves', workflow: WerewolvesWorkflow, teacher: villageTeacher, drawTasks: (options) => drawVillageTasks('training', options), numEpisodes: 1000 },
+  {
+    name: 'werewolves',
+    workflow: WerewolvesWorkflow,
+    teacher: villageTeacher,
+    drawTasks: (options) => drawVillageTasks('training', options),
+    numEpisodes: 1000,
+  },
 ];

@@ -21,5 +21,8 @@ export function* drawBatches(samples: Iterable<Sample>, tokensPerStep: number): 
 }
 
 function shuffle<T>(items: readonly T[], next: () => number): readonly T[] {
-  return items.map((item) => ({ item, key: next() })).toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+  return items
+    .map((item) => ({ item, key: next() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ item }) => item);
 }

@@ -13,7 +13,10 @@ const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[
 /** Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary. */
 export async function learnMerges(courses: readonly Course[]): Promise<readonly Merge[]> {
   const { seed, contextLength, vocabSize } = recipe;
-  const chatTokenizer = createChatTokenizer({ tokenizerJson: createTokenizerJson([]), tokenizerConfig: createTokenizerConfig(contextLength) });
+  const chatTokenizer = createChatTokenizer({
+    tokenizerJson: createTokenizerJson([]),
+    tokenizerConfig: createTokenizerConfig(contextLength),
+  });
   const texts: string[] = [];
   for (const course of courses) {
     const few = { ...course, numEpisodes: Math.ceil(course.numEpisodes * shareOfEpisodes) };

@@ -23,13 +23,25 @@ async function writeJson(file: string, content: unknown): Promise<void> {
 /** A folder with random weights and the learned tokenizer. */
 async function createUntrained(dir: string, merges: readonly Merge[]): Promise<number> {
   const tokenizerJson = createTokenizerJson(merges);
-  const { numParameters } = await createModelFolder(dir, { config: configJson, seed: recipe.seed, standardDeviation: recipe.initialDeviation });
+  const { numParameters } = await createModelFolder(dir, {
+    config: configJson,
+    seed: recipe.seed,
+    standardDeviation: recipe.initialDeviation,
+  });
   await writeJson(path.join(dir, 'tokenizer.json'), tokenizerJson);
   await writeJson(path.join(dir, 'tokenizer_config.json'), createTokenizerConfig(recipe.contextLength));
   const { tokenizer } = await loadChatTokenizer(dir);
   const ends = [turnEnd, '<|endoftext|>'].map((token) => tokenizer.idOf(token));
-  await writeJson(path.join(dir, 'generation_config.json'), { eos_token_id: ends, pad_token_id: ends[1], do_sample: true, temperature: 1 });
-  if (tokenizer.vocabSize !== recipe.vocabSize) throw new Error(`The transcripts fill ${tokenizer.vocabSize} tokens, not the ${recipe.vocabSize} of the recipe. Change vocabSize.`);
+  await writeJson(path.join(dir, 'generation_config.json'), {
+    eos_token_id: ends,
+    pad_token_id: ends[1],
+    do_sample: true,
+    temperature: 1,
+  });
+  if (tokenizer.vocabSize !== recipe.vocabSize)
+    throw new Error(
+      `The transcripts fill ${tokenizer.vocabSize} tokens, not the ${recipe.vocabSize} of the recipe. Change vocabSize.`,
+    );
   return numParameters;
 }
 
@@ -62,7 +74,9 @@ async function measureHeldOut(trainedDir: string): Promise<Readonly<Record<strin
   const heldOut = await recordAll(trainedDir, recipe.seed + lessons.length, heldOutEpisodes);
   const backbone = await createOnnxBackbone({ modelDir: trainedDir, train: false });
   try {
-    const losses = await Promise.all(heldOut.map(async ({ course, samples }) => [course, await measureLoss(backbone, samples)] as const));
+    const losses = await Promise.all(
+      heldOut.map(async ({ course, samples }) => [course, await measureLoss(backbone, samples)] as const),
+    );
     return Object.fromEntries(losses);
   } finally {
     await backbone.close();
@@ -87,6 +101,15 @@ const reports = await teach(untrainedDir, trainedDir, transcripts);
 const heldOutLoss = await measureHeldOut(trainedDir);
 const seconds = (performance.now() - startedAt) / 1000;
 const machine = `${availableParallelism()} CPU cores`;
-await publish(trainedDir, { numParameters, vocabSize: recipe.vocabSize, numMerges: merges.length, transcripts, lessons: reports, heldOutLoss, seconds, machine });
+await publish(trainedDir, {
+  numParameters,
+  vocabSize: recipe.vocabSize,
+  numMerges: merges.length,
+  transcripts,
+  lessons: reports,
+  heldOutLoss,
+  seconds,
+  machine,
+});
 await rm(workDir, { recursive: true });
 console.log(`nano: ${numParameters} parameters, ${seconds.toFixed(0)} seconds, written to ${nanoModelDir}`);

@@ -6,7 +6,10 @@ export type TrainingReport = {
   readonly numParameters: number;
   readonly vocabSize: number;
   readonly numMerges: number;
-  readonly transcripts: readonly Pick<Transcripts, 'course' | 'numEpisodes' | 'numTokens' | 'numAnswerTokens' | 'successRate'>[];
+  readonly transcripts: readonly Pick<
+    Transcripts,
+    'course' | 'numEpisodes' | 'numTokens' | 'numAnswerTokens' | 'successRate'
+  >[];
   readonly lessons: readonly LessonReport[];
   /** Nats per answer token on transcripts that were not trained, by course. */
   readonly heldOutLoss: Readonly<Record<string, number>>;
@@ -23,12 +26,30 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
 }
 
 function describeData({ transcripts, heldOutLoss }: TrainingReport): string {
-  const rows = transcripts.map(({ course, numEpisodes, numTokens, numAnswerTokens, successRate }) => [course, numEpisodes, numTokens, numAnswerTokens, successRate.toFixed(3), heldOutLoss[course]?.toFixed(4) ?? '']);
-  return table(['transcripts of', 'episodes', 'tokens', 'of them answers', 'success of the teacher', 'held-out loss'], rows);
+  const rows = transcripts.map(({ course, numEpisodes, numTokens, numAnswerTokens, successRate }) => [
+    course,
+    numEpisodes,
+    numTokens,
+    numAnswerTokens,
+    successRate.toFixed(3),
+    heldOutLoss[course]?.toFixed(4) ?? '',
+  ]);
+  return table(
+    ['transcripts of', 'episodes', 'tokens', 'of them answers', 'success of the teacher', 'held-out loss'],
+    rows,
+  );
 }
 
 function describeLessons({ lessons }: TrainingReport): string {
-  const rows = lessons.map(({ lesson, numSteps, rowTokens, treeTokens, seconds, firstLoss, lastLoss }) => [lesson, numSteps, rowTokens, treeTokens, seconds.toFixed(0), firstLoss.toFixed(4), lastLoss.toFixed(4)]);
+  const rows = lessons.map(({ lesson, numSteps, rowTokens, treeTokens, seconds, firstLoss, lastLoss }) => [
+    lesson,
+    numSteps,
+    rowTokens,
+    treeTokens,
+    seconds.toFixed(0),
+    firstLoss.toFixed(4),
+    lastLoss.toFixed(4),
+  ]);
   return table(['lesson', 'steps', 'tokens', 'computed as a tree', 'seconds', 'first loss', 'last loss'], rows);
 }
 

@@ -26,7 +26,10 @@ it('answers transcripts that it has not seen as the teachers do', async () => {
   const backbone = await createOnnxBackbone({ modelDir: nanoModelDir, train: false, isInThread: true });
   try {
     for (const course of courses) {
-      const { samples } = await recordTranscripts({ ...course, numEpisodes: 10 }, { chatTokenizer, contextLength: recipe.contextLength, seed: 11 });
+      const { samples } = await recordTranscripts(
+        { ...course, numEpisodes: 10 },
+        { chatTokenizer, contextLength: recipe.contextLength, seed: 11 },
+      );
       expect(await measureLoss(backbone, samples), course.name).toBeLessThan(highestLoss(course.name));
     }
   } finally {

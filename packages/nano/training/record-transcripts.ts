@@ -14,13 +14,24 @@ export type Transcripts = {
   readonly successRate: number;
 };
 
-export type RecordOptions = { readonly chatTokenizer: ChatTokenizer; readonly contextLength: number; readonly seed: number };
+export type RecordOptions = {
+  readonly chatTokenizer: ChatTokenizer;
+  readonly contextLength: number;
+  readonly seed: number;
+};
 
-async function* runCourse(course: Course, { chatTokenizer, contextLength, seed }: RecordOptions): AsyncGenerator<Episode> {
+async function* runCourse(
+  course: Course,
+  { chatTokenizer, contextLength, seed }: RecordOptions,
+): AsyncGenerator<Episode> {
   const groups = runGroups({
     workflow: course.workflow,
     ...(course.judge === undefined ? {} : { judge: course.judge }),
-    policy: { kind: 'engine', engine: new TeacherEngine({ chatTokenizer, contextLength, teacher: course.teacher }), chatTokenizer },
+    policy: {
+      kind: 'engine',
+      engine: new TeacherEngine({ chatTokenizer, contextLength, teacher: course.teacher }),
+      chatTokenizer,
+    },
     sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 256 },
     timeoutMs: 60_000,
     tasks: course.drawTasks({ seed: deriveSeed(seed, course.name), count: course.numEpisodes }),
@@ -37,11 +48,22 @@ export async function recordTranscripts(course: Course, options: RecordOptions):
   const samples: Sample[] = [];
   let numSuccesses = 0;
   for await (const episode of runCourse(course, options)) {
-    if (episode.status === 'failed') throw new Error(`The teacher of ${course.name} failed on ${episode.task.taskId}: ${episode.error.message}`);
+    if (episode.status === 'failed')
+      throw new Error(`The teacher of ${course.name} failed on ${episode.task.taskId}: ${episode.error.message}`);
     if (episode.isSuccess) numSuccesses++;
     samples.push(...episode.samples);
   }
   const numTokens = samples.reduce((sum, { ids }) => sum + ids.length, 0);
-  const numAnswerTokens = samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0);
-  return { course: course.name, samples, numEpisodes: course.numEpisodes, numTokens, numAnswerTokens, successRate: numSuccesses / course.numEpisodes };
+  const numAnswerTokens = samples.reduce(
+    (sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0),
+    0,
+  );
+  return {
+    course: course.name,
+    samples,
+    numEpisodes: course.numEpisodes,
+    numTokens,
+    numAnswerTokens,
+    successRate: numSuccesses / course.numEpisodes,
+  };
 }

@@ -8,7 +8,11 @@ export class TeacherEngine implements Engine {
   readonly #chatTokenizer: ChatTokenizer;
   readonly #teacher: Teacher;
 
-  constructor(options: { readonly chatTokenizer: ChatTokenizer; readonly teacher: Teacher; readonly contextLength: number }) {
+  constructor(options: {
+    readonly chatTokenizer: ChatTokenizer;
+    readonly teacher: Teacher;
+    readonly contextLength: number;
+  }) {
     this.#chatTokenizer = options.chatTokenizer;
     this.#teacher = options.teacher;
     this.contextLength = options.contextLength;

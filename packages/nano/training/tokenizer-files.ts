@@ -5,7 +5,8 @@ import type { Merge } from './train-bpe.js';
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Words with the character before them, up to two digits, punctuation, line ends: the split of Qwen's tokenizers but for the digits. */
-const wordPattern = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,2}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const wordPattern =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,2}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /** The same for JavaScript, which has no group of its own case. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
@@ -46,7 +47,18 @@ export function createTokenizerJson(merges: readonly Merge[]): JsonObject {
     pre_tokenizer: { type: 'Sequence', pretokenizers: [split, byteLevel] },
     post_processor: byteLevel,
     decoder: byteLevel,
-    model: { type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: '', end_of_word_suffix: '', fuse_unk: false, byte_fallback: false, ignore_merges: false, vocab, merges },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: '',
+      end_of_word_suffix: '',
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: false,
+      vocab,
+      merges,
+    },
   };
 }
 

@@ -9,7 +9,10 @@ const texts = ['the cat and the hat', 'the cat sat: 12 cats, 12 hats'];
 describe('byte-pair encoding', () => {
   it('joins the most frequent neighbours first', () => {
     const merges = trainBpe(['aab aab ab'], { pattern: /\w+/g, numMerges: 2 });
-    expect(merges).toEqual([['a', 'b'], ['a', 'ab']]);
+    expect(merges).toEqual([
+      ['a', 'b'],
+      ['a', 'ab'],
+    ]);
   });
 
   it('takes equals in the order of their spelling, so that the order of texts does not matter', () => {
@@ -23,7 +26,10 @@ describe('byte-pair encoding', () => {
 
   it('makes a tokenizer that spells as it was trained, numbers in pairs of digits', () => {
     const merges = [...digitPairs, ...trainBpe(texts, { pattern: wordRegExp, numMerges: 30 })];
-    const { tokenizer } = createChatTokenizer({ tokenizerJson: createTokenizerJson(merges), tokenizerConfig: createTokenizerConfig(64) });
+    const { tokenizer } = createChatTokenizer({
+      tokenizerJson: createTokenizerJson(merges),
+      tokenizerConfig: createTokenizerConfig(64),
+    });
     const pieces = (text: string) => [...tokenizer.encode(text)].map((id) => tokenizer.decode([id]));
     expect(pieces('the cat')).toEqual(['the', ' cat']);
     expect(pieces('2024 and 7')).toEqual(['20', '24', ' ', 'a', 'n', 'd', ' ', '7']);

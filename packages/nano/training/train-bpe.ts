@@ -11,7 +11,10 @@ function countWords(texts: Iterable<string>, pattern: RegExp): Word[] {
   for (const text of texts) {
     for (const word of text.match(pattern) ?? []) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
-  return [...counts].map(([word, count]) => ({ pieces: Array.from(textEncoder.encode(word), (byte) => byteCharacters[byte] ?? ''), count }));
+  return [...counts].map(([word, count]) => ({
+    pieces: Array.from(textEncoder.encode(word), (byte) => byteCharacters[byte] ?? ''),
+    count,
+  }));
 }
 
 function countPairs(words: readonly Word[]): Map<string, number> {
@@ -49,7 +52,10 @@ function applyMerge(pieces: readonly string[], [left, right]: Merge): readonly s
  * Byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds: joins the most frequent
  * neighbours, `numMerges` times or until no pair stands twice. Merges come in the order in which they apply.
  */
-export function trainBpe(texts: Iterable<string>, options: { readonly pattern: RegExp; readonly numMerges: number }): readonly Merge[] {
+export function trainBpe(
+  texts: Iterable<string>,
+  options: { readonly pattern: RegExp; readonly numMerges: number },
+): readonly Merge[] {
   const words = countWords(texts, options.pattern);
   const merges: Merge[] = [];
   while (merges.length < options.numMerges) {

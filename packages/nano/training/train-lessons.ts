@@ -24,32 +24,51 @@ function mean(values: readonly number[]): number {
 
 /** Ends and marks come last in the vocabulary, and are not copied. */
 function drawSamples({ lesson, seed }: LessonPlan, transcripts: readonly Sample[]): Iterable<Sample> {
-  return lesson === 'copying' ? drawCopies({ numTokens: recipe.vocabSize - addedTokens.length, seed }) : drawPasses(transcripts, seed);
+  return lesson === 'copying'
+    ? drawCopies({ numTokens: recipe.vocabSize - addedTokens.length, seed })
+    : drawPasses(transcripts, seed);
 }
 
 /** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. */
-export async function trainLesson(backbone: Backbone, transcripts: readonly Sample[], plan: LessonPlan): Promise<LessonReport> {
+export async function trainLesson(
+  backbone: Backbone,
+  transcripts: readonly Sample[],
+  plan: LessonPlan,
+): Promise<LessonReport> {
   const { lesson, numSteps, tokensPerStep } = plan;
   const startedAt = performance.now();
   const losses: number[] = [];
   let rowTokens = 0;
   let treeTokens = 0;
   for (const batch of drawBatches(drawSamples(plan, transcripts), tokensPerStep)) {
-    const { packs } = packTrees(batch.map((sample) => supervise(sample, lesson)), { maxPackTokens });
+    const { packs } = packTrees(
+      batch.map((sample) => supervise(sample, lesson)),
+      { maxPackTokens },
+    );
     const metrics = await backbone.trainStep({ packs, loss: { kind: 'sft' } });
     losses.push(metrics.loss);
     rowTokens += metrics.rowTokens;
     treeTokens += metrics.treeTokens;
-    if (losses.length % 50 === 0) console.log(`${lesson} ${losses.length}/${numSteps}: loss ${mean(losses.slice(-50)).toFixed(4)}`);
+    if (losses.length % 50 === 0)
+      console.log(`${lesson} ${losses.length}/${numSteps}: loss ${mean(losses.slice(-50)).toFixed(4)}`);
     if (losses.length === numSteps) break;
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  return { ...plan, rowTokens, treeTokens, seconds, firstLoss: losses[0] ?? Number.NaN, lastLoss: mean(losses.slice(-20)) };
+  return {
+    ...plan,
+    rowTokens,
+    treeTokens,
+    seconds,
+    firstLoss: losses[0] ?? Number.NaN,
+    lastLoss: mean(losses.slice(-20)),
+  };
 }
 
 /** Nats per token of the teacher's answers, on transcripts that were not trained. */
 export async function measureLoss(backbone: Backbone, samples: readonly Sample[]): Promise<number> {
   const logprobs = await backbone.logprobs(samples);
-  const losses = samples.flatMap(({ lossMask }, row) => [...lossMask].flatMap((mask, index) => (mask === 1 ? [-(logprobs[row]?.[index] ?? 0)] : [])));
+  const losses = samples.flatMap(({ lossMask }, row) =>
+    [...lossMask].flatMap((mask, index) => (mask === 1 ? [-(logprobs[row]?.[index] ?? 0)] : [])),
+  );
   return mean(losses);
 }

@@ -93,7 +93,10 @@ export type Episode = {
   readonly seconds: number;
 } & (
   | { readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean }
-  | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string; readonly stack?: string } }
+  | {
+      readonly status: 'failed';
+      readonly error: { readonly code: string; readonly message: string; readonly stack?: string };
+    }
 );
 
 /** What became of the model calls of one episode. A call may count in several fields. */

@@ -3,7 +3,11 @@ import type { Policy, SamplingDefaults, Tuner } from './contract.js';
 import { openRecord } from './episode/episode-record.js';
 import { createTuner } from './tuner.js';
 
-export type FrozenTunerOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults; readonly seed: number };
+export type FrozenTunerOptions = {
+  readonly policy: Policy;
+  readonly sampling: SamplingDefaults;
+  readonly seed: number;
+};
 
 /**
  * Beside an episode's tuner, one whose models are the policy as it is: what they say is theirs, and never trained. They
@@ -11,9 +15,15 @@ export type FrozenTunerOptions = { readonly policy: Policy; readonly sampling: S
  */
 export function createFrozenTuner({ episodeId, signal }: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { createModel } = openRecord({ policy, sampling }, { episodeId, seed: deriveSeed(seed, episodeId) }, signal);
-  return { ...createTuner({ episodeId, signal, createModel, endpointHost: { open: refuseEndpoint } }), isTrainable: () => false };
+  return {
+    ...createTuner({ episodeId, signal, createModel, endpointHost: { open: refuseEndpoint } }),
+    isTrainable: () => false,
+  };
 }
 
 function refuseEndpoint(): never {
-  throw new ConfigError('no_endpoint', 'A frozen model has no address of its own. Ask the episode\'s tuner for one: tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel }), with the frozen model as debugModel.');
+  throw new ConfigError(
+    'no_endpoint',
+    "A frozen model has no address of its own. Ask the episode's tuner for one: tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel }), with the frozen model as debugModel.",
+  );
 }

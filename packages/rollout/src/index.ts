@@ -10,7 +10,14 @@ export type {
   Tuner,
   WorkflowLike,
 } from './contract.js';
-export { createWorkflow, parseWorkflowSource, Workflow, type WorkflowClass, type WorkflowFunction, type WorkflowSource } from './workflow.js';
+export {
+  createWorkflow,
+  parseWorkflowSource,
+  Workflow,
+  type WorkflowClass,
+  type WorkflowFunction,
+  type WorkflowSource,
+} from './workflow.js';
 export { createTuner, type TunerOptions } from './tuner.js';
 export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
@@ -18,7 +25,13 @@ export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge } from './judge.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
-export { runGroups, toEpisodeGroup, type FailedPolicy, type GroupsOptions, type TaskGroup } from './episode/run-groups.js';
+export {
+  runGroups,
+  toEpisodeGroup,
+  type FailedPolicy,
+  type GroupsOptions,
+  type TaskGroup,
+} from './episode/run-groups.js';
 export { createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
 export { readJsonlTasks } from './tasks/jsonl-tasks.js';
 export { shuffleTasks } from './tasks/shuffle-tasks.js';

@@ -1,2 +1,8 @@
-export { createScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions, type ScriptedReply, type ScriptedRequest } from './testing/scripted-engine.js';
+export {
+  createScriptedEngine,
+  type ScriptedEngine,
+  type ScriptedEngineOptions,
+  type ScriptedReply,
+  type ScriptedRequest,
+} from './testing/scripted-engine.js';
 export { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from './testing/scripted-episode.js';

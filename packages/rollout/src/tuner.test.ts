@@ -11,7 +11,12 @@ function select(trainableTargets: readonly string[] | undefined, options: Partia
 }
 
 function open(options: Partial<TunerOptions> = {}) {
-  return createTuner({ episodeId: 'e', signal: new AbortController().signal, createModel: ({ agentName, targetTag }) => named(`tuned ${agentName} ${targetTag}`), ...options });
+  return createTuner({
+    episodeId: 'e',
+    signal: new AbortController().signal,
+    createModel: ({ agentName, targetTag }) => named(`tuned ${agentName} ${targetTag}`),
+    ...options,
+  });
 }
 
 describe('selectModel', () => {
@@ -46,7 +51,9 @@ describe('selectModel', () => {
   });
 
   it.each([[''], [5]])('refuses %j for a target tag', (targetTag) => {
-    expect(() => select(undefined, { targetTag: targetTag as never })).toThrow(/targetTag .* for agent "wolf"\. Pass a text that is not empty, or leave it out/);
+    expect(() => select(undefined, { targetTag: targetTag as never })).toThrow(
+      /targetTag .* for agent "wolf"\. Pass a text that is not empty, or leave it out/,
+    );
   });
 
   it('refuses an empty list of targets at once', () => {

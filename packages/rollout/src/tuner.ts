@@ -38,9 +38,17 @@ export function createTuner(options: TunerOptions): Tuner {
     asOpenAIEndpoint: (wanted) => {
       const model = selectModel(wanted, (tuned) => tuned);
       if (options.endpointHost === undefined) {
-        throw new ConfigError('no_endpoint', `Agent "${wanted.agentName}" asks for an OpenAI endpoint, but this run has no endpoint host. Pass endpointHost, or run it as an AgentJetJob or with ajet.`);
+        throw new ConfigError(
+          'no_endpoint',
+          `Agent "${wanted.agentName}" asks for an OpenAI endpoint, but this run has no endpoint host. Pass endpointHost, or run it as an AgentJetJob or with ajet.`,
+        );
       }
-      return options.endpointHost.open({ episodeId: options.episodeId, agentName: wanted.agentName, model, signal: options.signal });
+      return options.endpointHost.open({
+        episodeId: options.episodeId,
+        agentName: wanted.agentName,
+        model,
+        signal: options.signal,
+      });
     },
   };
 }
@@ -49,11 +57,17 @@ export function createTuner(options: TunerOptions): Tuner {
 function toIdentity(wanted: ModelOptions<unknown> | undefined): AgentIdentity {
   const { agentName, targetTag }: { readonly agentName?: unknown; readonly targetTag?: unknown } = wanted ?? {};
   if (typeof agentName !== 'string' || agentName === '') {
-    throw new ConfigError('no_agent_name', `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a text that is not empty.`);
+    throw new ConfigError(
+      'no_agent_name',
+      `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a text that is not empty.`,
+    );
   }
   if (targetTag === undefined || targetTag === null) return { agentName, targetTag: agentName };
   if (typeof targetTag !== 'string' || targetTag === '') {
-    throw new ConfigError('bad_target_tag', `asModel() got targetTag ${JSON.stringify(targetTag)} for agent "${agentName}". Pass a text that is not empty, or leave it out for the agent's name.`);
+    throw new ConfigError(
+      'bad_target_tag',
+      `asModel() got targetTag ${JSON.stringify(targetTag)} for agent "${agentName}". Pass a text that is not empty, or leave it out for the agent's name.`,
+    );
   }
   return { agentName, targetTag };
 }

@@ -19,15 +19,25 @@ describe('importUserModule', () => {
     expect(await importUserModule(`${path.join(dir, 'flow.ts')}->a`, '/')).toBe(1);
     await expect(importUserModule('flow.ts', dir)).rejects.toThrow(/"flow\.ts" does not name an export/);
     await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
-    await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(/exports nothing named "Flaw"\. It exports: Flow, a, default\./);
+    await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(
+      /exports nothing named "Flaw"\. It exports: Flow, a, default\./,
+    );
     await expect(importUserModule('empty.ts->Flow', dir)).rejects.toThrow(/exports nothing at all/);
-    await expect(importUserModule('flow.ts', dir, 'rollout.user_workflow')).rejects.toThrow(/^rollout\.user_workflow "flow\.ts" does not name an export/);
-    await expect(importUserModule('none.ts->Flow', dir, 'rollout.user_workflow')).rejects.toThrow(/^rollout\.user_workflow .*none\.ts, which does not exist\. Paths are looked for beside the YAML file/);
+    await expect(importUserModule('flow.ts', dir, 'rollout.user_workflow')).rejects.toThrow(
+      /^rollout\.user_workflow "flow\.ts" does not name an export/,
+    );
+    await expect(importUserModule('none.ts->Flow', dir, 'rollout.user_workflow')).rejects.toThrow(
+      /^rollout\.user_workflow .*none\.ts, which does not exist\. Paths are looked for beside the YAML file/,
+    );
   });
 
   it('keeps the error of a module that throws at load, and its line', async () => {
     write('boom.ts', 'type Unused = { x: number };\n\nexport const y = (undefined as unknown as { x: number }).x;\n');
-    await expect(importUserModule('boom.ts->y', dir)).rejects.toMatchObject({ code: 'module_failed', message: expect.stringMatching(/reading 'x'[\s\S]*boom\.ts:3/), cause: expect.any(TypeError) });
+    await expect(importUserModule('boom.ts->y', dir)).rejects.toMatchObject({
+      code: 'module_failed',
+      message: expect.stringMatching(/reading 'x'[\s\S]*boom\.ts:3/),
+      cause: expect.any(TypeError),
+    });
   });
 });
 
@@ -37,8 +47,14 @@ describe('in plain Node', () => {
   function writeProject(type: string): string {
     const project = mkdtempSync(path.join(tmpdir(), `project-${type}-`));
     if (type !== 'none') writeFileSync(path.join(project, 'package.json'), JSON.stringify({ type }));
-    writeFileSync(path.join(project, 'helper.ts'), 'export enum Kind { A = "a" }\ninterface Padding { x: 1 }\n\nexport function fail(): never {\n  throw new TypeError("user bug");\n}\n');
-    writeFileSync(path.join(project, 'flow.ts'), `import { Workflow } from '${path.join(import.meta.dirname, 'workflow.ts')}';\nimport { fail } from './helper';\nexport class Flow extends Workflow {\n  async execute() {\n    return fail();\n  }\n}\n`);
+    writeFileSync(
+      path.join(project, 'helper.ts'),
+      'export enum Kind { A = "a" }\ninterface Padding { x: 1 }\n\nexport function fail(): never {\n  throw new TypeError("user bug");\n}\n',
+    );
+    writeFileSync(
+      path.join(project, 'flow.ts'),
+      `import { Workflow } from '${path.join(import.meta.dirname, 'workflow.ts')}';\nimport { fail } from './helper';\nexport class Flow extends Workflow {\n  async execute() {\n    return fail();\n  }\n}\n`,
+    );
     return project;
   }
 
@@ -53,8 +69,15 @@ describe('in plain Node', () => {
         console.log(Object.getPrototypeOf(Flow) === Workflow, stack.split('\\n').slice(0, 3).join());
       }`;
     const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
-    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
-    const expected = projects.map((project) => `true TypeError: user bug,    at fail (${project}/helper.ts:5:9),    at Flow.execute (${project}/flow.ts:5:12)\n`);
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    });
+    const expected = projects.map(
+      (project) =>
+        `true TypeError: user bug,    at fail (${project}/helper.ts:5:9),    at Flow.execute (${project}/flow.ts:5:12)\n`,
+    );
     expect({ stdout, stderr }).toEqual({ stdout: expected.join(''), stderr: '' });
   });
 });
@@ -68,23 +91,41 @@ describe('a folder without node_modules', () => {
       import { importUserModule } from ${JSON.stringify(path.join(import.meta.dirname, 'user-module.ts'))};
       console.log(await importUserModule(${JSON.stringify(`${file}->found`)}, ${JSON.stringify(project)}).catch((error) => error.message));`;
     const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
-    return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
+    return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    });
   }
 
   it('has the packages that are installed beside ours', () => {
-    writeFileSync(path.join(project, 'flow.ts'), "import { register } from 'tsx/esm/api';\nexport const found: string = typeof register;\n");
+    writeFileSync(
+      path.join(project, 'flow.ts'),
+      "import { register } from 'tsx/esm/api';\nexport const found: string = typeof register;\n",
+    );
     expect(load('flow.ts')).toMatchObject({ stdout: 'function\n', stderr: '' });
   });
 
   it('may hold JavaScript of either kind without saying which', () => {
-    writeFileSync(path.join(project, 'modern.js'), "import path from 'node:path';\nexport const found = path.basename('/a/modern');\n");
-    writeFileSync(path.join(project, 'classic.js'), "const path = require('node:path');\nexports.found = path.basename('/a/classic');\n");
-    expect([load('modern.js'), load('classic.js')]).toMatchObject([{ stdout: 'modern\n', stderr: '' }, { stdout: 'classic\n', stderr: '' }]);
+    writeFileSync(
+      path.join(project, 'modern.js'),
+      "import path from 'node:path';\nexport const found = path.basename('/a/modern');\n",
+    );
+    writeFileSync(
+      path.join(project, 'classic.js'),
+      "const path = require('node:path');\nexports.found = path.basename('/a/classic');\n",
+    );
+    expect([load('modern.js'), load('classic.js')]).toMatchObject([
+      { stdout: 'modern\n', stderr: '' },
+      { stdout: 'classic\n', stderr: '' },
+    ]);
   });
 
   it('is still named where a package is found nowhere', () => {
     writeFileSync(path.join(project, 'typo.ts'), "import { found } from 'agentjett';\nexport { found };\n");
-    expect(load('typo.ts').stdout).toContain(`Cannot find package 'agentjett' imported from ${path.join(project, 'typo.ts')}`);
+    expect(load('typo.ts').stdout).toContain(
+      `Cannot find package 'agentjett' imported from ${path.join(project, 'typo.ts')}`,
+    );
   });
 });
 
@@ -96,7 +137,9 @@ describe('what a module exports', () => {
       }
     }
     expect(createWorkflow(parseWorkflowSource(Flow, 'flow.ts->Flow'))).toBeInstanceOf(Flow);
-    expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(/flow\.ts->five is not a workflow: it is of type number/);
+    expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(
+      /flow\.ts->five is not a workflow: it is of type number/,
+    );
     expect(() => parseWorkflowSource(new Flow(), 'flow.ts->flow')).toThrow(/export the class itself/);
   });
 
@@ -112,7 +155,10 @@ describe('what a module exports', () => {
     const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: {} };
     expect(createJudge(Strict, 'j.ts->Strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
     expect(createJudge(new Strict(), 'j.ts->strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
-    expect(createJudge(() => ({ reward: 2, isSuccess: true }), 'j.ts->f').judge(task, {})).toEqual({ reward: 2, isSuccess: true });
+    expect(createJudge(() => ({ reward: 2, isSuccess: true }), 'j.ts->f').judge(task, {})).toEqual({
+      reward: 2,
+      isSuccess: true,
+    });
     expect(() => createJudge({}, 'j.ts->o')).toThrow(/j\.ts->o is not a judge/);
     expect(() => createJudge(Broken, 'j.ts->Broken')).toThrow(/j\.ts->Broken threw while it was constructed: no key/);
   });

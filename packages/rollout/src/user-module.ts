@@ -17,13 +17,21 @@ export async function importUserModule(reference: string, baseDir: string, key?:
   const { file, exportName } = parseReference(reference, named);
   const fullPath = path.resolve(baseDir, file);
   if (!existsSync(fullPath) || !statSync(fullPath).isFile()) {
-    const places = key === undefined ? `Paths are relative to ${path.resolve(baseDir)}.` : 'Paths are looked for beside the YAML file that names them, then in the working directory.';
+    const places =
+      key === undefined
+        ? `Paths are relative to ${path.resolve(baseDir)}.`
+        : 'Paths are looked for beside the YAML file that names them, then in the working directory.';
     throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${places}`);
   }
   const exported = await load(fullPath, named);
   if (!(exportName in exported) || exported[exportName] === undefined) {
-    const names = Object.keys(exported).filter((name) => name !== 'module.exports').sort();
-    throw new ConfigError('missing_export', `${fullPath} exports nothing named "${exportName}". ${names.length === 0 ? 'It exports nothing at all.' : `It exports: ${names.join(', ')}.`}`);
+    const names = Object.keys(exported)
+      .filter((name) => name !== 'module.exports')
+      .sort();
+    throw new ConfigError(
+      'missing_export',
+      `${fullPath} exports nothing named "${exportName}". ${names.length === 0 ? 'It exports nothing at all.' : `It exports: ${names.join(', ')}.`}`,
+    );
   }
   return exported[exportName];
 }

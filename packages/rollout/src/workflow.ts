@@ -24,7 +24,10 @@ export function createWorkflow(source: WorkflowSource): InstanceType<WorkflowCla
   }
   const workflow = new source();
   if (typeof workflow.execute !== 'function') {
-    throw new ConfigError('bad_workflow', `Workflow class "${source.name}" has no execute(task, tuner) method. Add one that returns { reward }.`);
+    throw new ConfigError(
+      'bad_workflow',
+      `Workflow class "${source.name}" has no execute(task, tuner) method. Add one that returns { reward }.`,
+    );
   }
   return workflow;
 }
@@ -51,14 +54,22 @@ export function resolveTrainableTargets(
     return undefined;
   }
   if (!Array.isArray(targets) || targets.some((target) => typeof target !== 'string')) {
-    throw new ConfigError('wrong_type', `trainable_targets is ${JSON.stringify(targets)}, which is not a list of names. Write trainable_targets: [name], or leave it out to train all.`);
+    throw new ConfigError(
+      'wrong_type',
+      `trainable_targets is ${JSON.stringify(targets)}, which is not a list of names. Write trainable_targets: [name], or leave it out to train all.`,
+    );
   }
   if (targets.length === 0) {
-    throw new ConfigError('empty_targets', 'trainable_targets is an empty list, so nothing would learn. Name at least one target, or leave it out to train all.');
+    throw new ConfigError(
+      'empty_targets',
+      'trainable_targets is an empty list, so nothing would learn. Name at least one target, or leave it out to train all.',
+    );
   }
   return targets;
 }
 
 function isClass(source: WorkflowSource): source is WorkflowClass {
-  return Function.prototype.toString.call(source).startsWith('class') || typeof source.prototype?.execute === 'function';
+  return (
+    Function.prototype.toString.call(source).startsWith('class') || typeof source.prototype?.execute === 'function'
+  );
 }

@@ -15,7 +15,9 @@ function createAlphabet(): readonly string[] {
 /** Shape [256]: the character that stands for each byte. */
 export const byteCharacters: readonly string[] = createAlphabet();
 
-const byteOfCharacter: ReadonlyMap<string, number> = new Map(byteCharacters.map((character, byte) => [character, byte]));
+const byteOfCharacter: ReadonlyMap<string, number> = new Map(
+  byteCharacters.map((character, byte) => [character, byte]),
+);
 const textEncoder = new TextEncoder();
 
 /** Bytes of a vocabulary entry; an entry outside the alphabet stands for its own text. */

@@ -23,11 +23,19 @@ const { tools, cases } = JSON.parse(readFileSync(path.join(folder, 'conversation
 const families = Object.keys(chatTemplates) as readonly TemplateFamily[];
 
 describe.each(families)('the %s template renders as Python renders it', (family) => {
-  const mine = Object.entries(cases).filter(([, { only, notIn }]) => (only ?? families).includes(family) && !(notIn ?? []).includes(family));
+  const mine = Object.entries(cases).filter(
+    ([, { only, notIn }]) => (only ?? families).includes(family) && !(notIn ?? []).includes(family),
+  );
 
   test.each(mine)('%s', (name, { messages, variables, noGenerationPrompt, tools: hasTools }) => {
-    const { template } = createChatTokenizer({ ...createChatTokenizerFiles(family), ...(variables === undefined ? {} : { templateVariables: variables }) });
-    const rendered = template.render(messages, { addGenerationPrompt: noGenerationPrompt !== true, ...(hasTools === true ? { tools } : {}) });
+    const { template } = createChatTokenizer({
+      ...createChatTokenizerFiles(family),
+      ...(variables === undefined ? {} : { templateVariables: variables }),
+    });
+    const rendered = template.render(messages, {
+      addGenerationPrompt: noGenerationPrompt !== true,
+      ...(hasTools === true ? { tools } : {}),
+    });
     expect(rendered).toBe(readFileSync(path.join(folder, `${family}.${name}.txt`), 'utf8'));
   });
 });

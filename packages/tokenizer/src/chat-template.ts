@@ -1,5 +1,12 @@
 import { Template } from '@huggingface/jinja';
-import { type ChatMessage, EngineError, type JsonObject, type ToolCall, toErrorMessage, type ToolSpec } from '@agentjet/core';
+import {
+  type ChatMessage,
+  EngineError,
+  type JsonObject,
+  type ToolCall,
+  toErrorMessage,
+  type ToolSpec,
+} from '@agentjet/core';
 import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
@@ -22,7 +29,9 @@ type Render = (messages: readonly JsonObject[], options: RenderOptions) => strin
 
 /** Compiles the template. Throws the parser's SyntaxError. */
 function compile(source: string, variables: JsonObject): Render {
-  const template = new Template(source.includes('strftime_now') ? `{% set strftime_now = fixed_date %}${source}` : source);
+  const template = new Template(
+    source.includes('strftime_now') ? `{% set strftime_now = fixed_date %}${source}` : source,
+  );
   return (messages, { tools, addGenerationPrompt }) =>
     template.render({
       ...variables,
@@ -47,7 +56,11 @@ function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): Json
   }
   if (message.role !== 'assistant') return message;
   const { role, content, reasoning, toolCalls = [], name } = message;
-  const calls = toolCalls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: toArguments(call) } }));
+  const calls = toolCalls.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: toArguments(call) },
+  }));
   return {
     role,
     content,
@@ -78,7 +91,11 @@ function renderMessages(render: Render, messages: readonly ChatMessage[], option
     } catch {
       // The first failure is the template's own word on this conversation; the second only says that objects do not help.
       const repair = "Send messages in the order and roles that the model's template accepts.";
-      throw new EngineError('bad_request', `The chat template cannot render this conversation: ${toErrorMessage(verbatimFailure)}. ${repair}`, { cause: verbatimFailure });
+      throw new EngineError(
+        'bad_request',
+        `The chat template cannot render this conversation: ${toErrorMessage(verbatimFailure)}. ${repair}`,
+        { cause: verbatimFailure },
+      );
     }
   }
 }
@@ -97,7 +114,8 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const detected = detectReplyFormat(options.sourceWithTools ?? options.source, renderGenerationPrompt(plain));
   const format = { ...detected, ...options.replyFormat };
   return {
-    render: (messages, renderOptions) => renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),
+    render: (messages, renderOptions) =>
+      renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),
     parse: (text) => parseReply(format, text),
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
     stopIds: options.stopIds,

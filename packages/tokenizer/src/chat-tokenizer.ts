@@ -27,28 +27,51 @@ function badModelFiles(message: string, cause?: unknown): BackboneError {
 /** Text of a special token, which the files spell as a string or as an object with its content. */
 function readTokenText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  const content: unknown = typeof value === 'object' && value !== null && 'content' in value ? value.content : undefined;
+  const content: unknown =
+    typeof value === 'object' && value !== null && 'content' in value ? value.content : undefined;
   return typeof content === 'string' ? content : undefined;
 }
 
-function readTemplates({ chatTemplate, tokenizerConfig }: ChatTokenizerOptions): { source: string; sourceWithTools?: string } {
+function readTemplates({ chatTemplate, tokenizerConfig }: ChatTokenizerOptions): {
+  source: string;
+  sourceWithTools?: string;
+} {
   if (chatTemplate !== undefined) return { source: chatTemplate };
   const written = tokenizerConfig['chat_template'];
   if (typeof written === 'string') return { source: written };
-  const named = new Map<unknown, unknown>((Array.isArray(written) ? written : []).map((entry: { name?: unknown; template?: unknown }) => [entry.name, entry.template]));
+  const named = new Map<unknown, unknown>(
+    (Array.isArray(written) ? written : []).map((entry: { name?: unknown; template?: unknown }) => [
+      entry.name,
+      entry.template,
+    ]),
+  );
   const source = named.get('default');
   const sourceWithTools = named.get('tool_use');
-  if (typeof source !== 'string') throw badModelFiles('The model has no chat template: tokenizer_config.json has no "chat_template" and there is no chat_template.jinja. Take an instruction-tuned model, or add a template to its folder.');
+  if (typeof source !== 'string')
+    throw badModelFiles(
+      'The model has no chat template: tokenizer_config.json has no "chat_template" and there is no chat_template.jinja. Take an instruction-tuned model, or add a template to its folder.',
+    );
   return typeof sourceWithTools === 'string' ? { source, sourceWithTools } : { source };
 }
 
-function readStopIds({ tokenizerConfig, generationConfig }: ChatTokenizerOptions, template: string, tokenizer: Tokenizer): readonly number[] {
+function readStopIds(
+  { tokenizerConfig, generationConfig }: ChatTokenizerOptions,
+  template: string,
+  tokenizer: Tokenizer,
+): readonly number[] {
   const eos = readTokenText(tokenizerConfig['eos_token']);
   const fromTemplate = turnEnds.filter((token) => template.includes(token)).map((token) => tokenizer.idOf(token));
   const generated: unknown = generationConfig?.['eos_token_id'];
-  const ids = [...fromTemplate, eos === undefined ? undefined : tokenizer.idOf(eos), ...(Array.isArray(generated) ? (generated as unknown[]) : [generated])];
+  const ids = [
+    ...fromTemplate,
+    eos === undefined ? undefined : tokenizer.idOf(eos),
+    ...(Array.isArray(generated) ? (generated as unknown[]) : [generated]),
+  ];
   const stopIds = [...new Set(ids.filter((id) => typeof id === 'number'))];
-  if (stopIds.length === 0) throw badModelFiles('The model has no end-of-turn token: neither "eos_token" of tokenizer_config.json nor "eos_token_id" of generation_config.json names one of its vocabulary. Set one of them.');
+  if (stopIds.length === 0)
+    throw badModelFiles(
+      'The model has no end-of-turn token: neither "eos_token" of tokenizer_config.json nor "eos_token_id" of generation_config.json names one of its vocabulary. Set one of them.',
+    );
   return stopIds;
 }
 
@@ -56,22 +79,31 @@ function orBadFile<T>(file: string, create: () => T): T {
   try {
     return create();
   } catch (thrown) {
-    throw badModelFiles(`${file} cannot be used: ${toErrorMessage(thrown)}. Download the model's files again, or take a model with a byte-level BPE tokenizer.`, thrown);
+    throw badModelFiles(
+      `${file} cannot be used: ${toErrorMessage(thrown)}. Download the model's files again, or take a model with a byte-level BPE tokenizer.`,
+      thrown,
+    );
   }
 }
 
 function readVariables({ tokenizerConfig, templateVariables }: ChatTokenizerOptions): JsonObject {
-  const tokens = ['bos_token', 'eos_token', 'pad_token', 'unk_token'].map((name) => [name, readTokenText(tokenizerConfig[name])] as const);
+  const tokens = ['bos_token', 'eos_token', 'pad_token', 'unk_token'].map(
+    (name) => [name, readTokenText(tokenizerConfig[name])] as const,
+  );
   return { ...Object.fromEntries(tokens.filter(([, text]) => text !== undefined)), ...templateVariables };
 }
 
 /** Throws BackboneError `bad_model_files`: a tokenizer or template that cannot be used, or no end-of-turn token. */
 export function createChatTokenizer(options: ChatTokenizerOptions): ChatTokenizer {
-  const tokenizer = orBadFile('tokenizer.json', () => createHfTokenizer(options.tokenizerJson, options.tokenizerConfig));
+  const tokenizer = orBadFile('tokenizer.json', () =>
+    createHfTokenizer(options.tokenizerJson, options.tokenizerConfig),
+  );
   const sources = readTemplates(options);
   const stopIds = readStopIds(options, sources.sourceWithTools ?? sources.source, tokenizer);
   const variables = readVariables(options);
   const replyFormat = options.replyFormat === undefined ? {} : { replyFormat: options.replyFormat };
-  const template = orBadFile('The chat template', () => createChatTemplate({ ...sources, stopIds, variables, ...replyFormat }));
+  const template = orBadFile('The chat template', () =>
+    createChatTemplate({ ...sources, stopIds, variables, ...replyFormat }),
+  );
   return { tokenizer, template };
 }

@@ -57,4 +57,3 @@ export interface ReplyStreamParser {
 
 /** What a model folder says about text: the two halves that are always needed together. */
 export type ChatTokenizer = { readonly tokenizer: Tokenizer; readonly template: ChatTemplate };
-

@@ -5,12 +5,18 @@ import { Tokenizer } from '@huggingface/tokenizers';
 export type HfLibrary = {
   encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: readonly number[] };
   /** Not for an empty list. */
-  decode(ids: readonly number[], options: { readonly skip_special_tokens: boolean; readonly clean_up_tokenization_spaces: boolean }): string;
+  decode(
+    ids: readonly number[],
+    options: { readonly skip_special_tokens: boolean; readonly clean_up_tokenization_spaces: boolean },
+  ): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
   get_vocab(): ReadonlyMap<string, number>;
   get_added_tokens_decoder(): ReadonlyMap<number, { readonly content: string }>;
-  readonly model: { encode(words: readonly string[]): readonly string[]; readonly tokens_to_ids: ReadonlyMap<string, number> };
+  readonly model: {
+    encode(words: readonly string[]): readonly string[];
+    readonly tokens_to_ids: ReadonlyMap<string, number>;
+  };
   readonly pre_tokenizer: (PreTokenizer & { readonly tokenizers?: readonly PreTokenizer[] }) | null;
 };
 

@@ -7,30 +7,82 @@ import { createChatTokenizerFiles } from './testing.js';
 const { tokenizer } = createChatTokenizer(createChatTokenizerFiles('chatml'));
 
 /** A vocabulary of whole pieces with bytes for the rest, as SentencePiece models have it. */
-const pieces = ['<unk>', '<s>', ...Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`), '▁', '▁a', 'b', 'c', '▁bc', 'é'];
+const pieces = [
+  '<unk>',
+  '<s>',
+  ...Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
+  '▁',
+  '▁a',
+  'b',
+  'c',
+  '▁bc',
+  'é',
+];
 const sentencePiece = createHfTokenizer(
   {
     added_tokens: [{ id: 1, content: '<s>', special: true }],
-    normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, { type: 'Replace', pattern: { String: ' ' }, content: '▁' }] },
+    normalizer: {
+      type: 'Sequence',
+      normalizers: [
+        { type: 'Prepend', prepend: '▁' },
+        { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
+      ],
+    },
     pre_tokenizer: null,
     post_processor: null,
-    decoder: { type: 'Sequence', decoders: [{ type: 'Replace', pattern: { String: '▁' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' }, { type: 'Strip', content: ' ', start: 1, stop: 0 }] },
-    model: { type: 'BPE', byte_fallback: true, unk_token: '<unk>', fuse_unk: true, vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])), merges: [['▁', 'a'], ['▁b', 'c']] },
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        { type: 'Strip', content: ' ', start: 1, stop: 0 },
+      ],
+    },
+    model: {
+      type: 'BPE',
+      byte_fallback: true,
+      unk_token: '<unk>',
+      fuse_unk: true,
+      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+      merges: [
+        ['▁', 'a'],
+        ['▁b', 'c'],
+      ],
+    },
   },
   {},
 );
 
 /** Text with everything that goes wrong: emoji of several code units, combining marks, a byte order mark, special tokens. */
 const hardText = fc
-  .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<|im_end|>', '<|im_start|>', '\uFEFF', '👩‍👩‍👧', 'e\u0301', ' the', 'hello', '\r\n', '  ', '\u0085', '123')))
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        '<|im_end|>',
+        '<|im_start|>',
+        '\uFEFF',
+        '👩‍👩‍👧',
+        'e\u0301',
+        ' the',
+        'hello',
+        '\r\n',
+        '  ',
+        '\u0085',
+        '123',
+      ),
+    ),
+  )
   .map((parts) => parts.join('').normalize('NFC'));
 
 describe('a byte-level tokenizer', () => {
   test('gives any text back', () => {
-    fc.assert(fc.property(hardText, (text) => {
+    fc.assert(
+      fc.property(hardText, (text) => {
         expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
       }),
-   );
+    );
   });
 
   test('streams exactly what it decodes, whatever the ids, and never half a character', () => {
@@ -74,7 +126,10 @@ describe('a byte-level tokenizer', () => {
     const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('qwen3');
     const model = tokenizerJson['model'] as { readonly vocab: Readonly<Record<string, number>> };
     const more = Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`zz${at}`, 1000 + at]));
-    const large = createHfTokenizer({ ...tokenizerJson, model: { ...model, vocab: { ...model.vocab, ...more } } }, tokenizerConfig);
+    const large = createHfTokenizer(
+      { ...tokenizerJson, model: { ...model, vocab: { ...model.vocab, ...more } } },
+      tokenizerConfig,
+    );
     expect(large.vocabSize).toBe(151_000);
     expect(large.decode(large.encode('hello the'))).toBe('hello the');
   });

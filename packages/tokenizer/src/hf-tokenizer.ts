@@ -27,7 +27,8 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);
   let vocabSize = 0;
   for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
-  const encodeWhole = (text: string): Int32Array => Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
+  const encodeWhole = (text: string): Int32Array =>
+    Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
   const common = {
     vocabSize,
     encode: createWordEncoder(library, tokenizerJson) ?? encodeWhole,
@@ -35,7 +36,11 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   };
   if (isByteLevel(tokenizerJson['decoder'])) {
     const bytesOf = createByteTable(library, vocabSize);
-    return { ...common, decode: (ids) => decodeBytes(ids, bytesOf), createStreamDecoder: () => createByteStreamDecoder(bytesOf) };
+    return {
+      ...common,
+      decode: (ids) => decodeBytes(ids, bytesOf),
+      createStreamDecoder: () => createByteStreamDecoder(bytesOf),
+    };
   }
   const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
   const decode = (ids: ArrayLike<number>): string => (ids.length === 0 ? '' : library.decode(Array.from(ids), options));

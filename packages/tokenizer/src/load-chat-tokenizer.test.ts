@@ -23,7 +23,10 @@ async function write(name: string, content: unknown): Promise<void> {
 }
 
 async function loadError(): Promise<BackboneError> {
-  const thrown: unknown = await loadChatTokenizer(dir).then(() => undefined, (reason: unknown) => reason);
+  const thrown: unknown = await loadChatTokenizer(dir).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (!(thrown instanceof BackboneError)) throw new Error(`expected a BackboneError, got ${String(thrown)}`);
   expect(thrown.code).toBe('bad_model_files');
   return thrown;
@@ -31,7 +34,9 @@ async function loadError(): Promise<BackboneError> {
 
 test('loads a folder', async () => {
   const { tokenizer, template } = await loadChatTokenizer(dir);
-  expect(template.render([{ role: 'user', content: 'hi' }], { addGenerationPrompt: true })).toBe('<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n');
+  expect(template.render([{ role: 'user', content: 'hi' }], { addGenerationPrompt: true })).toBe(
+    '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n',
+  );
   expect(template.stopIds).toEqual([tokenizer.idOf('<|im_end|>')]);
 });
 
@@ -56,12 +61,15 @@ describe('says which file is wrong and what to do', () => {
     expect(message).toContain('Hugging Face layout');
   });
 
-  test.each(['tokenizer.json', 'tokenizer_config.json', 'generation_config.json'])('%s that is not JSON', async (file) => {
-    await write(file, '{"cut": ');
-    const { message } = await loadError();
-    expect(message).toContain(path.join(dir, file));
-    expect(message).toContain('not valid JSON');
-  });
+  test.each(['tokenizer.json', 'tokenizer_config.json', 'generation_config.json'])(
+    '%s that is not JSON',
+    async (file) => {
+      await write(file, '{"cut": ');
+      const { message } = await loadError();
+      expect(message).toContain(path.join(dir, file));
+      expect(message).toContain('not valid JSON');
+    },
+  );
 
   test('JSON that is no object', async () => {
     await write('tokenizer.json', '[1]');

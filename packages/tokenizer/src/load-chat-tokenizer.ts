@@ -37,14 +37,19 @@ async function readOptionalObject(file: string): Promise<JsonObject | undefined>
 async function readObject(file: string): Promise<JsonObject> {
   const found = await readOptionalObject(file);
   if (found !== undefined) return found;
-  throw badModelFiles(`The model folder has no ${path.basename(file)}: ${file} does not exist. Point model.path at a folder in the Hugging Face layout.`);
+  throw badModelFiles(
+    `The model folder has no ${path.basename(file)}: ${file} does not exist. Point model.path at a folder in the Hugging Face layout.`,
+  );
 }
 
 /**
  * Reads tokenizer.json, tokenizer_config.json, and where present generation_config.json and chat_template.jinja.
  * Throws BackboneError `bad_model_files` with the file and the repair.
  */
-export async function loadChatTokenizer(modelDir: string, overrides: Pick<ChatTokenizerOptions, 'templateVariables' | 'replyFormat'> = {}): Promise<ChatTokenizer> {
+export async function loadChatTokenizer(
+  modelDir: string,
+  overrides: Pick<ChatTokenizerOptions, 'templateVariables' | 'replyFormat'> = {},
+): Promise<ChatTokenizer> {
   const tokenizerJson = await readObject(path.join(modelDir, 'tokenizer.json'));
   const tokenizerConfig = await readObject(path.join(modelDir, 'tokenizer_config.json'));
   const generationConfig = await readOptionalObject(path.join(modelDir, 'generation_config.json'));

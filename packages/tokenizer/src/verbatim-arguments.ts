@@ -12,7 +12,12 @@ export type VerbatimArguments = {
 };
 
 function createPrefix(messages: readonly ChatMessage[]): string {
-  const isTaken = (prefix: string): boolean => messages.some((message) => message.content.includes(prefix) || (message.role === 'assistant' && (message.reasoning?.includes(prefix) ?? false)));
+  const isTaken = (prefix: string): boolean =>
+    messages.some(
+      (message) =>
+        message.content.includes(prefix) ||
+        (message.role === 'assistant' && (message.reasoning?.includes(prefix) ?? false)),
+    );
   let prefix = 'tool-arguments-';
   while (isTaken(prefix)) prefix += '-';
   return prefix;

@@ -9,11 +9,35 @@ const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: tr
 const gpt2Json = { ...tokenizerJson, normalizer: null, pre_tokenizer: byteLevel };
 
 const hardText = fc
-  .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<|im_end|>', '<|im_start|', '\uFEFF', '👩‍👩‍👧', 'e\u0301', "I'll", "'LL", ' the', 'hello', '\r\n', ' \n ', '  ', '\u0085', '123', 'a'.repeat(70))))
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        '<|im_end|>',
+        '<|im_start|',
+        '\uFEFF',
+        '👩‍👩‍👧',
+        'e\u0301',
+        "I'll",
+        "'LL",
+        ' the',
+        'hello',
+        '\r\n',
+        ' \n ',
+        '  ',
+        '\u0085',
+        '123',
+        'a'.repeat(70),
+      ),
+    ),
+  )
   .map((parts) => parts.join(''));
 
 describe('the word encoder', () => {
-  it.each([['of Qwen', tokenizerJson], ['of GPT-2', gpt2Json]])('gives the ids that the library gives, with the pattern %s', (_, json) => {
+  it.each([
+    ['of Qwen', tokenizerJson],
+    ['of GPT-2', gpt2Json],
+  ])('gives the ids that the library gives, with the pattern %s', (_, json) => {
     const library = openHfLibrary(json, tokenizerConfig);
     const encode = createWordEncoder(openHfLibrary(json, tokenizerConfig), json);
     if (encode === undefined) throw new Error('expected an encoder');
@@ -30,8 +54,14 @@ describe('the word encoder', () => {
     ['a prefix space', { pre_tokenizer: { ...byteLevel, add_prefix_space: true } }],
     ['no pattern', { pre_tokenizer: { ...byteLevel, use_regex: false } }],
     ['other pieces', { pre_tokenizer: { type: 'Metaspace' } }],
-    ['an added token that takes the space beside it', { added_tokens: [{ id: 3, content: '<x>', lstrip: true, normalized: false, special: true }] }],
-    ['an added token that is looked for in normalized text', { added_tokens: [{ id: 3, content: '<x>', normalized: true, special: false }] }],
+    [
+      'an added token that takes the space beside it',
+      { added_tokens: [{ id: 3, content: '<x>', lstrip: true, normalized: false, special: true }] },
+    ],
+    [
+      'an added token that is looked for in normalized text',
+      { added_tokens: [{ id: 3, content: '<x>', normalized: true, special: false }] },
+    ],
   ])('leaves %s to the library', (_, changes) => {
     const json = { ...tokenizerJson, ...changes };
     expect(createWordEncoder(openHfLibrary(json, tokenizerConfig), json)).toBeUndefined();

@@ -22,20 +22,29 @@ function has(value: unknown, expected: JsonObject): value is JsonObject {
 /** The pattern of words, translated to JavaScript by the library; undefined where words are not all there is. */
 function findPattern(library: HfLibrary, preTokenizer: unknown): RegExp | undefined {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false };
-  if (has(preTokenizer, byteLevel) && preTokenizer['use_regex'] !== false) return library.pre_tokenizer?.pattern ?? undefined;
-  const steps: unknown = isObject(preTokenizer) && preTokenizer['type'] === 'Sequence' ? preTokenizer['pretokenizers'] : undefined;
+  if (has(preTokenizer, byteLevel) && preTokenizer['use_regex'] !== false)
+    return library.pre_tokenizer?.pattern ?? undefined;
+  const steps: unknown =
+    isObject(preTokenizer) && preTokenizer['type'] === 'Sequence' ? preTokenizer['pretokenizers'] : undefined;
   if (!Array.isArray(steps) || steps.length !== 2) return undefined;
   const [split, bytes] = steps as readonly unknown[];
-  const isSplit = has(split, { type: 'Split', behavior: 'Isolated', invert: false }) && has(bytes, { ...byteLevel, use_regex: false });
+  const isSplit =
+    has(split, { type: 'Split', behavior: 'Isolated', invert: false }) &&
+    has(bytes, { ...byteLevel, use_regex: false });
   return isSplit ? (library.pre_tokenizer?.tokenizers?.[0]?.pattern ?? undefined) : undefined;
 }
 
 function isPlain(added: unknown, hasNormalizer: boolean): boolean {
-  return has(added, { lstrip: false, rstrip: false, single_word: false }) && (!hasNormalizer || has(added, { normalized: false }));
+  return (
+    has(added, { lstrip: false, rstrip: false, single_word: false }) &&
+    (!hasNormalizer || has(added, { normalized: false }))
+  );
 }
 
 function createAddedPattern(texts: readonly string[]): RegExp | undefined {
-  const escaped = texts.toSorted((a, b) => b.length - a.length).map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  const escaped = texts
+    .toSorted((a, b) => b.length - a.length)
+    .map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
   return escaped.length === 0 ? undefined : new RegExp(`(${escaped.join('|')})`, 'u');
 }
 
@@ -55,13 +64,20 @@ function spell(word: string): string {
 }
 
 /** Undefined for a tokenizer that is not byte-level BPE over words; the caller then encodes whole texts. */
-export function createWordEncoder(library: HfLibrary, tokenizerJson: JsonObject): ((text: string) => Int32Array) | undefined {
+export function createWordEncoder(
+  library: HfLibrary,
+  tokenizerJson: JsonObject,
+): ((text: string) => Int32Array) | undefined {
   const { model } = library;
   const pattern = findPattern(library, tokenizerJson['pre_tokenizer']);
   const normalizer = tokenizerJson['normalizer'] ?? null;
   const added: unknown = tokenizerJson['added_tokens'] ?? [];
   const isNfc = has(normalizer, { type: 'NFC' });
-  const isSimple = has(tokenizerJson['model'], { type: 'BPE' }) && (normalizer === null || isNfc) && Array.isArray(added) && added.every((token) => isPlain(token, isNfc));
+  const isSimple =
+    has(tokenizerJson['model'], { type: 'BPE' }) &&
+    (normalizer === null || isNfc) &&
+    Array.isArray(added) &&
+    added.every((token) => isPlain(token, isNfc));
   if (pattern === undefined || !isSimple) return undefined;
 
   const addedIds = new Map([...library.get_added_tokens_decoder()].map(([id, { content }]) => [content, id]));
@@ -81,7 +97,9 @@ export function createWordEncoder(library: HfLibrary, tokenizerJson: JsonObject)
     for (const section of addedPattern === undefined ? [text] : text.split(addedPattern)) {
       const addedId = addedIds.get(section);
       if (addedId !== undefined) ids.push(addedId);
-      else for (const word of splitWords(isNfc ? section.normalize('NFC') : section, pattern)) for (const id of encodeWord(word)) ids.push(id);
+      else
+        for (const word of splitWords(isNfc ? section.normalize('NFC') : section, pattern))
+          for (const id of encodeWord(word)) ids.push(id);
     }
     return Int32Array.from(ids);
   };

@@ -2,7 +2,15 @@
 
 export type Size = '0.85M' | '4.8M' | '19M';
 
-type Dims = { readonly vocab: number; readonly hidden: number; readonly layers: number; readonly heads: number; readonly kvHeads: number; readonly head: number; readonly inner: number };
+type Dims = {
+  readonly vocab: number;
+  readonly hidden: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly head: number;
+  readonly inner: number;
+};
 
 const dims: { readonly [size in Size]: Dims } = {
   '0.85M': { vocab: 512, hidden: 128, layers: 4, heads: 4, kvHeads: 2, head: 32, inner: 384 },

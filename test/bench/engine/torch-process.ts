@@ -25,7 +25,10 @@ export type TorchProcess = {
 export async function startTorch(threads: number): Promise<TorchProcess | null> {
   const python = pythonCandidates().find(hasTorch);
   if (python === undefined) return null;
-  const child = spawn(python, [path.join(here, 'torch_engine.py')], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, OMP_NUM_THREADS: String(threads) } });
+  const child = spawn(python, [path.join(here, 'torch_engine.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, OMP_NUM_THREADS: String(threads) },
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ask = async (command: TorchCommand): Promise<{ readonly [key: string]: unknown }> => {
     child.stdin.write(`${JSON.stringify(command)}\n`);
@@ -50,7 +53,9 @@ export async function startTorch(threads: number): Promise<TorchProcess | null> 
 
 function pythonCandidates(): string[] {
   const named = process.env['AJET_TORCH_PYTHON'];
-  const inVenv = [path.join(torchVenv, 'bin/python'), path.join(torchVenv, 'Scripts/python.exe')].filter((file) => existsSync(file));
+  const inVenv = [path.join(torchVenv, 'bin/python'), path.join(torchVenv, 'Scripts/python.exe')].filter((file) =>
+    existsSync(file),
+  );
   return [...(named === undefined ? [] : [named]), ...inVenv, 'python3', 'python'];
 }
 

@@ -36,7 +36,11 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 type Options = { readonly transitions?: number; readonly seed?: number; readonly onFramework?: (name: string) => void };
 type Settings = { readonly transitions: number; readonly seed: number; readonly host: EndpointHost };
 
-export async function benchFidelity({ transitions = 2000, seed = 1, onFramework = () => {} }: Options = {}): Promise<FidelityResult> {
+export async function benchFidelity({
+  transitions = 2000,
+  seed = 1,
+  onFramework = () => {},
+}: Options = {}): Promise<FidelityResult> {
   const host = await startEndpointServer();
   const settings = { transitions, seed, host };
   const result: Record<string, FrameworkFidelity> = {};
@@ -59,7 +63,10 @@ export async function benchFidelity({ transitions = 2000, seed = 1, onFramework 
 async function measureBoth<M>(agent: FidelityAgent<M>, settings: Settings): Promise<FrameworkFidelity> {
   const native = await measure(agent, 'native', settings);
   const http = agent.overHttp === undefined ? undefined : await measure(agent, 'http', settings);
-  const asSent = agent.overHttp === undefined ? undefined : await measure(agent, 'http_as_sent', { ...settings, transitions: settings.transitions / 4 });
+  const asSent =
+    agent.overHttp === undefined
+      ? undefined
+      : await measure(agent, 'http_as_sent', { ...settings, transitions: settings.transitions / 4 });
   return {
     transitions: native.transitions,
     native: native.kept / native.transitions,
@@ -71,8 +78,22 @@ async function measureBoth<M>(agent: FidelityAgent<M>, settings: Settings): Prom
 
 export function formatFidelity(result: FidelityResult): string {
   const percent = (share: number | null): string => (share === null ? '-' : `${(100 * share).toFixed(2)} %`);
-  const rows = Object.entries(result).map(([name, row]) => [name, String(row.transitions), percent(row.native), percent(row.http), percent(row.http_as_sent), String(row.wrong_splices)]);
+  const rows = Object.entries(result).map(([name, row]) => [
+    name,
+    String(row.transitions),
+    percent(row.native),
+    percent(row.http),
+    percent(row.http_as_sent),
+    String(row.wrong_splices),
+  ]);
   const table = [['framework', 'transitions', 'native', 'over HTTP', 'HTTP, as sent', 'wrong splices'], ...rows];
   const widths = table[0]?.map((_cell, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

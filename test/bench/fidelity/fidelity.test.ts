@@ -24,14 +24,18 @@ describe('countTransitions', () => {
   const call = (prompt: string, answer: string, messages: readonly ChatMessage[]): RecordedCall => {
     const ids = tokenizer.encode(`${answer}<|im_end|>`);
     const completion = { ids, logprobs: new Float32Array(ids.length), finishReason: 'stop' as const, policyVersion: 0 };
-    const request = { promptIds: tokenizer.encode(prompt), sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 9, stopIds: [], seed: 0 } };
+    const request = {
+      promptIds: tokenizer.encode(prompt),
+      sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 9, stopIds: [], seed: 0 },
+    };
     return { sent: { messages }, engine: { index: 0, text: prompt, request, outcome: 'answered', completion } };
   };
   const say = (content: string): ChatMessage => ({ role: 'assistant', content });
 
   it('tells exact continuations, forks and wrong splices apart', () => {
     const first = call(header, 'one', [question]);
-    const next = (ownTurn: string, sentTurn: string) => call(`${header}${ownTurn}<|im_end|>\n${header}`, 'two', [question, say(sentTurn), question]);
+    const next = (ownTurn: string, sentTurn: string) =>
+      call(`${header}${ownTurn}<|im_end|>\n${header}`, 'two', [question, say(sentTurn), question]);
     const count = (second: RecordedCall) => countTransitions([first, second], chatTokenizer);
     expect(count(next('one', 'one'))).toEqual({ transitions: 1, kept: 1, wrongSplices: 0 });
     expect(count(next('edited', 'edited'))).toEqual({ transitions: 1, kept: 0, wrongSplices: 0 });

@@ -8,14 +8,21 @@ import { createReplies } from './random-replies.js';
 import { countTransitions, type RecordedCall, type TransitionCounts } from './transitions.js';
 
 /** Thinking stays in the history: a template that drops it at the next question would be a fork of its own. */
-const keepsThinking = chatTemplates.qwen3.replace('loop.index0 > state.last_question and (loop.last or thoughts)', 'thoughts');
+const keepsThinking = chatTemplates.qwen3.replace(
+  'loop.index0 > state.last_question and (loop.last or thoughts)',
+  'thoughts',
+);
 const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), chatTemplate: keepsThinking });
 
 /** `http_as_sent`: over HTTP, and what the framework sends back is what the model sees. */
 export type Way = 'native' | 'http' | 'http_as_sent';
 
 /** Random conversations until there are enough transitions. */
-export async function measure<M>(agent: FidelityAgent<M>, way: Way, options: { readonly transitions: number; readonly seed: number; readonly host: EndpointHost }): Promise<TransitionCounts> {
+export async function measure<M>(
+  agent: FidelityAgent<M>,
+  way: Way,
+  options: { readonly transitions: number; readonly seed: number; readonly host: EndpointHost },
+): Promise<TransitionCounts> {
   const sum = { transitions: 0, kept: 0, wrongSplices: 0 };
   for (let round = 0; sum.transitions < options.transitions; round++) {
     const counts = await converseOnce(agent, way, options.host, options.seed + round);
@@ -26,18 +33,32 @@ export async function measure<M>(agent: FidelityAgent<M>, way: Way, options: { r
   return sum;
 }
 
-async function converseOnce<M>(agent: FidelityAgent<M>, way: Way, host: EndpointHost, seed: number): Promise<TransitionCounts> {
+async function converseOnce<M>(
+  agent: FidelityAgent<M>,
+  way: Way,
+  host: EndpointHost,
+  seed: number,
+): Promise<TransitionCounts> {
   const replies = createReplies(seed);
   const historyPolicy = way === 'http_as_sent' ? 'as_sent' : 'as_generated';
-  const episode = openScriptedEpisode({ chatTokenizer, endpointHost: host, historyPolicy, replies: () => replies.next() });
+  const episode = openScriptedEpisode({
+    chatTokenizer,
+    endpointHost: host,
+    historyPolicy,
+    replies: () => replies.next(),
+  });
   const sent: ChatRequest[] = [];
   const tuner = recordingTuner(episode.tuner, sent, host);
-  const model = way === 'native' ? agent.native(tuner) : agent.overHttp?.(tuner.asOpenAIEndpoint({ agentName: 'agent' }));
+  const model =
+    way === 'native' ? agent.native(tuner) : agent.overHttp?.(tuner.asOpenAIEndpoint({ agentName: 'agent' }));
   if (model === undefined) throw new Error(`${agent.name} has no client over HTTP`);
   const questions = Array.from({ length: 4 }, (_none, at) => `Question ${at} of ${seed}?`);
   await agent.converse(model, questions, seed % 2 === 1);
   episode.end();
-  return countTransitions(episode.engine.requests.map((engine, at) => toCall(sent[at], engine)), chatTokenizer);
+  return countTransitions(
+    episode.engine.requests.map((engine, at) => toCall(sent[at], engine)),
+    chatTokenizer,
+  );
 }
 
 function toCall(sent: ChatRequest | undefined, engine: ScriptedRequest): RecordedCall {

@@ -1,8 +1,44 @@
 import { createRandom, type Random } from '@agentjet/core';
 
-const words = ['sum', 'the', 'größe', '数', 'naïve', '🙂', '👩‍👩‍👧', 'a\tb', '"quoted"', '\\path\\', '<b>', '{x}', 'e\u0301', '\u00a0', 'let me see', '1.0', '`code`', "it's"];
+const words = [
+  'sum',
+  'the',
+  'größe',
+  '数',
+  'naïve',
+  '🙂',
+  '👩‍👩‍👧',
+  'a\tb',
+  '"quoted"',
+  '\\path\\',
+  '<b>',
+  '{x}',
+  'e\u0301',
+  '\u00a0',
+  'let me see',
+  '1.0',
+  '`code`',
+  "it's",
+];
 const blanks = ['', '', '', ' ', '\n', '  ', ' \n '];
-const values = ['1.0', '2', '-0', '1e3', '0.10', '"\\u00e9"', '"\\/"', '"a\\nb"', '"🙂"', '" x "', 'true', 'null', '[1,  2]', '{"y": {"z":1.50}}', '12345678901234567890', '""'];
+const values = [
+  '1.0',
+  '2',
+  '-0',
+  '1e3',
+  '0.10',
+  '"\\u00e9"',
+  '"\\/"',
+  '"a\\nb"',
+  '"🙂"',
+  '" x "',
+  'true',
+  'null',
+  '[1,  2]',
+  '{"y": {"z":1.50}}',
+  '12345678901234567890',
+  '""',
+];
 const keys = ['a', 'b', 'note', 'zzz', '__proto', 'A', 'ключ', '1'];
 
 /** What a model may write that a framework may spell differently when it gives it back. */
@@ -15,9 +51,12 @@ function randomReply(random: Random): string {
   const hasCalls = random.next() < 0.7;
   const isBroken = random.next() < 0.05;
   const thought = random.next() < 0.4 ? `<think>\n${phrase(random)}\n</think>\n\n` : '';
-  const text = random.next() < 0.6 || !hasCalls ? `${pick(random, blanks)}${phrase(random)}${pick(random, blanks)}` : '';
+  const text =
+    random.next() < 0.6 || !hasCalls ? `${pick(random, blanks)}${phrase(random)}${pick(random, blanks)}` : '';
   if (isBroken) return `${thought}${text}${callText('add', '{"a": 1, "b": ')}`;
-  const calls = hasCalls ? Array.from({ length: 1 + random.int(3) }, () => randomCall(random)).join(pick(random, ['', '\n'])) : '';
+  const calls = hasCalls
+    ? Array.from({ length: 1 + random.int(3) }, () => randomCall(random)).join(pick(random, ['', '\n']))
+    : '';
   return `${thought}${text}${calls}`;
 }
 

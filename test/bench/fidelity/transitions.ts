@@ -13,7 +13,9 @@ export type TransitionCounts = { readonly transitions: number; readonly kept: nu
  */
 export function countTransitions(calls: readonly RecordedCall[], chatTokenizer: ChatTokenizer): TransitionCounts {
   // A prompt that goes on from exact ids holds the turns before it by construction; only the others need a look.
-  const missed = calls.flatMap((call, at) => (at === 0 || goesOnFrom(call, calls[at - 1]) ? [] : [{ call, earlier: calls.slice(0, at) }]));
+  const missed = calls.flatMap((call, at) =>
+    at === 0 || goesOnFrom(call, calls[at - 1]) ? [] : [{ call, earlier: calls.slice(0, at) }],
+  );
   const transitions = Math.max(0, calls.length - 1);
   return {
     transitions,
@@ -29,12 +31,24 @@ function goesOnFrom(call: RecordedCall, before: RecordedCall | undefined): boole
 }
 
 /** An assistant's turn in the prompt must be what was sent, or the model's own words of the turn that was meant. */
-function hasWrongSplice({ sent, engine }: RecordedCall, earlier: readonly RecordedCall[], { tokenizer, template }: ChatTokenizer): boolean {
+function hasWrongSplice(
+  { sent, engine }: RecordedCall,
+  earlier: readonly RecordedCall[],
+  { tokenizer, template }: ChatTokenizer,
+): boolean {
   const shown = assistantTexts(engine.text);
-  const asSent = assistantTexts(template.render(sent.messages, { addGenerationPrompt: true, ...(sent.tools && { tools: sent.tools }) }));
-  const own = earlier.map((call) => ({ call, text: turnText(tokenizer.decode([...(call.engine.completion?.ids ?? [])])) }));
+  const asSent = assistantTexts(
+    template.render(sent.messages, { addGenerationPrompt: true, ...(sent.tools && { tools: sent.tools }) }),
+  );
+  const own = earlier.map((call) => ({
+    call,
+    text: turnText(tokenizer.decode([...(call.engine.completion?.ids ?? [])])),
+  }));
   const meant = sent.messages.filter((message) => message.role === 'assistant');
-  return shown.some((text, at) => text !== asSent[at] && !own.some((turn) => turn.text === text && isMeant(meant[at], turn.text, template)));
+  return shown.some(
+    (text, at) =>
+      text !== asSent[at] && !own.some((turn) => turn.text === text && isMeant(meant[at], turn.text, template)),
+  );
 }
 
 function isMeant(message: ChatMessage | undefined, ownText: string, template: ChatTokenizer['template']): boolean {

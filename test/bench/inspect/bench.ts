@@ -17,23 +17,44 @@ import { createEpisodes } from './episodes.js';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
 /** The command says at its end how much processor time it took. */
-const sayCpu = "--import=data:text/javascript,process.on('exit',()=>{const{user,system}=process.cpuUsage();process.stderr.write(`cpu ${(user+system)/1e6}`)})";
+const sayCpu =
+  "--import=data:text/javascript,process.on('exit',()=>{const{user,system}=process.cpuUsage();process.stderr.write(`cpu ${(user+system)/1e6}`)})";
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 5);
   const dir = await mkdtemp(path.join(tmpdir(), 'bench-inspect-'));
   try {
     const episodes = createEpisodes(await loadChatTokenizer(nanoModelDir), numberOption(args, '--tokens', 50_000));
-    const folder = await createRunFolder({ experimentDir: dir, experimentName: 'inspect', configYaml: 'ajet:\n  model:\n    path: nano\n' });
-    for (const [at, { record }] of episodes.entries()) await folder.recordStep({ step: at + 1 }, [record('sibling'), record('shown')]);
+    const folder = await createRunFolder({
+      experimentDir: dir,
+      experimentName: 'inspect',
+      configYaml: 'ajet:\n  model:\n    path: nano\n',
+    });
+    for (const [at, { record }] of episodes.entries())
+      await folder.recordStep({ step: at + 1 }, [record('sibling'), record('shown')]);
     const outcomes = episodes.map(({ name, calls, record, treeTokens, rowTokens }) => {
       const { episode_id: id } = record('shown');
-      const outcome = { name, tree_tokens: treeTokens, row_tokens: rowTokens, calls, ...measure(folder.dir, id, rounds) };
-      report(`${name.padEnd(13)} ${treeTokens} tokens, rows of ${rowTokens}: text ${describe(outcome.text)}; page ${describe(outcome.html)}`);
+      const outcome = {
+        name,
+        tree_tokens: treeTokens,
+        row_tokens: rowTokens,
+        calls,
+        ...measure(folder.dir, id, rounds),
+      };
+      report(
+        `${name.padEnd(13)} ${treeTokens} tokens, rows of ${rowTokens}: text ${describe(outcome.text)}; page ${describe(outcome.html)}`,
+      );
       return outcome;
     });
     const slowest = (kind: 'text' | 'html'): number => Math.max(...outcomes.map((outcome) => outcome[kind].seconds));
-    return { summary: { text_seconds: slowest('text'), html_seconds: slowest('html') }, details: { rounds, time: 'wall seconds of the whole command, median of the rounds, the slowest of the episodes; cpu_seconds: the least', episodes: outcomes } };
+    return {
+      summary: { text_seconds: slowest('text'), html_seconds: slowest('html') },
+      details: {
+        rounds,
+        time: 'wall seconds of the whole command, median of the rounds, the slowest of the episodes; cpu_seconds: the least',
+        episodes: outcomes,
+      },
+    };
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

@@ -3,20 +3,43 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/trainer';
 import { type Episode, toEpisodeRecord } from 'agentjet';
-import { agent, concurrent, createWriter, extending, playEpisode, system, type Workload } from '../tracker/workloads.js';
+import {
+  agent,
+  concurrent,
+  createWriter,
+  extending,
+  playEpisode,
+  system,
+  type Workload,
+} from '../tracker/workloads.js';
 
-export type RecordedEpisode = { readonly name: string; readonly calls: number; readonly treeTokens: number; readonly rowTokens: number; readonly record: (episodeId: string) => EpisodeRecord };
+export type RecordedEpisode = {
+  readonly name: string;
+  readonly calls: number;
+  readonly treeTokens: number;
+  readonly rowTokens: number;
+  readonly record: (episodeId: string) => EpisodeRecord;
+};
 
 /** Three shapes of about `tokens` tokens each, every token of the model's context counted once. */
 export function createEpisodes(chatTokenizer: ChatTokenizer, tokens: number): readonly RecordedEpisode[] {
-  const create = (name: string, workload: Workload, size: number): RecordedEpisode => createEpisode(name, workload(Math.ceil(size), chatTokenizer), chatTokenizer);
-  return [create('conversation', extending, tokens / 160), create('thoughts cut', thoughtsCut, tokens / 1200), create('concurrent', concurrent, tokens / 41)];
+  const create = (name: string, workload: Workload, size: number): RecordedEpisode =>
+    createEpisode(name, workload(Math.ceil(size), chatTokenizer), chatTokenizer);
+  return [
+    create('conversation', extending, tokens / 160),
+    create('thoughts cut', thoughtsCut, tokens / 1200),
+    create('concurrent', concurrent, tokens / 41),
+  ];
 }
 
 /** `size` calls; from each answer only its end is sent back, so that every call forks from the history as it was. */
 const thoughtsCut: Workload = (size, chatTokenizer) => {
   const writer = createWriter(chatTokenizer, size);
-  const calls = Array.from({ length: size }, () => ({ question: writer.question(400), completion: writer.answer(600), kept: writer.question(190).content }));
+  const calls = Array.from({ length: size }, () => ({
+    question: writer.question(400),
+    completion: writer.answer(600),
+    kept: writer.question(190).content,
+  }));
   return {
     play: (tracker) => {
       const messages: ChatMessage[] = [system];
@@ -31,10 +54,48 @@ const thoughtsCut: Workload = (size, chatTokenizer) => {
 
 function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenizer: ChatTokenizer): RecordedEpisode {
   const { samples, stats, turns } = playEpisode(episode, chatTokenizer);
-  const { treeTokens, rowTokens } = layOutEpisode(samples.map(({ agentName, targetTag, ids, lossMask, policyVersions }) => ({ agentName, targetTag, ids: [...ids], lossMask: [...lossMask], policyVersions: [...policyVersions] })), turns);
-  const calls = { answered: turns.length, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
+  const { treeTokens, rowTokens } = layOutEpisode(
+    samples.map(({ agentName, targetTag, ids, lossMask, policyVersions }) => ({
+      agentName,
+      targetTag,
+      ids: [...ids],
+      lossMask: [...lossMask],
+      policyVersions: [...policyVersions],
+    })),
+    turns,
+  );
+  const calls = {
+    answered: turns.length,
+    aborted: 0,
+    failed: 0,
+    repeated: 0,
+    truncated: 0,
+    malformedToolCalls: 0,
+    malformedArguments: 0,
+    unknownTools: 0,
+    malformedJson: 0,
+  };
   const toEpisode = (episodeId: string): Episode => ({
-    episodeId: `${name.replace(' ', '-')}-${episodeId}`, task: { taskId: name, mainQuery: '', initMessages: [], metadata: {} }, repeatIndex: 0, seed: 1, samples, turns, stats, calls, metadata: {}, logMetrics: {}, seconds: 1, status: 'completed', reward: 1, isSuccess: true,
+    episodeId: `${name.replace(' ', '-')}-${episodeId}`,
+    task: { taskId: name, mainQuery: '', initMessages: [], metadata: {} },
+    repeatIndex: 0,
+    seed: 1,
+    samples,
+    turns,
+    stats,
+    calls,
+    metadata: {},
+    logMetrics: {},
+    seconds: 1,
+    status: 'completed',
+    reward: 1,
+    isSuccess: true,
   });
-  return { name, calls: turns.length, treeTokens, rowTokens, record: (episodeId) => toEpisodeRecord(toEpisode(episodeId)) };
+  return {
+    name,
+    calls: turns.length,
+    treeTokens,
+    rowTokens,
+    record: (episodeId) => toEpisodeRecord(toEpisode(episodeId)),
+  };
 }

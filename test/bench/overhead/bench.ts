@@ -49,11 +49,16 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   return { summary: worstOf(Object.values(adapters)), details: { adapters, calls, calls_per_second: callsPerSecond } };
 }
 
-async function measureAdapter<M, H>(driver: AdapterDriver<M, H>, concurrencies: readonly number[], calls: number): Promise<OverheadResult> {
+async function measureAdapter<M, H>(
+  driver: AdapterDriver<M, H>,
+  concurrencies: readonly number[],
+  calls: number,
+): Promise<OverheadResult> {
   const result: Record<string, Record<string, Overhead>> = {};
   for (const concurrency of concurrencies) {
     const row: Record<string, Overhead> = {};
-    for (const [name, bytes] of Object.entries(sizes)) row[name] = await measureCell(driver, { concurrency, bytes, calls });
+    for (const [name, bytes] of Object.entries(sizes))
+      row[name] = await measureCell(driver, { concurrency, bytes, calls });
     result[concurrency] = row;
   }
   return result;
@@ -66,26 +71,40 @@ async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, byt
   const warm = await openConversation(driver, createSteadyEngine({ answer, concurrency: 1, callsPerSecond }), 2000);
   for (let call = 0; call < numWarm; call++) await warm();
   const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
-  const overheads = await Promise.all(Array.from({ length: concurrency }, async (_, index) => {
-    await setTimeout((1000 * index) / callsPerSecond); // one after another, or the first calls would wait for each other
-    const added: number[] = [];
-    while (added.length < calls / concurrency) {
-      const ask = await openConversation(driver, engine, bytes);
-      for (let call = 0; call < callsPerConversation && added.length < calls / concurrency; call++) added.push(await ask());
-    }
-    return added;
-  }));
+  const overheads = await Promise.all(
+    Array.from({ length: concurrency }, async (_, index) => {
+      await setTimeout((1000 * index) / callsPerSecond); // one after another, or the first calls would wait for each other
+      const added: number[] = [];
+      while (added.length < calls / concurrency) {
+        const ask = await openConversation(driver, engine, bytes);
+        for (let call = 0; call < callsPerConversation && added.length < calls / concurrency; call++)
+          added.push(await ask());
+      }
+      return added;
+    }),
+  );
   return toOverhead(overheads.flat());
 }
 
 /** A conversation with a history of so many bytes. Each further question says what it cost beside the engine, in milliseconds. */
-async function openConversation<M, H>(driver: AdapterDriver<M, H>, engine: SteadyEngine, bytes: number): Promise<() => Promise<number>> {
+async function openConversation<M, H>(
+  driver: AdapterDriver<M, H>,
+  engine: SteadyEngine,
+  bytes: number,
+): Promise<() => Promise<number>> {
   const id = `conversation-${nextSeed++}`;
   const model = driver.asModel(openTuner(id, engine), { agentName: 'agent' });
-  let { history } = await driver.call(model, driver.begin(`Conversation ${id}.`, 'lorem ipsum dolor sit amet '.repeat(bytes / 27)), { tools: [], sampling: {} });
+  let { history } = await driver.call(
+    model,
+    driver.begin(`Conversation ${id}.`, 'lorem ipsum dolor sit amet '.repeat(bytes / 27)),
+    { tools: [], sampling: {} },
+  );
   return async () => {
     const seed = nextSeed++;
-    const asked = driver.addQuestion(history, `And what is ${seed} times seven? Please answer in one sentence, with the reason.`);
+    const asked = driver.addQuestion(
+      history,
+      `And what is ${seed} times seven? Please answer in one sentence, with the reason.`,
+    );
     const startedAt = performance.now();
     ({ history } = await driver.call(model, asked, { tools: [], sampling: { seed } }));
     const elapsedMs = performance.now() - startedAt;
@@ -102,7 +121,8 @@ function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
   return createTuner({
     episodeId,
     signal,
-    createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
+    createModel: (agent) =>
+      createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger: new CallLedger(), seed: 0, signal }),
   });
 }
 
@@ -116,14 +136,25 @@ function rememberLongTexts({ tokenizer, template }: ChatTokenizer): ChatTokenize
     known.set(key, ids);
     return ids;
   };
-  return { template, tokenizer: { ...tokenizer, encode, decode: (ids) => tokenizer.decode(ids), idOf: (token) => tokenizer.idOf(token), createStreamDecoder: () => tokenizer.createStreamDecoder(), vocabSize: tokenizer.vocabSize } };
+  return {
+    template,
+    tokenizer: {
+      ...tokenizer,
+      encode,
+      decode: (ids) => tokenizer.decode(ids),
+      idOf: (token) => tokenizer.idOf(token),
+      createStreamDecoder: () => tokenizer.createStreamDecoder(),
+      vocabSize: tokenizer.vocabSize,
+    },
+  };
 }
 
 let nextSeed = 1;
 
 function toOverhead(overheads: readonly number[]): Overhead {
   const sorted = overheads.toSorted((left, right) => left - right);
-  const at = (share: number): number => Number((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(3));
+  const at = (share: number): number =>
+    Number((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(3));
   return { p50_ms: at(0.5), p99_ms: at(0.99) };
 }
 
@@ -131,14 +162,37 @@ function worstOf(results: readonly OverheadResult[]): OverheadResult {
   const [first = {}] = results;
   const worst = (concurrency: string, size: string): Overhead => {
     const cells = results.map((result) => result[concurrency]?.[size] ?? { p50_ms: 0, p99_ms: 0 });
-    return { p50_ms: Math.max(...cells.map((cell) => cell.p50_ms)), p99_ms: Math.max(...cells.map((cell) => cell.p99_ms)) };
+    return {
+      p50_ms: Math.max(...cells.map((cell) => cell.p50_ms)),
+      p99_ms: Math.max(...cells.map((cell) => cell.p99_ms)),
+    };
   };
-  return Object.fromEntries(Object.entries(first).map(([concurrency, row]) => [concurrency, Object.fromEntries(Object.keys(row).map((size) => [size, worst(concurrency, size)]))]));
+  return Object.fromEntries(
+    Object.entries(first).map(([concurrency, row]) => [
+      concurrency,
+      Object.fromEntries(Object.keys(row).map((size) => [size, worst(concurrency, size)])),
+    ]),
+  );
 }
 
 function formatOverhead(adapters: AdapterOverheads): string {
   const lines = Object.entries(adapters).flatMap(([name, result]) =>
-    Object.entries(result).flatMap(([concurrency, row]) => Object.entries(row).map(([size, { p50_ms: p50, p99_ms: p99 }]) => [name, concurrency, size, p50.toFixed(2), p99.toFixed(2)])),
+    Object.entries(result).flatMap(([concurrency, row]) =>
+      Object.entries(row).map(([size, { p50_ms: p50, p99_ms: p99 }]) => [
+        name,
+        concurrency,
+        size,
+        p50.toFixed(2),
+        p99.toFixed(2),
+      ]),
+    ),
   );
-  return [['adapter', 'concurrent', 'history', 'p50 ms', 'p99 ms'], ...lines].map((row) => row.map((cell) => cell.padEnd(14)).join('').trimEnd()).join('\n');
+  return [['adapter', 'concurrent', 'history', 'p50 ms', 'p99 ms'], ...lines]
+    .map((row) =>
+      row
+        .map((cell) => cell.padEnd(14))
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n');
 }

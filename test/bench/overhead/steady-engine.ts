@@ -9,7 +9,11 @@ export type SteadyEngine = Engine & {
   readonly engineMs: Map<number, number>;
 };
 
-export type SteadyEngineOptions = { readonly answer: Int32Array; readonly concurrency: number; readonly callsPerSecond: number };
+export type SteadyEngineOptions = {
+  readonly answer: Int32Array;
+  readonly concurrency: number;
+  readonly callsPerSecond: number;
+};
 
 export function createSteadyEngine({ answer, concurrency, callsPerSecond }: SteadyEngineOptions): SteadyEngine {
   const random = createRandom(1);
@@ -22,10 +26,13 @@ export function createSteadyEngine({ answer, concurrency, callsPerSecond }: Stea
     generate: ({ sampling }) => {
       const startedAt = performance.now();
       return new Promise((resolve) => {
-        setTimeout(() => {
-          engineMs.set(sampling.seed, performance.now() - startedAt);
-          resolve({ ids: answer, logprobs, finishReason: 'stop', policyVersion: 0 });
-        }, meanMs * (0.5 + random.next()));
+        setTimeout(
+          () => {
+            engineMs.set(sampling.seed, performance.now() - startedAt);
+            resolve({ ids: answer, logprobs, finishReason: 'stop', policyVersion: 0 });
+          },
+          meanMs * (0.5 + random.next()),
+        );
       });
     },
   };

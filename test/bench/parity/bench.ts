@@ -10,7 +10,18 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import type { BenchOptions, BenchResult } from '../bench.js';
-import { ask, backbones, createQuestion, gradientScale, inScratchFolder, learningRate, python, writeTinyModel, type Answer, type Question } from './question.js';
+import {
+  ask,
+  backbones,
+  createQuestion,
+  gradientScale,
+  inScratchFolder,
+  learningRate,
+  python,
+  writeTinyModel,
+  type Answer,
+  type Question,
+} from './question.js';
 
 const script = path.resolve(import.meta.dirname, '../../../trainer/torch/bench/parity.py');
 const goldenFile = path.join(import.meta.dirname, 'golden.json');
@@ -23,7 +34,8 @@ type Oracle = Answer & {
 };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  if (!existsSync(python)) throw new Error(`There is no Python with PyTorch at ${python}. Run "npm run setup:torch" first.`);
+  if (!existsSync(python))
+    throw new Error(`There is no Python with PyTorch at ${python}. Run "npm run setup:torch" first.`);
   const isGolden = args.includes('--write-golden');
   const isTiny = isGolden || args.includes('--tiny');
   return inScratchFolder(async (dir) => {
@@ -41,8 +53,22 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 }
 
 async function askTransformers(dir: string, { modelDir, probes, rows }: Question): Promise<Oracle> {
-  await writeFile(path.join(dir, 'question.json'), JSON.stringify({ model_dir: modelDir, probes, rows, learning_rate: learningRate, gradient_scale: gradientScale, backbones: Object.keys(backbones) }));
-  const told = execFileSync(python, [script, dir], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: { ...process.env, HF_HUB_OFFLINE: '1' } });
+  await writeFile(
+    path.join(dir, 'question.json'),
+    JSON.stringify({
+      model_dir: modelDir,
+      probes,
+      rows,
+      learning_rate: learningRate,
+      gradient_scale: gradientScale,
+      backbones: Object.keys(backbones),
+    }),
+  );
+  const told = execFileSync(python, [script, dir], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, HF_HUB_OFFLINE: '1' },
+  });
   return JSON.parse(told) as Oracle;
 }
 
@@ -52,10 +78,36 @@ function toGolden({ probes, losses, gradient_norms, versions }: Oracle): string 
 
 function summarize(model: string, answers: Readonly<Record<string, Answer>>, oracle: Oracle): BenchResult {
   const each = Object.entries(answers);
-  const logits = each.map(([name, { probes }]) => [name, largest(probes.flat().map((value, index) => Math.abs(value - (oracle.probes.flat()[index] ?? Number.NaN))))] as const);
-  const losses = each.map(([name, answer]) => [name, largest(answer.losses.map((loss, step) => Math.abs(loss / (oracle.losses[step] ?? Number.NaN) - 1)))] as const);
-  const summary = { logits_max_abs: largest(logits.map(([, value]) => value)), gradient_relative: largest(Object.values(oracle.gradients)), loss_relative_10_steps: largest(losses.map(([, value]) => value)) };
-  return { summary, details: { model, versions: oracle.versions, logits: Object.fromEntries(logits), gradients: oracle.gradients, losses: Object.fromEntries(losses), transformers_losses: oracle.losses } };
+  const logits = each.map(
+    ([name, { probes }]) =>
+      [
+        name,
+        largest(probes.flat().map((value, index) => Math.abs(value - (oracle.probes.flat()[index] ?? Number.NaN)))),
+      ] as const,
+  );
+  const losses = each.map(
+    ([name, answer]) =>
+      [
+        name,
+        largest(answer.losses.map((loss, step) => Math.abs(loss / (oracle.losses[step] ?? Number.NaN) - 1))),
+      ] as const,
+  );
+  const summary = {
+    logits_max_abs: largest(logits.map(([, value]) => value)),
+    gradient_relative: largest(Object.values(oracle.gradients)),
+    loss_relative_10_steps: largest(losses.map(([, value]) => value)),
+  };
+  return {
+    summary,
+    details: {
+      model,
+      versions: oracle.versions,
+      logits: Object.fromEntries(logits),
+      gradients: oracle.gradients,
+      losses: Object.fromEntries(losses),
+      transformers_losses: oracle.losses,
+    },
+  };
 }
 
 /** NaN wherever one is. */

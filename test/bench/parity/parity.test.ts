@@ -3,7 +3,15 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import golden from './golden.json' with { type: 'json' };
 import { run } from './bench.js';
-import { ask, backbones, createQuestion, inScratchFolder, python, readGradientNorms, writeTinyModel } from './question.js';
+import {
+  ask,
+  backbones,
+  createQuestion,
+  inScratchFolder,
+  python,
+  readGradientNorms,
+  writeTinyModel,
+} from './question.js';
 
 test('the embedded backbone says what plain transformers said to a random model: logits, gradients, ten steps', () =>
   inScratchFolder(async (dir) => {
@@ -11,19 +19,28 @@ test('the embedded backbone says what plain transformers said to a random model:
     const { probes, losses } = await ask(backbones.onnx, await createQuestion(modelDir), path.join(dir, 'gradient'));
     const norms = await readGradientNorms(modelDir, path.join(dir, 'gradient'));
     expect(probes).toHaveLength(golden.probes.length);
-    for (const [index, row] of probes.entries()) expect(Math.abs((row.at(-1) ?? Number.NaN) - (golden.probes[index] ?? Number.NaN))).toBeLessThan(1e-4);
+    for (const [index, row] of probes.entries())
+      expect(Math.abs((row.at(-1) ?? Number.NaN) - (golden.probes[index] ?? Number.NaN))).toBeLessThan(1e-4);
     expect(Object.keys(norms).sort()).toEqual(Object.keys(golden.gradient_norms).sort());
     const largest = Math.max(...Object.values(golden.gradient_norms));
-    for (const [name, norm] of Object.entries(golden.gradient_norms)) expect(Math.abs((norms[name] ?? Number.NaN) - norm) / largest, name).toBeLessThan(1e-4);
-    for (const [step, loss] of golden.losses.entries()) expect(Math.abs((losses[step] ?? Number.NaN) / loss - 1)).toBeLessThan(1e-3);
-  }),
+    for (const [name, norm] of Object.entries(golden.gradient_norms))
+      expect(Math.abs((norms[name] ?? Number.NaN) - norm) / largest, name).toBeLessThan(1e-4);
+    for (const [step, loss] of golden.losses.entries())
+      expect(Math.abs((losses[step] ?? Number.NaN) / loss - 1)).toBeLessThan(1e-3);
+  }));
+
+if (!existsSync(python))
+  console.warn(
+    'Skipped the parity of onnx, torch and transformers: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
+  );
+
+test.skipIf(!existsSync(python))(
+  'onnx, torch and plain transformers compute the same on the nano model',
+  { timeout: 900_000 },
+  async () => {
+    const { summary } = await run({ args: [], report: () => undefined });
+    expect(summary['logits_max_abs']).toBeLessThan(1e-4);
+    expect(summary['gradient_relative']).toBeLessThan(1e-4);
+    expect(summary['loss_relative_10_steps']).toBeLessThan(1e-3);
+  },
 );
-
-if (!existsSync(python)) console.warn('Skipped the parity of onnx, torch and transformers: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).');
-
-test.skipIf(!existsSync(python))('onnx, torch and plain transformers compute the same on the nano model', { timeout: 900_000 }, async () => {
-  const { summary } = await run({ args: [], report: () => undefined });
-  expect(summary['logits_max_abs']).toBeLessThan(1e-4);
-  expect(summary['gradient_relative']).toBeLessThan(1e-4);
-  expect(summary['loss_relative_10_steps']).toBeLessThan(1e-3);
-});

@@ -7,15 +7,37 @@ import { createRandom, type Backbone, type OptimizerOptions, type Sample, type T
 import { createOnnxBackbone, createTorchBackbone, packTrees } from '@agentjet/trainer';
 import { createRandomSamples, writeRandomModelFolder } from '@agentjet/trainer/testing';
 
-export const python = process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/torch/.venv/bin/python');
+export const python =
+  process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/torch/.venv/bin/python');
 export const learningRate = 1e-3;
 
 const configJson = {
-  model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], vocab_size: 97, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2,
-  num_attention_heads: 4, num_key_value_heads: 2, max_position_embeddings: 256, rms_norm_eps: 1e-6, rope_theta: 10_000, tie_word_embeddings: true, hidden_act: 'silu',
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  vocab_size: 97,
+  hidden_size: 32,
+  intermediate_size: 64,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  max_position_embeddings: 256,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10_000,
+  tie_word_embeddings: true,
+  hidden_act: 'silu',
 };
 const numCandidates = 64;
-const plain: OptimizerOptions = { learningRate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
+const plain: OptimizerOptions = {
+  learningRate,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
+};
 /** AdamW's first step is rate g / (|g| + epsilon): with an epsilon this large the weights fall by `gradientScale` times their gradient. */
 const epsilon = 1e8;
 export const gradientScale = 1000;
@@ -25,7 +47,17 @@ type Create = (modelDir: string, optimizer: OptimizerOptions) => Promise<Backbon
 
 export const backbones = {
   onnx: (modelDir, optimizer) => createOnnxBackbone({ modelDir, optimizer, seed: 1, threads: 1 }),
-  torch: (modelDir, optimizer) => createTorchBackbone({ modelDir, optimizer, seed: 1, device: 'cpu', dtype: 'float32', python, inference: { slots: 2, kvTokens: 64 }, env: { OMP_NUM_THREADS: '1' } }),
+  torch: (modelDir, optimizer) =>
+    createTorchBackbone({
+      modelDir,
+      optimizer,
+      seed: 1,
+      device: 'cpu',
+      dtype: 'float32',
+      python,
+      inference: { slots: 2, kvTokens: 64 },
+      env: { OMP_NUM_THREADS: '1' },
+    }),
 } as const satisfies Readonly<Record<string, Create>>;
 
 /** `probes`: logprobs per probe. `losses`: of ten steps. */
@@ -46,16 +78,23 @@ export async function writeTinyModel(dir: string): Promise<string> {
 }
 
 export async function createQuestion(modelDir: string): Promise<Question> {
-  const { vocab_size: vocabSize } = JSON.parse(await readFile(path.join(modelDir, 'config.json'), 'utf8')) as { readonly vocab_size: number };
+  const { vocab_size: vocabSize } = JSON.parse(await readFile(path.join(modelDir, 'config.json'), 'utf8')) as {
+    readonly vocab_size: number;
+  };
   const samples = createRandomSamples(createRandom(5), { numRows: 10, maxLength: 20, vocabSize, numEpisodes: 10 });
-  const batch: TrainBatch = { packs: packTrees(samples, { maxPackTokens: 512, weighting: 'row', normalization: 'token' }).packs, loss: { kind: 'sft' } };
+  const batch: TrainBatch = {
+    packs: packTrees(samples, { maxPackTokens: 512, weighting: 'row', normalization: 'token' }).packs,
+    loss: { kind: 'sft' },
+  };
   return { modelDir, batch, probes: createProbes(vocabSize), rows: toRows(samples) };
 }
 
 /** Asks one backbone; its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
 export async function ask(create: Create, { modelDir, batch, probes }: Question, gradientDir: string): Promise<Answer> {
   const first = await create(modelDir, revealing);
-  const found = (await first.logprobs(probes.map((ids) => ({ ids: Int32Array.from(ids) })))).map((row) => [...row].slice(1));
+  const found = (await first.logprobs(probes.map((ids) => ({ ids: Int32Array.from(ids) })))).map((row) =>
+    [...row].slice(1),
+  );
   await first.trainStep(batch);
   await first.save(gradientDir);
   await first.close();
@@ -67,9 +106,17 @@ export async function ask(create: Create, { modelDir, batch, probes }: Question,
 }
 
 /** Norm of the gradient of each weight, from what `ask` left. */
-export async function readGradientNorms(modelDir: string, gradientDir: string): Promise<Readonly<Record<string, number>>> {
+export async function readGradientNorms(
+  modelDir: string,
+  gradientDir: string,
+): Promise<Readonly<Record<string, number>>> {
   const [before, after] = [await readWeights(modelDir), await readWeights(gradientDir)];
-  return Object.fromEntries([...before].map(([name, data]) => [name, Math.hypot(...data.map((value, index) => value - (after.get(name)?.[index] ?? Number.NaN))) / gradientScale]));
+  return Object.fromEntries(
+    [...before].map(([name, data]) => [
+      name,
+      Math.hypot(...data.map((value, index) => value - (after.get(name)?.[index] ?? Number.NaN))) / gradientScale,
+    ]),
+  );
 }
 
 type Header = Readonly<Record<string, { readonly dtype: string; readonly data_offsets: readonly [number, number] }>>;
@@ -80,7 +127,16 @@ async function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Arra
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.subarray(8, start).toString()) as Header;
   const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');
-  return new Map(entries.map(([name, { data_offsets: [from, end] }]) => [name, new Float32Array(new Uint8Array(bytes.subarray(start + from, start + end)).buffer)]));
+  return new Map(
+    entries.map(
+      ([
+        name,
+        {
+          data_offsets: [from, end],
+        },
+      ]) => [name, new Float32Array(new Uint8Array(bytes.subarray(start + from, start + end)).buffer)],
+    ),
+  );
 }
 
 export async function inScratchFolder<Result>(work: (dir: string) => Promise<Result>): Promise<Result> {
@@ -96,11 +152,18 @@ export async function inScratchFolder<Result>(work: (dir: string) => Promise<Res
 function createProbes(vocabSize: number): readonly (readonly number[])[] {
   const random = createRandom(9);
   const beginnings = [1, 5, 14].map((length) => Array.from({ length }, () => random.int(vocabSize)));
-  return beginnings.flatMap((ids) => Array.from({ length: Math.min(numCandidates, vocabSize) }, (_, index) => [...ids, Math.floor((index * vocabSize) / numCandidates) % vocabSize]));
+  return beginnings.flatMap((ids) =>
+    Array.from({ length: Math.min(numCandidates, vocabSize) }, (_, index) => [
+      ...ids,
+      Math.floor((index * vocabSize) / numCandidates) % vocabSize,
+    ]),
+  );
 }
 
 /** Weight 1 / trained tokens for each, as the packer's normalisation by tokens gives. */
 function toRows(samples: readonly Sample[]): Question['rows'] {
   const trained = samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((total, mask) => total + mask, 0), 0);
-  return samples.filter(({ ids }) => ids.length > 1).map(({ ids, lossMask }) => ({ ids: [...ids], weights: [...lossMask].map((mask) => mask / trained) }));
+  return samples
+    .filter(({ ids }) => ids.length > 1)
+    .map(({ ids, lossMask }) => ({ ids: [...ids], weights: [...lossMask].map((mask) => mask / trained) }));
 }

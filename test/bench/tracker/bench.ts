@@ -14,18 +14,38 @@ import { createToyChatTokenizer } from '@agentjet/context-tracker/testing';
 import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
-import { concurrent, type Episode, extending, type Played, playEpisode, unrelated, type Workload } from './workloads.js';
+import {
+  concurrent,
+  type Episode,
+  extending,
+  type Played,
+  playEpisode,
+  unrelated,
+  type Workload,
+} from './workloads.js';
 
-const workloads = { unrelated: [unrelated, 400], extending: [extending, 400], concurrent: [concurrent, 2000] } as const satisfies Record<string, readonly [Workload, number]>;
+const workloads = {
+  unrelated: [unrelated, 400],
+  extending: [extending, 400],
+  concurrent: [concurrent, 2000],
+} as const satisfies Record<string, readonly [Workload, number]>;
 const scales = [1, 2, 4] as const;
 const largest = Math.max(...scales);
 
-type Measured = { readonly calls: number; readonly tokens: number; readonly cpuSeconds: number; readonly retainedBytes: number; readonly callsMs: readonly number[] };
+type Measured = {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly cpuSeconds: number;
+  readonly retainedBytes: number;
+  readonly callsMs: readonly number[];
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 9);
   const measureAll = (kind: string, chatTokenizer: ChatTokenizer): Figures => {
-    const figures = mapValues(workloads, ([workload, size]) => measureScales(workload, size, { rounds, chatTokenizer }));
+    const figures = mapValues(workloads, ([workload, size]) =>
+      measureScales(workload, size, { rounds, chatTokenizer }),
+    );
     for (const [name, list] of Object.entries(figures)) report(`${kind} ${toLine(name, list)}`);
     return figures;
   };
@@ -38,15 +58,34 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     call_p50_ms: round(percentile(call?.callsMs ?? [], 0.5)),
     call_p99_ms: round(percentile(call?.callsMs ?? [], 0.99)),
   };
-  report(`own ${summary.tokens_per_second} tokens/s, whole ${Math.round(tokensPerSecond(call))} tokens/s; a call p50 ${summary.call_p50_ms} ms, p99 ${summary.call_p99_ms} ms`);
-  const toAllDetails = (figures: Figures) => ({ growth_per_doubling: mapValues(figures, (list) => round(growth(list))), sizes: mapValues(figures, (list) => list.map(toDetails)) });
-  return { summary, details: { rounds, time: 'CPU seconds of the best round; of a call, wall time, median of rounds', whole: toAllDetails(whole), own: toAllDetails(own) } };
+  report(
+    `own ${summary.tokens_per_second} tokens/s, whole ${Math.round(tokensPerSecond(call))} tokens/s; a call p50 ${summary.call_p50_ms} ms, p99 ${summary.call_p99_ms} ms`,
+  );
+  const toAllDetails = (figures: Figures) => ({
+    growth_per_doubling: mapValues(figures, (list) => round(growth(list))),
+    sizes: mapValues(figures, (list) => list.map(toDetails)),
+  });
+  return {
+    summary,
+    details: {
+      rounds,
+      time: 'CPU seconds of the best round; of a call, wall time, median of rounds',
+      whole: toAllDetails(whole),
+      own: toAllDetails(own),
+    },
+  };
 }
 
 type Figures = Readonly<Record<keyof typeof workloads, readonly Measured[]>>;
 
-function mapValues<Key extends string, From, To>(values: Readonly<Record<Key, From>>, change: (value: From) => To): Readonly<Record<Key, To>> {
-  return Object.fromEntries(Object.entries<From>(values).map(([key, value]) => [key, change(value)])) as Record<Key, To>;
+function mapValues<Key extends string, From, To>(
+  values: Readonly<Record<Key, From>>,
+  change: (value: From) => To,
+): Readonly<Record<Key, To>> {
+  return Object.fromEntries(Object.entries<From>(values).map(([key, value]) => [key, change(value)])) as Record<
+    Key,
+    To
+  >;
 }
 
 /**
@@ -54,12 +93,19 @@ function mapValues<Key extends string, From, To>(values: Readonly<Record<Key, Fr
  * same number of calls.
  */
 function measureScales(workload: Workload, size: number, options: MeasureOptions): readonly Measured[] {
-  const episodes = scales.map((scale) => ({ size: size * scale, times: largest / scale, episode: workload(size * scale, options.chatTokenizer), runs: [] as Run[] }));
+  const episodes = scales.map((scale) => ({
+    size: size * scale,
+    times: largest / scale,
+    episode: workload(size * scale, options.chatTokenizer),
+    runs: [] as Run[],
+  }));
   for (const { episode } of episodes.slice(0, 2)) warmUp(episode, options.chatTokenizer);
   for (let round = 0; round < options.rounds; round++) {
     for (const { episode, times, runs } of episodes) runs.push(runOften(episode, times, options.chatTokenizer));
   }
-  return episodes.map(({ size: calls, episode, runs }) => summarise(calls, runs, retainedBytes(episode, options.chatTokenizer)));
+  return episodes.map(({ size: calls, episode, runs }) =>
+    summarise(calls, runs, retainedBytes(episode, options.chatTokenizer)),
+  );
 }
 
 type MeasureOptions = { readonly rounds: number; readonly chatTokenizer: ChatTokenizer };
@@ -79,7 +125,11 @@ function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer)
   const played = Array.from({ length: times }, () => playEpisode(episode, chatTokenizer));
   const { user, system } = process.cpuUsage(start);
   const { samples, calls } = played.at(-1) ?? { samples: [], calls: [] };
-  return { tokens: samples.reduce((sum, { ids }) => sum + ids.length, 0), cpuSeconds: (user + system) / 1e6 / times, callsMs: calls };
+  return {
+    tokens: samples.reduce((sum, { ids }) => sum + ids.length, 0),
+    cpuSeconds: (user + system) / 1e6 / times,
+    callsMs: calls,
+  };
 }
 
 /**
@@ -100,7 +150,13 @@ function retainedOnce(episode: Episode, chatTokenizer: ChatTokenizer): number {
 /** The best round, and for each call its median over the rounds: whoever else was at work then is left out. */
 function summarise(calls: number, runs: readonly Run[], bytes: number): Measured {
   const callsMs = (runs[0]?.callsMs ?? []).map((_, at) => median(runs.map((run) => run.callsMs[at] ?? NaN)));
-  return { calls, tokens: runs[0]?.tokens ?? 0, cpuSeconds: Math.min(...runs.map((run) => run.cpuSeconds)), retainedBytes: bytes, callsMs };
+  return {
+    calls,
+    tokens: runs[0]?.tokens ?? 0,
+    cpuSeconds: Math.min(...runs.map((run) => run.cpuSeconds)),
+    retainedBytes: bytes,
+    callsMs,
+  };
 }
 
 function usedBytes(): number {
@@ -119,11 +175,16 @@ function tokensPerSecond(measured: Measured | undefined): number {
 function growth(list: readonly Measured[]): number {
   const [first, last] = [list[0], list.at(-1)];
   if (first === undefined || last === undefined) return NaN;
-  return Math.max(last.cpuSeconds / first.cpuSeconds, last.retainedBytes / first.retainedBytes) ** (1 / (list.length - 1));
+  return (
+    Math.max(last.cpuSeconds / first.cpuSeconds, last.retainedBytes / first.retainedBytes) ** (1 / (list.length - 1))
+  );
 }
 
 function percentile(values: readonly number[], share: number): number {
-  return values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;
+  return (
+    values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
+    NaN
+  );
 }
 
 function round(value: number): number {
@@ -132,10 +193,21 @@ function round(value: number): number {
 
 function toDetails(measured: Measured): Readonly<Record<string, number>> {
   const { calls, tokens, cpuSeconds, retainedBytes, callsMs } = measured;
-  return { calls, row_tokens: tokens, cpu_seconds: round(cpuSeconds), retained_mib: round(retainedBytes / 2 ** 20), tokens_per_second: Math.round(tokensPerSecond(measured)), call_p50_ms: round(percentile(callsMs, 0.5)), call_p99_ms: round(percentile(callsMs, 0.99)) };
+  return {
+    calls,
+    row_tokens: tokens,
+    cpu_seconds: round(cpuSeconds),
+    retained_mib: round(retainedBytes / 2 ** 20),
+    tokens_per_second: Math.round(tokensPerSecond(measured)),
+    call_p50_ms: round(percentile(callsMs, 0.5)),
+    call_p99_ms: round(percentile(callsMs, 0.99)),
+  };
 }
 
 function toLine(name: string, list: readonly Measured[]): string {
-  const sizes = list.map(({ calls, cpuSeconds, retainedBytes }) => `${calls} calls ${(cpuSeconds * 1000).toFixed(0)} ms ${(retainedBytes / 2 ** 20).toFixed(1)} MiB`);
+  const sizes = list.map(
+    ({ calls, cpuSeconds, retainedBytes }) =>
+      `${calls} calls ${(cpuSeconds * 1000).toFixed(0)} ms ${(retainedBytes / 2 ** 20).toFixed(1)} MiB`,
+  );
   return `${name.padEnd(11)} ${sizes.join(' | ')} | growth ${growth(list).toFixed(2)} per doubling`;
 }

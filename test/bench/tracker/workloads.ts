@@ -1,5 +1,12 @@
 import { type ChatMessage, type Completion, createRandom, type Sample } from '@agentjet/core';
-import { type AgentIdentity, type ContextTracker, createContextTracker, type TrackerStats, type Turn, type TurnDescription } from '@agentjet/context-tracker';
+import {
+  type AgentIdentity,
+  type ContextTracker,
+  createContextTracker,
+  type TrackerStats,
+  type Turn,
+  type TurnDescription,
+} from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Everything that agents and engines would have made, so that only the tracker's own work is timed. */
@@ -10,10 +17,19 @@ export type Episode = { readonly play: (tracker: ContextTracker, clock: CallCloc
 /** Milliseconds that each call spent in the tracker. */
 export type CallClock = { readonly calls: number[] };
 
-export type Played = { readonly tracker: ContextTracker; readonly stats: TrackerStats; readonly samples: readonly Sample[]; readonly turns: readonly TurnDescription[]; readonly calls: readonly number[] };
+export type Played = {
+  readonly tracker: ContextTracker;
+  readonly stats: TrackerStats;
+  readonly samples: readonly Sample[];
+  readonly turns: readonly TurnDescription[];
+  readonly calls: readonly number[];
+};
 
 export const agent: AgentIdentity = { agentName: 'agent', targetTag: 'agent' };
-export const system: ChatMessage = { role: 'system', content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.' };
+export const system: ChatMessage = {
+  role: 'system',
+  content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.',
+};
 
 /** From the first call to everything that a rollout asks of an episode. */
 export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Played {
@@ -23,7 +39,8 @@ export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Pl
   const samples = tracker.finish();
   const stats = tracker.stats();
   const turns = tracker.describe();
-  if (stats.trainedTokens !== stats.generatedTokens) throw new Error(`${stats.trainedTokens} of ${stats.generatedTokens} generated tokens are trained`);
+  if (stats.trainedTokens !== stats.generatedTokens)
+    throw new Error(`${stats.trainedTokens} of ${stats.generatedTokens} generated tokens are trained`);
   return { tracker, stats, samples, turns, calls: clock.calls };
 }
 
@@ -33,7 +50,8 @@ export const unrelated: Workload = (size, chatTokenizer) => {
   const calls = Array.from({ length: size }, () => ({ question: writer.question(90), completion: writer.answer(70) }));
   return {
     play: (tracker, clock) => {
-      for (const { question, completion } of calls) timed(clock, () => void tracker.begin(agent, { messages: [system, question] }).commit(completion));
+      for (const { question, completion } of calls)
+        timed(clock, () => void tracker.begin(agent, { messages: [system, question] }).commit(completion));
     },
   };
 };
@@ -56,11 +74,20 @@ export const extending: Workload = (size, chatTokenizer) => {
 /** `size` short calls of five agents that are all open at once, answered in any order. */
 export const concurrent: Workload = (size, chatTokenizer) => {
   const writer = createWriter(chatTokenizer, size);
-  const calls = Array.from({ length: size }, (_, at) => ({ at, place: writer.random(), agentName: `agent ${at % 5}`, question: writer.question(20 + (at % 7)), completion: writer.answer(12) }));
+  const calls = Array.from({ length: size }, (_, at) => ({
+    at,
+    place: writer.random(),
+    agentName: `agent ${at % 5}`,
+    question: writer.question(20 + (at % 7)),
+    completion: writer.answer(12),
+  }));
   const answered = calls.toSorted((left, right) => left.place - right.place);
   return {
     play: (tracker, clock) => {
-      const turns = calls.map(({ agentName, question }): Turn => timed(clock, () => tracker.begin({ agentName, targetTag: agentName }, { messages: [system, question] })));
+      const turns = calls.map(
+        ({ agentName, question }): Turn =>
+          timed(clock, () => tracker.begin({ agentName, targetTag: agentName }, { messages: [system, question] })),
+      );
       for (const { at, completion } of answered) turns[at]?.commit(completion);
     },
   };
@@ -73,9 +100,33 @@ function timed<T>({ calls }: CallClock, work: () => T): T {
   return result;
 }
 
-const words = ['the', 'agent', 'moves', 'left', 'and', 'then', 'right', 'where', 'ice', 'is', 'thin', 'so', 'it', 'waits', 'for', 'another', 'answer', 'of', 'tool', 'three'];
+const words = [
+  'the',
+  'agent',
+  'moves',
+  'left',
+  'and',
+  'then',
+  'right',
+  'where',
+  'ice',
+  'is',
+  'thin',
+  'so',
+  'it',
+  'waits',
+  'for',
+  'another',
+  'answer',
+  'of',
+  'tool',
+  'three',
+];
 
-export function createWriter({ tokenizer, template }: ChatTokenizer, seed: number): { random(): number; question(tokens: number): ChatMessage; answer(tokens: number): Completion } {
+export function createWriter(
+  { tokenizer, template }: ChatTokenizer,
+  seed: number,
+): { random(): number; question(tokens: number): ChatMessage; answer(tokens: number): Completion } {
   const random = createRandom(seed);
   const ids = (tokens: number): Int32Array => {
     let text = '';
@@ -87,7 +138,12 @@ export function createWriter({ tokenizer, template }: ChatTokenizer, seed: numbe
     question: (tokens) => ({ role: 'user', content: tokenizer.decode(ids(tokens)) }),
     answer: (tokens) => {
       const written = Int32Array.of(...ids(tokens), template.stopIds[0] ?? 0);
-      return { ids: written, logprobs: new Float32Array(written.length).fill(-0.5), finishReason: 'stop', policyVersion: 0 };
+      return {
+        ids: written,
+        logprobs: new Float32Array(written.length).fill(-0.5),
+        finishReason: 'stop',
+        policyVersion: 0,
+      };
     },
   };
 }

@@ -13,9 +13,28 @@ import { createWorkloads, type Workload } from './workloads.js';
 
 type Model = ReturnType<typeof createRandomOnnxModel>;
 
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
 /** Learning rate 0: every turn sees the same weights. */
-const still: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
+const still: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
+};
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const size = sizeOption(args);
@@ -35,7 +54,16 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     row_tokens_over_tree_tokens: byWorkload(outcomes, ({ layouts: found }) => round(found.tree.ideal_speedup)),
     gradient_relative_error: Math.max(...outcomes.map(({ gradient_relative_error: error }) => error)),
   };
-  return { summary, details: { model: size, threads, rounds, time: 'CPU seconds of the process, least of the rounds; wall: median', workloads: outcomes } };
+  return {
+    summary,
+    details: {
+      model: size,
+      threads,
+      rounds,
+      time: 'CPU seconds of the process, least of the rounds; wall: median',
+      workloads: outcomes,
+    },
+  };
 }
 
 type LayoutFigures = {
@@ -71,9 +99,23 @@ async function measure(model: Model, { name, about, rows }: Workload, rounds: nu
     }
   }
   const rowTokens = rows.reduce((sum, { ids }) => sum + ids.length, 0);
-  const figures = (layout: LayoutName) => figuresOf(layouts[layout](rows).reduce((sum, { ids }) => sum + ids.length, 0), { rowTokens, turns: turns[layout], reference: turns.rows });
-  const found = Object.fromEntries(layoutNames.map((layout) => [layout, figures(layout)])) as Record<LayoutName, LayoutFigures>;
-  return { workload: name, about, row_tokens: rowTokens, tokens_saved: rowTokens - found.tree.tokens, gradient_relative_error: relativeDistance(gradients.tree, gradients.rows), layouts: found };
+  const figures = (layout: LayoutName) =>
+    figuresOf(
+      layouts[layout](rows).reduce((sum, { ids }) => sum + ids.length, 0),
+      { rowTokens, turns: turns[layout], reference: turns.rows },
+    );
+  const found = Object.fromEntries(layoutNames.map((layout) => [layout, figures(layout)])) as Record<
+    LayoutName,
+    LayoutFigures
+  >;
+  return {
+    workload: name,
+    about,
+    row_tokens: rowTokens,
+    tokens_saved: rowTokens - found.tree.tokens,
+    gradient_relative_error: relativeDistance(gradients.tree, gradients.rows),
+    layouts: found,
+  };
 }
 
 async function takeTurn(model: Model, layout: LayoutName, rows: readonly Sample[]): Promise<Turn> {
@@ -83,7 +125,14 @@ async function takeTurn(model: Model, layout: LayoutName, rows: readonly Sample[
   return { cpu: (user + system) / 1e6, wall: (performance.now() - wall) / 1000 };
 }
 
-function figuresOf(tokens: number, { rowTokens, turns, reference }: { readonly rowTokens: number; readonly turns: readonly Turn[]; readonly reference: readonly Turn[] }): LayoutFigures {
+function figuresOf(
+  tokens: number,
+  {
+    rowTokens,
+    turns,
+    reference,
+  }: { readonly rowTokens: number; readonly turns: readonly Turn[]; readonly reference: readonly Turn[] },
+): LayoutFigures {
   const leastCpu = (list: readonly Turn[]) => Math.min(...list.map(({ cpu }) => cpu));
   const speedup = leastCpu(reference) / leastCpu(turns);
   return {
@@ -111,12 +160,28 @@ function relativeDistance(found: ArrayLike<number>, expected: ArrayLike<number>)
   return Math.sqrt(difference / size);
 }
 
-function describe({ workload, about, row_tokens: rowTokens, gradient_relative_error: error, layouts: found }: Outcome): string[] {
+function describe({
+  workload,
+  about,
+  row_tokens: rowTokens,
+  gradient_relative_error: error,
+  layouts: found,
+}: Outcome): string[] {
   const line = (layout: LayoutName) => {
-    const { tokens, ideal_speedup: ideal, speedup_vs_rows: speedup, efficiency, wall_speedup_vs_rows: wall } = found[layout];
+    const {
+      tokens,
+      ideal_speedup: ideal,
+      speedup_vs_rows: speedup,
+      efficiency,
+      wall_speedup_vs_rows: wall,
+    } = found[layout];
     return `  ${layout.padEnd(12)} ${String(tokens).padStart(6)} tokens  ideal ${ideal.toFixed(2)}x  measured ${speedup.toFixed(2)}x (wall ${wall.toFixed(2)}x)  quotient ${efficiency.toFixed(2)}`;
   };
-  return [`${workload}: ${about}`, `  ${rowTokens} row tokens; gradient of the tree against the rows: ${error.toExponential(1)}`, ...layoutNames.map(line)];
+  return [
+    `${workload}: ${about}`,
+    `  ${rowTokens} row tokens; gradient of the tree against the rows: ${error.toExponential(1)}`,
+    ...layoutNames.map(line),
+  ];
 }
 
 function byWorkload(outcomes: readonly Outcome[], valueOf: (outcome: Outcome) => number): Record<string, number> {
@@ -127,7 +192,8 @@ function sizeOption(args: readonly string[]): Size {
   const at = args.indexOf('--size');
   if (at < 0) return '0.85M';
   const size = sizes.find((known) => known === args[at + 1]);
-  if (size === undefined) throw new Error(`--size is one of ${sizes.join(', ')}; it is ${JSON.stringify(args[at + 1])}.`);
+  if (size === undefined)
+    throw new Error(`--size is one of ${sizes.join(', ')}; it is ${JSON.stringify(args[at + 1])}.`);
   return size;
 }
 

@@ -10,7 +10,12 @@ export type RecordedEpisode = {
 };
 
 /** One model call: what the engine was given, and what it sampled. */
-export type Call = { readonly episodeId: string; readonly agentName: string; readonly prompt: readonly number[]; readonly answer: readonly number[] };
+export type Call = {
+  readonly episodeId: string;
+  readonly agentName: string;
+  readonly prompt: readonly number[];
+  readonly answer: readonly number[];
+};
 
 export const recordedFile = path.join(import.meta.dirname, 'werewolves.json');
 

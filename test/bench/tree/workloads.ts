@@ -13,8 +13,16 @@ export type WorkloadName = 'werewolves' | 'rewritten_20_leaves' | 'group_long_pr
 export async function createWorkloads(seed: number, vocabSize: number): Promise<Workload[]> {
   const random = createRandom(seed);
   const chatTokenizer = await loadChatTokenizer(nanoModelDir);
-  const toRows = ({ calls, ...rest }: CallsOf): Workload => ({ ...rest, rows: renumber(calls, vocabSize).map((call) => createRow(call, { random, vocabSize })) });
-  return [werewolves(), rewrittenHistory(chatTokenizer), longPrompt(chatTokenizer), noSharing({ random, vocabSize })].map(toRows);
+  const toRows = ({ calls, ...rest }: CallsOf): Workload => ({
+    ...rest,
+    rows: renumber(calls, vocabSize).map((call) => createRow(call, { random, vocabSize })),
+  });
+  return [
+    werewolves(),
+    rewrittenHistory(chatTokenizer),
+    longPrompt(chatTokenizer),
+    noSharing({ random, vocabSize }),
+  ].map(toRows);
 }
 
 /** The ids that occur become 0, 1, 2, ...: the model under test has a vocabulary of its own. What is equal stays equal, and nothing else is. */
@@ -25,8 +33,13 @@ function renumber(calls: readonly Call[], vocabSize: number): readonly Call[] {
     numbers.set(id, number);
     return number;
   };
-  const renumbered = calls.map(({ prompt, answer, ...rest }) => ({ ...rest, prompt: prompt.map(toNumber), answer: answer.map(toNumber) }));
-  if (numbers.size > vocabSize) throw new Error(`The workload has ${numbers.size} different ids; the model knows ${vocabSize}.`);
+  const renumbered = calls.map(({ prompt, answer, ...rest }) => ({
+    ...rest,
+    prompt: prompt.map(toNumber),
+    answer: answer.map(toNumber),
+  }));
+  if (numbers.size > vocabSize)
+    throw new Error(`The workload has ${numbers.size} different ids; the model knows ${vocabSize}.`);
   return renumbered;
 }
 
@@ -34,17 +47,26 @@ type CallsOf = Omit<Workload, 'rows'> & { readonly calls: readonly Call[] };
 
 function werewolves(): CallsOf {
   const calls = readRecordedEpisodes().flatMap(toCalls);
-  return { name: 'werewolves', about: `a group of 8 games as tutorial 3 recorded them: two werewolves, ${calls.length} calls, each wolf with its own history`, calls };
+  return {
+    name: 'werewolves',
+    about: `a group of 8 games as tutorial 3 recorded them: two werewolves, ${calls.length} calls, each wolf with its own history`,
+    calls,
+  };
 }
 
 function rewrittenHistory(chatTokenizer: ChatTokenizer): CallsOf {
   return {
     name: 'rewritten_20_leaves',
-    about: '2 episodes of 20 turns through the tracker; system 48, observation 12, thought 16, answer 8, and the template; thoughts are left out of the history, so that every call ends in a leaf of its own',
+    about:
+      '2 episodes of 20 turns through the tracker; system 48, observation 12, thought 16, answer 8, and the template; thoughts are left out of the history, so that every call ends in a leaf of its own',
     calls: inEpisodes(2, (episodeId, episode) => {
       const writer = createWriter(chatTokenizer, episode);
       const system: ChatMessage = { role: 'system', content: createWriter(chatTokenizer, 9).question(48).content };
-      const turns = Array.from({ length: 20 }, () => ({ observation: writer.question(12), thought: writer.question(16).content, answer: writer.question(8).content }));
+      const turns = Array.from({ length: 20 }, () => ({
+        observation: writer.question(12),
+        thought: writer.question(16).content,
+        answer: writer.question(8).content,
+      }));
       return track(episodeId, chatTokenizer, (ask) => {
         const history: ChatMessage[] = [system];
         for (const { observation, thought, answer } of turns) {
@@ -62,12 +84,20 @@ function longPrompt(chatTokenizer: ChatTokenizer): CallsOf {
   return {
     name: 'group_long_prompt',
     about: '8 answers of 64 over one prompt of 512, through the tracker',
-    calls: inEpisodes(8, (episodeId, episode) => track(episodeId, chatTokenizer, (ask) => ask([question], createWriter(chatTokenizer, episode).question(64).content))),
+    calls: inEpisodes(8, (episodeId, episode) =>
+      track(episodeId, chatTokenizer, (ask) =>
+        ask([question], createWriter(chatTokenizer, episode).question(64).content),
+      ),
+    ),
   };
 }
 
 /** One agent under the tracker, which says what each call really saw. */
-function track(episodeId: string, chatTokenizer: ChatTokenizer, play: (ask: (messages: readonly ChatMessage[], answer: string) => void) => void): readonly Call[] {
+function track(
+  episodeId: string,
+  chatTokenizer: ChatTokenizer,
+  play: (ask: (messages: readonly ChatMessage[], answer: string) => void) => void,
+): readonly Call[] {
   const agent = { agentName: 'agent', targetTag: 'agent' };
   const tracker = createContextTracker({ episodeId, chatTokenizer });
   const calls: Call[] = [];
@@ -81,11 +111,14 @@ function track(episodeId: string, chatTokenizer: ChatTokenizer, play: (ask: (mes
 }
 
 function noSharing({ random, vocabSize }: Source): CallsOf {
-  const tokens = (low: number, high: number): number[] => Array.from({ length: low + random.int(high - low + 1) }, () => random.int(vocabSize));
+  const tokens = (low: number, high: number): number[] =>
+    Array.from({ length: low + random.int(high - low + 1) }, () => random.int(vocabSize));
   return {
     name: 'no_sharing',
     about: '24 rows with nothing in common; prompts of 40 to 200, answers of 40 to 100',
-    calls: inEpisodes(24, (episodeId) => [{ episodeId, agentName: 'agent', prompt: tokens(40, 200), answer: tokens(40, 100) }]),
+    calls: inEpisodes(24, (episodeId) => [
+      { episodeId, agentName: 'agent', prompt: tokens(40, 200), answer: tokens(40, 100) },
+    ]),
   };
 }
 

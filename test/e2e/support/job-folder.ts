@@ -23,9 +23,11 @@ export function writeFiles(folder: string, files: JobFiles): void {
   }
 }
 
-export const toJsonLines = (tasks: readonly unknown[]): string => tasks.map((task) => `${JSON.stringify(task)}\n`).join('');
+export const toJsonLines = (tasks: readonly unknown[]): string =>
+  tasks.map((task) => `${JSON.stringify(task)}\n`).join('');
 
-const makeTasks = (name: string, count: number): readonly unknown[] => Array.from({ length: count }, (_, index) => ({ task_id: `${name}${index}`, main_query: `Say ${index}` }));
+const makeTasks = (name: string, count: number): readonly unknown[] =>
+  Array.from({ length: count }, (_, index) => ({ task_id: `${name}${index}`, main_query: `Say ${index}` }));
 
 /**
  * Rewards the share of letters in what the model says: with random weights rewards differ, so there is something to
@@ -52,8 +54,15 @@ export function createJobYaml(modelDir: string, changes: JobYaml = {}): string {
     experiment_name: 'e2e',
     model: { path: modelDir },
     data: { train_batch_size: 2, max_prompt_length: 128, max_response_length: 128 },
-    rollout: { user_workflow: 'agent.ts->sayLetters', num_repeat: 4, max_model_len: 256, max_response_length_in_one_turn: 8 },
-    task_reader: { jsonl_dataset_file: { training: { file_path: 'train.jsonl' }, validation: { file_path: 'test.jsonl' } } },
+    rollout: {
+      user_workflow: 'agent.ts->sayLetters',
+      num_repeat: 4,
+      max_model_len: 256,
+      max_response_length_in_one_turn: 8,
+    },
+    task_reader: {
+      jsonl_dataset_file: { training: { file_path: 'train.jsonl' }, validation: { file_path: 'test.jsonl' } },
+    },
     trainer_common: { save_freq: 2, total_training_steps: 4 },
   };
   const merged = Object.fromEntries(

@@ -6,7 +6,9 @@ export type Row = Readonly<Record<string, unknown>>;
 /** The run folders of the experiment `e2e`, oldest first. */
 export function listRuns(folder: string): readonly string[] {
   const parent = path.join(folder, 'saved_experiments/e2e');
-  return readdirSync(parent).toSorted().map((name) => path.join(parent, name));
+  return readdirSync(parent)
+    .toSorted()
+    .map((name) => path.join(parent, name));
 }
 
 /** The only run of the experiment. */
@@ -17,19 +19,28 @@ export function onlyRun(folder: string): string {
 }
 
 export function readRows(file: string): readonly Row[] {
-  return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
 }
 
 /** metrics.jsonl without what depends on the clock. */
 export function readMetrics(run: string): readonly Row[] {
-  return readRows(path.join(run, 'metrics.jsonl')).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('seconds'))));
+  return readRows(path.join(run, 'metrics.jsonl')).map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('seconds'))),
+  );
 }
 
 export function readEpisodes(run: string): readonly Row[] {
   const dir = path.join(run, 'episodes');
-  return readdirSync(dir).toSorted().flatMap((name) => readRows(path.join(dir, name)));
+  return readdirSync(dir)
+    .toSorted()
+    .flatMap((name) => readRows(path.join(dir, name)));
 }
 
 export function listCheckpoints(run: string): readonly string[] {
-  return readdirSync(path.join(run, 'checkpoints')).filter((name) => name.startsWith('step-')).toSorted();
+  return readdirSync(path.join(run, 'checkpoints'))
+    .filter((name) => name.startsWith('step-'))
+    .toSorted();
 }

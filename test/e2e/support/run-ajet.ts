@@ -3,12 +3,30 @@ import path from 'node:path';
 
 const main = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
 
-export type Finished = { readonly code: number | null; readonly signal: string | null; readonly stdout: string; readonly stderr: string };
-export type Running = { readonly child: ChildProcess; readonly finished: Promise<Finished>; waitFor(pattern: RegExp): Promise<void> };
+export type Finished = {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+export type Running = {
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+  waitFor(pattern: RegExp): Promise<void>;
+};
 
 /** Starts the built command in `cwd`. */
-export function startAjet(cwd: string, args: readonly string[], options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {}): Running {
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], { cwd, env: { ...process.env, ...options.env }, timeout: 120_000, killSignal: 'SIGKILL' });
+export function startAjet(
+  cwd: string,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {},
+): Running {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], {
+    cwd,
+    env: { ...process.env, ...options.env },
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
   let stdout = '';
   let stderr = '';
   const listeners = new Set<() => void>();
@@ -21,7 +39,9 @@ export function startAjet(cwd: string, args: readonly string[], options: { reado
     stderr += chunk.toString();
     notify();
   });
-  const finished = new Promise<Finished>((resolve) => child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr })));
+  const finished = new Promise<Finished>((resolve) =>
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr })),
+  );
   const waitFor = (pattern: RegExp): Promise<void> =>
     new Promise((resolve, reject) => {
       const check = (): void => {
@@ -36,6 +56,10 @@ export function startAjet(cwd: string, args: readonly string[], options: { reado
   return { child, finished, waitFor };
 }
 
-export function runAjet(cwd: string, args: readonly string[], options: Parameters<typeof startAjet>[2] = {}): Promise<Finished> {
+export function runAjet(
+  cwd: string,
+  args: readonly string[],
+  options: Parameters<typeof startAjet>[2] = {},
+): Promise<Finished> {
   return startAjet(cwd, args, options).finished;
 }

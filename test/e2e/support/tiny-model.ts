@@ -58,7 +58,14 @@ export async function writeTinyModel(dir: string): Promise<string> {
   const random = createRandom(7);
   const fill = (name: string, size: number): Float32Array =>
     Float32Array.from({ length: size }, () => (name.endsWith('norm.weight') ? 1 : (random.next() - 0.5) * 0.4));
-  const tensors = listShapes(vocabSize).map(([name, dims]) => ({ name, shape: dims, data: fill(name, dims.reduce((product, dim) => product * dim, 1)) }));
+  const tensors = listShapes(vocabSize).map(([name, dims]) => ({
+    name,
+    shape: dims,
+    data: fill(
+      name,
+      dims.reduce((product, dim) => product * dim, 1),
+    ),
+  }));
   await mkdir(path.dirname(dir), { recursive: true });
   await writeModelFolder(dir, {
     config: createConfig(vocabSize, turnEnd),

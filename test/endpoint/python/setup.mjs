@@ -5,13 +5,16 @@ import path from 'node:path';
 
 const dir = import.meta.dirname;
 const venv = path.join(dir, '.venv');
-const venvPython = process.platform === 'win32' ? path.join(venv, 'Scripts', 'python.exe') : path.join(venv, 'bin', 'python');
+const venvPython =
+  process.platform === 'win32' ? path.join(venv, 'Scripts', 'python.exe') : path.join(venv, 'bin', 'python');
 const requirements = path.join(dir, 'requirements.txt');
 const stamp = path.join(venv, 'installed.txt');
 const python = process.env.PYTHON ?? 'python3';
 
 function run(command, args) {
-  return spawnSync(command, args, { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'], timeout: 5 * 60_000 }).status === 0;
+  return (
+    spawnSync(command, args, { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'], timeout: 5 * 60_000 }).status === 0
+  );
 }
 
 function stop(message) {
@@ -21,8 +24,25 @@ function stop(message) {
 
 const wanted = readFileSync(requirements, 'utf8');
 if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) process.exit();
-if (spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']).status !== 0) stop(`${python} is not here, or older than Python 3.10. Install one, or set PYTHON to it.`);
+if (spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']).status !== 0)
+  stop(`${python} is not here, or older than Python 3.10. Install one, or set PYTHON to it.`);
 console.log(`Installing Python clients into ${venv} ...`);
-if (!existsSync(venvPython) && !run(python, ['-m', 'venv', venv])) stop(`${python} could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv.`);
-if (!run(venvPython, ['-m', 'pip', 'install', '--disable-pip-version-check', '--quiet', '--retries', '1', '--timeout', '20', '-r', requirements])) stop('pip could not install them.');
+if (!existsSync(venvPython) && !run(python, ['-m', 'venv', venv]))
+  stop(`${python} could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv.`);
+if (
+  !run(venvPython, [
+    '-m',
+    'pip',
+    'install',
+    '--disable-pip-version-check',
+    '--quiet',
+    '--retries',
+    '1',
+    '--timeout',
+    '20',
+    '-r',
+    requirements,
+  ])
+)
+  stop('pip could not install them.');
 writeFileSync(stamp, wanted);

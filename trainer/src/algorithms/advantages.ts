@@ -4,14 +4,21 @@ import { BackboneError, type EpisodeGroup, type Sample } from '@agentjet/core';
 export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number) => number): Sample[] {
   return group.episodes.flatMap(({ samples }, index) => {
     const advantage = advantageOf(index);
-    return samples.map((sample) => ({ ...sample, advantages: Float32Array.from(sample.lossMask, (mask) => (mask === 1 ? advantage : 0)) }));
+    return samples.map((sample) => ({
+      ...sample,
+      advantages: Float32Array.from(sample.lossMask, (mask) => (mask === 1 ? advantage : 0)),
+    }));
   });
 }
 
 /** Rewards of a group, one per episode. Throws BackboneError `bad_reward` for one that is no finite number. */
 export function readRewards(group: EpisodeGroup): number[] {
   return group.episodes.map(({ episodeId, reward }) => {
-    if (!Number.isFinite(reward)) throw new BackboneError('bad_reward', `The reward of episode "${episodeId}" is ${reward}; it must be a finite number.`);
+    if (!Number.isFinite(reward))
+      throw new BackboneError(
+        'bad_reward',
+        `The reward of episode "${episodeId}" is ${reward}; it must be a finite number.`,
+      );
     return reward;
   });
 }

@@ -8,7 +8,16 @@ import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
 
 const shape = { vocabSize: 5, width: 4 };
 const weights = createTinyWeights(shape, 3);
-const policy: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0.02, temperature: 1 };
+const policy: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0.02,
+  temperature: 1,
+};
 
 function group(groupId: string, rewards: readonly number[], isCut: (episode: number) => boolean): EpisodeGroup {
   return createRandomGroup(groupId, rewards, { isCut, vocabSize: shape.vocabSize });
@@ -18,10 +27,17 @@ function creditAll(algorithm: Algorithm, groups: readonly EpisodeGroup[]): reado
   return algorithm.creditBatch?.(groups) ?? groups.flatMap((each) => algorithm.credit(each));
 }
 
-function gradient(algorithm: Algorithm, groups: readonly EpisodeGroup[], normalization: 'token' | 'sequence'): Float64Array {
+function gradient(
+  algorithm: Algorithm,
+  groups: readonly EpisodeGroup[],
+  normalization: 'token' | 'sequence',
+): Float64Array {
   const { packs } = packTrees(creditAll(algorithm, groups), { maxPackTokens: 20, normalization });
   const sum = new Float64Array(weights.length);
-  for (const pack of packs) tinyGradient(weights, shape, pack, policy, weights).gradient.forEach((value, index) => (sum[index] = (sum[index] ?? 0) + value));
+  for (const pack of packs)
+    tinyGradient(weights, shape, pack, policy, weights).gradient.forEach(
+      (value, index) => (sum[index] = (sum[index] ?? 0) + value),
+    );
   return sum;
 }
 
@@ -35,12 +51,18 @@ const names = fc.constantFrom<AlgorithmName>('grpo', 'reinforce', 'sft');
 describe('every algorithm', () => {
   it('gives the same gradient however its episodes are cut into samples', () => {
     fc.assert(
-      fc.property(rewardLists, fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }), names, fc.constantFrom('token', 'sequence'), (rewards, cuts, name, normalization) => {
-        const algorithm = createAlgorithm(name);
-        const whole = gradient(algorithm, [group('g', rewards, () => false)], normalization);
-        const cut = gradient(algorithm, [group('g', rewards, (index) => cuts[index] ?? false)], normalization);
-        cut.forEach((value, index) => expect(value).toBeCloseTo(whole[index] ?? Number.NaN, 7));
-      }),
+      fc.property(
+        rewardLists,
+        fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+        names,
+        fc.constantFrom('token', 'sequence'),
+        (rewards, cuts, name, normalization) => {
+          const algorithm = createAlgorithm(name);
+          const whole = gradient(algorithm, [group('g', rewards, () => false)], normalization);
+          const cut = gradient(algorithm, [group('g', rewards, (index) => cuts[index] ?? false)], normalization);
+          cut.forEach((value, index) => expect(value).toBeCloseTo(whole[index] ?? Number.NaN, 7));
+        },
+      ),
     );
   });
 
@@ -59,13 +81,17 @@ describe('every algorithm', () => {
   it('credits generated tokens only, and changes nothing else', () => {
     const [before] = group('g', [1, 0], () => true).episodes;
     const [after] = createAlgorithm('grpo').credit(group('g', [1, 0], () => true));
-    expect(after?.advantages.map((advantage) => (advantage === 0 ? 0 : 1))).toEqual(Float32Array.from(after?.lossMask ?? []));
+    expect(after?.advantages.map((advantage) => (advantage === 0 ? 0 : 1))).toEqual(
+      Float32Array.from(after?.lossMask ?? []),
+    );
     expect({ ...after, advantages: undefined }).toEqual({ ...before?.samples[0], advantages: undefined });
   });
 
   it('refuses a reward that is no number, naming the episode', () => {
     for (const name of ['grpo', 'reinforce'] as const) {
-      expect(() => createAlgorithm(name).credit(group('g', [1, Number.NaN], () => true))).toThrow(/reward of episode "g\/1" is NaN/);
+      expect(() => createAlgorithm(name).credit(group('g', [1, Number.NaN], () => true))).toThrow(
+        /reward of episode "g\/1" is NaN/,
+      );
     }
   });
 });
@@ -73,8 +99,11 @@ describe('every algorithm', () => {
 describe('grpo', () => {
   it('compares episodes, not samples, with n - 1 in the standard deviation', () => {
     const advantages = firstAdvantages(createAlgorithm('grpo').credit(group('g', [1, 0, 0, 0], () => false)));
-    for (const [index, expected] of [1.5, -0.5, -0.5, -0.5].entries()) expect(advantages[index]).toBeCloseTo(expected, 4);
-    const plain = firstAdvantages(createAlgorithm('grpo', { normalizeByStd: false }).credit(group('g', [1, 0, 0, 0], () => false)));
+    for (const [index, expected] of [1.5, -0.5, -0.5, -0.5].entries())
+      expect(advantages[index]).toBeCloseTo(expected, 4);
+    const plain = firstAdvantages(
+      createAlgorithm('grpo', { normalizeByStd: false }).credit(group('g', [1, 0, 0, 0], () => false)),
+    );
     expect(plain).toEqual([0.75, -0.25, -0.25, -0.25]);
   });
 
@@ -87,7 +116,8 @@ describe('grpo', () => {
 
 describe('reinforce', () => {
   it('subtracts nothing, the mean of the siblings, or the mean of the batch', () => {
-    const advantagesOf = (baseline: 'none' | 'group' | 'batch', groups: EpisodeGroup[]) => firstAdvantages(creditAll(createAlgorithm('reinforce', { baseline }), groups));
+    const advantagesOf = (baseline: 'none' | 'group' | 'batch', groups: EpisodeGroup[]) =>
+      firstAdvantages(creditAll(createAlgorithm('reinforce', { baseline }), groups));
     const groups = [group('g', [1, 0], () => false), group('h', [1, 1], () => false)];
     expect(advantagesOf('none', groups)).toEqual([1, 0, 1, 1]);
     expect(advantagesOf('group', groups)).toEqual([1, -1, 0, 0]);
@@ -98,6 +128,8 @@ describe('reinforce', () => {
 
 describe('createAlgorithm', () => {
   it('names the choices when asked for one it does not know', () => {
-    expect(() => createAlgorithm('ppo' as AlgorithmName)).toThrow('Unknown algorithm "ppo". Choose one of grpo, reinforce, sft.');
+    expect(() => createAlgorithm('ppo' as AlgorithmName)).toThrow(
+      'Unknown algorithm "ppo". Choose one of grpo, reinforce, sft.',
+    );
   });
 });

@@ -16,7 +16,10 @@ const algorithms: Readonly<Record<AlgorithmName, (options: AlgorithmOptions) => 
 /** Options that the algorithm does not have are ignored. Throws ConfigError `unknown_algorithm`. */
 export function createAlgorithm(name: AlgorithmName, options: AlgorithmOptions = {}): Algorithm {
   if (!Object.hasOwn(algorithms, name)) {
-    throw new ConfigError('unknown_algorithm', `Unknown algorithm "${name}". Choose one of ${Object.keys(algorithms).join(', ')}.`);
+    throw new ConfigError(
+      'unknown_algorithm',
+      `Unknown algorithm "${name}". Choose one of ${Object.keys(algorithms).join(', ')}.`,
+    );
   }
   return algorithms[name](options);
 }

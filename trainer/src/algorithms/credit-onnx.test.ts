@@ -8,13 +8,47 @@ import { createRandomOnnxModel } from '../testing/random-onnx-model.js';
 import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
 
 const vocabSize = 16;
-const configJson = { model_type: 'qwen2', vocab_size: vocabSize, hidden_size: 16, num_hidden_layers: 2, num_attention_heads: 2, num_key_value_heads: 1, intermediate_size: 24, max_position_embeddings: 64, rms_norm_eps: 1e-6, tie_word_embeddings: true };
-const still: OptimizerOptions = { learningRate: 0, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0.02, temperature: 1 };
+const configJson = {
+  model_type: 'qwen2',
+  vocab_size: vocabSize,
+  hidden_size: 16,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  intermediate_size: 24,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: true,
+};
+const still: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
+};
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0.02,
+  temperature: 1,
+};
 const model = createRandomOnnxModel({ configJson, seed: 1, optimizer: still, threads: 1 });
 afterAll(() => model.close());
 
-async function gradientOf(name: AlgorithmName, groups: readonly EpisodeGroup[], change: (pack: TreePack) => TreePack = (pack) => pack) {
+async function gradientOf(
+  name: AlgorithmName,
+  groups: readonly EpisodeGroup[],
+  change: (pack: TreePack) => TreePack = (pack) => pack,
+) {
   const samples = creditGroups(createAlgorithm(name), groups).flatMap((credited) => credited.samples);
   await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 64 }).packs.map(change), loss });
   return model.gradients.slice();
@@ -22,16 +56,52 @@ async function gradientOf(name: AlgorithmName, groups: readonly EpisodeGroup[], 
 
 function relativeDistance(found: ArrayLike<number>, expected: ArrayLike<number>): number {
   const norm = (values: number[]) => Math.hypot(...values);
-  return norm(Array.from(expected, (value, index) => (found[index] ?? Number.NaN) - value)) / norm(Array.from(expected));
+  return (
+    norm(Array.from(expected, (value, index) => (found[index] ?? Number.NaN) - value)) / norm(Array.from(expected))
+  );
 }
 
-const groups = (isCut: (episode: number) => boolean) => [createRandomGroup('g', [1, 0, 0.5, 0], { isCut, vocabSize }), createRandomGroup('h', [0, 1], { isCut, vocabSize })];
+const groups = (isCut: (episode: number) => boolean) => [
+  createRandomGroup('g', [1, 0, 0.5, 0], { isCut, vocabSize }),
+  createRandomGroup('h', [0, 1], { isCut, vocabSize }),
+];
 
-it.each<AlgorithmName>(['grpo', 'reinforce', 'sft'])('%s: the embedded backbone gets one gradient however episodes are cut, groups ordered and packs padded', async (name) => {
-  const expected = await gradientOf(name, groups(() => false));
-  expect(Math.hypot(...expected)).toBeGreaterThan(1e-3);
-  expect(relativeDistance(await gradientOf(name, groups(() => true)), expected)).toBeLessThan(1e-5);
-  expect(relativeDistance(await gradientOf(name, groups((episode) => episode % 2 === 0)), expected)).toBeLessThan(1e-5);
-  expect(relativeDistance(await gradientOf(name, groups(() => true).toReversed()), expected)).toBeLessThan(1e-5);
-  expect(relativeDistance(await gradientOf(name, groups(() => true), (pack) => padPack(pack, 70)), expected)).toBeLessThan(1e-5);
-});
+it.each<AlgorithmName>(['grpo', 'reinforce', 'sft'])(
+  '%s: the embedded backbone gets one gradient however episodes are cut, groups ordered and packs padded',
+  async (name) => {
+    const expected = await gradientOf(
+      name,
+      groups(() => false),
+    );
+    expect(Math.hypot(...expected)).toBeGreaterThan(1e-3);
+    expect(
+      relativeDistance(
+        await gradientOf(
+          name,
+          groups(() => true),
+        ),
+        expected,
+      ),
+    ).toBeLessThan(1e-5);
+    expect(
+      relativeDistance(
+        await gradientOf(
+          name,
+          groups((episode) => episode % 2 === 0),
+        ),
+        expected,
+      ),
+    ).toBeLessThan(1e-5);
+    expect(relativeDistance(await gradientOf(name, groups(() => true).toReversed()), expected)).toBeLessThan(1e-5);
+    expect(
+      relativeDistance(
+        await gradientOf(
+          name,
+          groups(() => true),
+          (pack) => padPack(pack, 70),
+        ),
+        expected,
+      ),
+    ).toBeLessThan(1e-5);
+  },
+);

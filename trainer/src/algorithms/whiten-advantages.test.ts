@@ -3,10 +3,16 @@ import { creditGroups } from '../loop/credit-groups.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createAlgorithm } from './create-algorithm.js';
 
-const groups = [createRandomGroup('a', [0, 1, 3], { isCut: () => false, vocabSize: 5 }), createRandomGroup('b', [2, 2], { isCut: () => true, vocabSize: 5 }), createRandomGroup('c', [5, 1], { isCut: () => true, vocabSize: 5 })];
+const groups = [
+  createRandomGroup('a', [0, 1, 3], { isCut: () => false, vocabSize: 5 }),
+  createRandomGroup('b', [2, 2], { isCut: () => true, vocabSize: 5 }),
+  createRandomGroup('c', [5, 1], { isCut: () => true, vocabSize: 5 }),
+];
 
 function trainedAdvantages(credited: ReturnType<typeof creditGroups>): number[] {
-  return credited.flatMap(({ samples }) => samples.flatMap(({ advantages, lossMask }) => [...advantages].filter((_, t) => lossMask[t] === 1)));
+  return credited.flatMap(({ samples }) =>
+    samples.flatMap(({ advantages, lossMask }) => [...advantages].filter((_, t) => lossMask[t] === 1)),
+  );
 }
 
 describe('whitened advantages', () => {
@@ -22,7 +28,8 @@ describe('whitened advantages', () => {
     const credited = creditGroups(createAlgorithm('grpo'), groups, true);
     expect(credited.map(({ hasGradient }) => hasGradient)).toEqual([true, false, true]);
     for (const { samples, hasGradient } of credited) {
-      for (const { advantages, lossMask } of samples) expect([...advantages].every((value, t) => (value !== 0) === (hasGradient && lossMask[t] === 1))).toBe(true);
+      for (const { advantages, lossMask } of samples)
+        expect([...advantages].every((value, t) => (value !== 0) === (hasGradient && lossMask[t] === 1))).toBe(true);
     }
   });
 
@@ -30,6 +37,7 @@ describe('whitened advantages', () => {
     const plain = trainedAdvantages(creditGroups(createAlgorithm('reinforce', { baseline: 'none' }), groups));
     const white = trainedAdvantages(creditGroups(createAlgorithm('reinforce', { baseline: 'none' }), groups, true));
     const slope = ((white[0] ?? 0) - (white.at(-1) ?? 0)) / ((plain[0] ?? 0) - (plain.at(-1) ?? 0));
-    for (const [index, value] of white.entries()) expect(value).toBeCloseTo((white[0] ?? 0) + slope * ((plain[index] ?? 0) - (plain[0] ?? 0)), 5);
+    for (const [index, value] of white.entries())
+      expect(value).toBeCloseTo((white[0] ?? 0) + slope * ((plain[index] ?? 0) - (plain[0] ?? 0)), 5);
   });
 });

@@ -13,13 +13,21 @@ export type CreditedGroup<G extends EpisodeGroup> = {
  * finished first. With `isWhitened` the advantages of the groups that have a gradient are whitened together.
  * Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
  */
-export function creditGroups<G extends EpisodeGroup>(algorithm: Algorithm, groups: readonly G[], isWhitened = false): CreditedGroup<G>[] {
+export function creditGroups<G extends EpisodeGroup>(
+  algorithm: Algorithm,
+  groups: readonly G[],
+  isWhitened = false,
+): CreditedGroup<G>[] {
   const ordered = groups.toSorted((a, b) => compareText(a.groupId, b.groupId)).map(sortEpisodes);
   checkEpisodeIds(ordered);
   const samplesOf = createCredit(algorithm, ordered);
   const credited = ordered.map((group) => {
     const samples = samplesOf(group);
-    return { group, samples, hasGradient: samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)) };
+    return {
+      group,
+      samples,
+      hasGradient: samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)),
+    };
   });
   return isWhitened ? whitenGroups(credited) : credited;
 }
@@ -29,9 +37,14 @@ function whitenGroups<G extends EpisodeGroup>(credited: readonly CreditedGroup<G
   return credited.map((each) => (each.hasGradient ? { ...each, samples: each.samples.map(whiten) } : each));
 }
 
-function createCredit(algorithm: Algorithm, groups: readonly EpisodeGroup[]): (group: EpisodeGroup) => readonly Sample[] {
+function createCredit(
+  algorithm: Algorithm,
+  groups: readonly EpisodeGroup[],
+): (group: EpisodeGroup) => readonly Sample[] {
   if (algorithm.creditBatch === undefined) return (group) => algorithm.credit(group);
-  const groupOf = new Map(groups.flatMap((group) => group.episodes.map(({ episodeId }) => [episodeId, group] as const)));
+  const groupOf = new Map(
+    groups.flatMap((group) => group.episodes.map(({ episodeId }) => [episodeId, group] as const)),
+  );
   const samples = algorithm.creditBatch(groups);
   return (group) => samples.filter(({ episodeId }) => groupOf.get(episodeId) === group);
 }
@@ -43,7 +56,11 @@ function sortEpisodes<G extends EpisodeGroup>(group: G): G {
 function checkEpisodeIds(groups: readonly EpisodeGroup[]): void {
   const seen = new Set<string>();
   for (const { episodeId } of groups.flatMap(({ episodes }) => episodes)) {
-    if (seen.has(episodeId)) throw new BackboneError('duplicate_episode', `Two episodes of one step have the id "${episodeId}"; ids must differ.`);
+    if (seen.has(episodeId))
+      throw new BackboneError(
+        'duplicate_episode',
+        `Two episodes of one step have the id "${episodeId}"; ids must differ.`,
+      );
     seen.add(episodeId);
   }
 }

@@ -14,9 +14,14 @@ export type FreshSamples = {
  * `policyVersion`, the weights that are about to be trained. It is looked at after credit, like over-long samples: the
  * reward of an episode left out stays in the baseline of its siblings. Tokens without a version (-1) count as new.
  */
-export function dropStaleEpisodes(samples: readonly Sample[], { policyVersion, maxStaleness }: { readonly policyVersion: number; readonly maxStaleness: number }): FreshSamples {
+export function dropStaleEpisodes(
+  samples: readonly Sample[],
+  { policyVersion, maxStaleness }: { readonly policyVersion: number; readonly maxStaleness: number },
+): FreshSamples {
   const aged = samples.map((sample) => ({ sample, ages: agesOf(sample, policyVersion) }));
-  const stale = new Set(aged.filter(({ ages }) => ages.some((age) => age > maxStaleness)).map(({ sample }) => sample.episodeId));
+  const stale = new Set(
+    aged.filter(({ ages }) => ages.some((age) => age > maxStaleness)).map(({ sample }) => sample.episodeId),
+  );
   const kept = aged.filter(({ sample }) => !stale.has(sample.episodeId));
   const ages = kept.flatMap((each) => each.ages);
   return {
@@ -29,5 +34,7 @@ export function dropStaleEpisodes(samples: readonly Sample[], { policyVersion, m
 
 /** Of each trained token. */
 function agesOf({ lossMask, policyVersions }: Sample, policyVersion: number): number[] {
-  return [...policyVersions].filter((version, t) => lossMask[t] === 1 && version >= 0).map((version) => policyVersion - version);
+  return [...policyVersions]
+    .filter((version, t) => lossMask[t] === 1 && version >= 0)
+    .map((version) => policyVersion - version);
 }

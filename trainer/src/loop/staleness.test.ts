@@ -9,7 +9,16 @@ import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js'
 import { train, type TrainOptions } from './train.js';
 import type { TrainingGroup } from './training-group.js';
 
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
 let dir: string;
 let run: RunFolder;
 
@@ -20,12 +29,28 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
-  const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: changes.start?.groupsDrawn ?? 0 });
-  return { backbone, source, run, algorithm: createAlgorithm('grpo'), loss, packing: { maxPackTokens: 64 }, groupsPerStep: 2, ...changes };
+  const source = tinyTaskGroups(backbone.engine, {
+    seed: 7,
+    numRepeat: 4,
+    firstGroup: changes.start?.groupsDrawn ?? 0,
+  });
+  return {
+    backbone,
+    source,
+    run,
+    algorithm: createAlgorithm('grpo'),
+    loss,
+    packing: { maxPackTokens: 64 },
+    groupsPerStep: 2,
+    ...changes,
+  };
 }
 
 function withVersion(episode: RewardedEpisode, version: number): RewardedEpisode {
-  const samples = episode.samples.map((sample) => ({ ...sample, policyVersions: sample.policyVersions.map((known) => (known === -1 ? -1 : version)) }));
+  const samples = episode.samples.map((sample) => ({
+    ...sample,
+    policyVersions: sample.policyVersions.map((known) => (known === -1 ? -1 : version)),
+  }));
   return { ...episode, samples };
 }
 
@@ -35,35 +60,44 @@ async function* listSource(groups: readonly TrainingGroup[]): AsyncGenerator<Tra
 
 async function collectGroups(numGroups: number): Promise<TrainingGroup[]> {
   const groups: TrainingGroup[] = [];
-  for await (const group of tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups })) groups.push(group);
+  for await (const group of tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups }))
+    groups.push(group);
   return groups;
 }
 
 describe('train with max staleness', () => {
   it('0 keeps every token on-policy', async () => {
     await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 4 }));
-    for (const metrics of await run.readMetrics()) expect(metrics).toMatchObject({ staleness_max: 0, staleness_mean: 0, stale_episodes: 0 });
+    for (const metrics of await run.readMetrics())
+      expect(metrics).toMatchObject({ staleness_max: 0, staleness_mean: 0, stale_episodes: 0 });
   });
 
-  it.each([1, 2])('%i lets sampling run ahead by that many versions and no more, and still learns', async (maxStaleness) => {
-    const backbone = createTinyTaskBackbone(1);
-    await train(optionsFor(backbone, { maxSteps: 30, groupsPerStep: 4, maxStaleness }));
-    const metrics = await run.readMetrics();
-    const staleness = metrics.map((record) => record['staleness_max'] ?? Number.NaN);
-    expect(staleness[0]).toBe(0);
-    expect(staleness[1]).toBeGreaterThan(0);
-    expect(Math.max(...staleness)).toBeLessThanOrEqual(maxStaleness);
-    expect(metrics.every((record) => record['stale_episodes'] === 0)).toBe(true);
-    expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.6);
-    expect(metrics[0]?.['logprob_gap_max']).toBeLessThan(1e-6);
-    expect(metrics[1]?.['logprob_gap_max']).toBeGreaterThan(1e-3);
-  });
+  it.each([1, 2])(
+    '%i lets sampling run ahead by that many versions and no more, and still learns',
+    async (maxStaleness) => {
+      const backbone = createTinyTaskBackbone(1);
+      await train(optionsFor(backbone, { maxSteps: 30, groupsPerStep: 4, maxStaleness }));
+      const metrics = await run.readMetrics();
+      const staleness = metrics.map((record) => record['staleness_max'] ?? Number.NaN);
+      expect(staleness[0]).toBe(0);
+      expect(staleness[1]).toBeGreaterThan(0);
+      expect(Math.max(...staleness)).toBeLessThanOrEqual(maxStaleness);
+      expect(metrics.every((record) => record['stale_episodes'] === 0)).toBe(true);
+      expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.6);
+      expect(metrics[0]?.['logprob_gap_max']).toBeLessThan(1e-6);
+      expect(metrics[1]?.['logprob_gap_max']).toBeGreaterThan(1e-3);
+    },
+  );
 
   it('counts the optimizer steps of mini-batches and passes: a batch ahead is four versions ahead', async () => {
-    await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 3, numMiniBatches: 2, numEpochs: 2, maxStaleness: 3 }));
+    await train(
+      optionsFor(createTinyTaskBackbone(1), { maxSteps: 3, numMiniBatches: 2, numEpochs: 2, maxStaleness: 3 }),
+    );
     expect((await run.readMetrics()).map((record) => record['staleness_max'])).toEqual([0, 0, 0]);
     run = await createRunFolder({ experimentDir: dir, experimentName: 'b', configYaml: 'ajet: {}\n' });
-    await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 3, numMiniBatches: 2, numEpochs: 2, maxStaleness: 4 }));
+    await train(
+      optionsFor(createTinyTaskBackbone(1), { maxSteps: 3, numMiniBatches: 2, numEpochs: 2, maxStaleness: 4 }),
+    );
     const [none, ...others] = (await run.readMetrics()).map((record) => record['staleness_max'] ?? Number.NaN);
     expect(none).toBe(0);
     expect(others.every((most) => most >= 1 && most <= 4)).toBe(true);
@@ -71,20 +105,36 @@ describe('train with max staleness', () => {
 
   it('leaves out and counts episodes that are older, and keeps their rewards in the baseline of their siblings', async () => {
     const groups = await collectGroups(2);
-    const aged = groups.map((group) => ({ ...group, episodes: group.episodes.map((episode, index) => withVersion(episode, index === 0 ? 2 : 4)) }));
+    const aged = groups.map((group) => ({
+      ...group,
+      episodes: group.episodes.map((episode, index) => withVersion(episode, index === 0 ? 2 : 4)),
+    }));
     const backbone = createTinyTaskBackbone(1);
     const newer: Backbone = { ...forward(backbone), policyVersion: 5 };
     await train(optionsFor(newer, { source: listSource(aged), maxStaleness: 1 }));
-    expect((await run.readMetrics())[0]).toMatchObject({ stale_episodes: 2, staleness_max: 1, staleness_mean: 1, trained_tokens: 2 * 3 * 6, episodes: 8 });
-    const expected = createAlgorithm('grpo').credit(groups[0] as TrainingGroup).at(1)?.advantages;
+    expect((await run.readMetrics())[0]).toMatchObject({
+      stale_episodes: 2,
+      staleness_max: 1,
+      staleness_mean: 1,
+      trained_tokens: 2 * 3 * 6,
+      episodes: 8,
+    });
+    const expected = createAlgorithm('grpo')
+      .credit(groups[0] as TrainingGroup)
+      .at(1)?.advantages;
     const record = await run.episodes.find(groups[0]?.episodes[1]?.episodeId ?? '');
     expect(Float32Array.from(record?.samples[0]?.advantages ?? [])).toEqual(expected);
   });
 
   it('makes no optimizer step where every episode is too old', async () => {
-    const groups = (await collectGroups(2)).map((group) => ({ ...group, episodes: group.episodes.map((episode) => withVersion(episode, 0)) }));
+    const groups = (await collectGroups(2)).map((group) => ({
+      ...group,
+      episodes: group.episodes.map((episode) => withVersion(episode, 0)),
+    }));
     const backbone = createTinyTaskBackbone(1);
-    await train(optionsFor({ ...forward(backbone), policyVersion: 2 }, { source: listSource(groups), maxStaleness: 1 }));
+    await train(
+      optionsFor({ ...forward(backbone), policyVersion: 2 }, { source: listSource(groups), maxStaleness: 1 }),
+    );
     expect((await run.readMetrics())[0]).toMatchObject({ stale_episodes: 8, trained_tokens: 0, loss: 0 });
     expect(backbone.policyVersion).toBe(0);
   });
@@ -93,7 +143,15 @@ describe('train with max staleness', () => {
     const stop = new AbortController();
     const backbone = createTinyTaskBackbone(1);
     let left = 0;
-    const first = await train(optionsFor(backbone, { maxStaleness: 2, maxSteps: 9, signal: stop.signal, onSourceLeft: () => left++, observer: { onStep: ({ step }) => step === 3 && stop.abort() } }));
+    const first = await train(
+      optionsFor(backbone, {
+        maxStaleness: 2,
+        maxSteps: 9,
+        signal: stop.signal,
+        onSourceLeft: () => left++,
+        observer: { onStep: ({ step }) => step === 3 && stop.abort() },
+      }),
+    );
     expect(first).toMatchObject({ status: 'stopped', state: { step: 3, groupsDrawn: 6 } });
     expect(left).toBe(1);
 
@@ -104,8 +162,20 @@ describe('train with max staleness', () => {
     await second.load(checkpoint.dir);
     await reopened.rewind(checkpoint.state);
     const drawn: [string, number][] = [];
-    await train(optionsFor(second, { run: reopened, start: checkpoint.state, maxStaleness: 2, maxSteps: 6, observer: { onGroup: (group, step) => drawn.push([group.groupId, step]) } }));
-    expect(drawn.slice(0, 3)).toEqual([['task-0006', 4], ['task-0007', 4], ['task-0008', 5]]);
+    await train(
+      optionsFor(second, {
+        run: reopened,
+        start: checkpoint.state,
+        maxStaleness: 2,
+        maxSteps: 6,
+        observer: { onGroup: (group, step) => drawn.push([group.groupId, step]) },
+      }),
+    );
+    expect(drawn.slice(0, 3)).toEqual([
+      ['task-0006', 4],
+      ['task-0007', 4],
+      ['task-0008', 5],
+    ]);
     const metrics = await reopened.readMetrics();
     expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(metrics[3]?.['staleness_max']).toBe(0);
@@ -118,7 +188,9 @@ describe('train with max staleness', () => {
       yield* tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 5 });
       throw new Error('the task server is gone');
     }
-    await expect(train(optionsFor(backbone, { source: source(), maxStaleness: 1 }))).rejects.toThrow('the task server is gone');
+    await expect(train(optionsFor(backbone, { source: source(), maxStaleness: 1 }))).rejects.toThrow(
+      'the task server is gone',
+    );
     expect(await run.checkpoints.latest()).toMatchObject({ state: { step: 2, groupsDrawn: 4 } });
   });
 });
@@ -126,8 +198,13 @@ describe('train with max staleness', () => {
 function forward(backbone: Backbone): Backbone {
   const { engine, modelDir, policyVersion } = backbone;
   return {
-    engine, modelDir, policyVersion,
-    trainStep: (batch, options) => backbone.trainStep(batch, options), logprobs: (rows) => backbone.logprobs(rows),
-    save: (folder) => backbone.save(folder), load: (folder) => backbone.load(folder), close: () => backbone.close(),
+    engine,
+    modelDir,
+    policyVersion,
+    trainStep: (batch, options) => backbone.trainStep(batch, options),
+    logprobs: (rows) => backbone.logprobs(rows),
+    save: (folder) => backbone.save(folder),
+    load: (folder) => backbone.load(folder),
+    close: () => backbone.close(),
   };
 }

@@ -60,7 +60,11 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
 function sharedTokens(reports: readonly PackReport[]) {
   const rowTokens = sum(reports, (report) => report.rowTokens);
   const treeTokens = sum(reports, (report) => report.treeTokens);
-  return { row_tokens: rowTokens, tree_tokens: treeTokens, row_tokens_over_tree_tokens: treeTokens === 0 ? 1 : rowTokens / treeTokens };
+  return {
+    row_tokens: rowTokens,
+    tree_tokens: treeTokens,
+    row_tokens_over_tree_tokens: treeTokens === 0 ? 1 : rowTokens / treeTokens,
+  };
 }
 
 function episodeMetrics(groups: readonly TrainingGroup[]) {
@@ -71,7 +75,10 @@ function episodeMetrics(groups: readonly TrainingGroup[]) {
     ...(reports.length > 0 && { success_rate: sum(reports, ({ successes }) => successes) / Math.max(episodes, 1) }),
     episodes,
     failed_episodes: sum(reports, ({ failedEpisodes }) => failedEpisodes),
-    generated_tokens: sum(groups, (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples))),
+    generated_tokens: sum(
+      groups,
+      (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples)),
+    ),
   };
 }
 
@@ -88,7 +95,8 @@ function visibleGap(gap: number): number {
 
 /** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. What only this backbone reports comes last. */
 function updateMetrics(updates: readonly TrainStepMetrics[]) {
-  const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
+  const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') =>
+    mean(updates.map((update) => update[key]));
   return {
     loss: meanOf('loss'),
     grad_norm: meanOf('gradNorm'),
@@ -104,27 +112,44 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
 
 /** Of every backbone; a number under any other name is one backbone's own. */
 const commonMetrics = new Set<string>([
-  'loss', 'gradNorm', 'entropy', 'kl', 'clipFraction', 'logprobGapMax', 'logprobGapMean', 'learningRate', 'policyVersion', 'trainedTokens', 'rowTokens', 'treeTokens',
+  'loss',
+  'gradNorm',
+  'entropy',
+  'kl',
+  'clipFraction',
+  'logprobGapMax',
+  'logprobGapMean',
+  'learningRate',
+  'policyVersion',
+  'trainedTokens',
+  'rowTokens',
+  'treeTokens',
 ] satisfies (keyof TrainStepMetrics)[]);
 
 /** Means of the numbers that a backbone reports beyond the common ones, such as the mismatch between its trainer and its sampler. */
 function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, number> {
-  const reported = updates.map((update) => Object.entries(update).filter(([name, value]) => !commonMetrics.has(name) && Number.isFinite(value)));
+  const reported = updates.map((update) =>
+    Object.entries(update).filter(([name, value]) => !commonMetrics.has(name) && Number.isFinite(value)),
+  );
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
-  const valuesOf = (name: string): number[] => reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
+  const valuesOf = (name: string): number[] =>
+    reported.flatMap((entries) => entries.flatMap(([key, value]) => (key === name ? [value] : [])));
   return Object.fromEntries(names.map((name) => [toSnakeCase(name), mean(valuesOf(name))]));
 }
 
 function furtherCounts(groups: readonly TrainingGroup[]): Record<string, number> {
   const total = new Map<string, number>();
-  for (const [name, count] of groups.flatMap(({ report }) => Object.entries(report?.counts ?? {}))) total.set(name, (total.get(name) ?? 0) + count);
+  for (const [name, count] of groups.flatMap(({ report }) => Object.entries(report?.counts ?? {})))
+    total.set(name, (total.get(name) ?? 0) + count);
   return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function workflowMetrics(groups: readonly TrainingGroup[]): Record<string, number> {
   const logged = groups.flatMap(({ report }) => report?.logMetrics ?? []);
   const names = [...new Set(logged.flatMap((metrics) => Object.keys(metrics)))].sort();
-  return Object.fromEntries(names.map((name) => [`workflow/${name}`, mean(logged.flatMap((metrics) => metrics[name] ?? []))]));
+  return Object.fromEntries(
+    names.map((name) => [`workflow/${name}`, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
+  );
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {

@@ -11,9 +11,40 @@ import { tinyTaskGroups } from '../testing/tiny-task.js';
 import { withoutSeconds } from '../testing/without-seconds.js';
 import { train, type TrainOptions } from './train.js';
 
-const configJson = { model_type: 'qwen2', vocab_size: 5, hidden_size: 16, num_hidden_layers: 2, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 8, intermediate_size: 24, max_position_embeddings: 64, rms_norm_eps: 1e-6, tie_word_embeddings: true };
-const optimizer: OptimizerOptions = { learningRate: 0.03, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'linear', warmupSteps: 2, totalSteps: 8 };
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0.01, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const configJson = {
+  model_type: 'qwen2',
+  vocab_size: 5,
+  hidden_size: 16,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  head_dim: 8,
+  intermediate_size: 24,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: true,
+};
+const optimizer: OptimizerOptions = {
+  learningRate: 0.03,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  schedule: 'linear',
+  warmupSteps: 2,
+  totalSteps: 8,
+};
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0.01,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
 const maxSteps = 8;
 let dir: string;
 
@@ -30,11 +61,23 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
     await backbone.load(checkpoint.dir);
     await run.rewind(checkpoint.state);
   }
-  const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: checkpoint?.state.groupsDrawn ?? 0 });
+  const source = tinyTaskGroups(backbone.engine, {
+    seed: 7,
+    numRepeat: 4,
+    firstGroup: checkpoint?.state.groupsDrawn ?? 0,
+  });
   try {
     await train({
-      backbone, run, source, loss, maxSteps, groupsPerStep: 4, algorithm: createAlgorithm('grpo'), packing: { maxPackTokens: 64 },
-      ...(checkpoint && { start: checkpoint.state }), ...changes,
+      backbone,
+      run,
+      source,
+      loss,
+      maxSteps,
+      groupsPerStep: 4,
+      algorithm: createAlgorithm('grpo'),
+      packing: { maxPackTokens: 64 },
+      ...(checkpoint && { start: checkpoint.state }),
+      ...changes,
     });
   } finally {
     await backbone.close();
@@ -42,7 +85,9 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
 }
 
 it('learns with the embedded backbone, and an interrupted run logs exactly what an uninterrupted one does', async () => {
-  const [whole, parts] = await Promise.all(['whole', 'parts'].map((experimentName) => createRunFolder({ experimentDir: dir, experimentName, configYaml: '' })));
+  const [whole, parts] = await Promise.all(
+    ['whole', 'parts'].map((experimentName) => createRunFolder({ experimentDir: dir, experimentName, configYaml: '' })),
+  );
   if (whole === undefined || parts === undefined) throw new Error('No run folder.');
   await trainFrom(whole, {});
   const stop = new AbortController();

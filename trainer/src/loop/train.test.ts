@@ -12,7 +12,16 @@ import { batched } from './batched.js';
 import { train, type TrainOptions } from './train.js';
 import type { TrainingGroup } from './training-group.js';
 
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
 let dir: string;
 let run: RunFolder;
 
@@ -27,8 +36,21 @@ function newRun(experimentName: string): Promise<RunFolder> {
 }
 
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
-  const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: changes.start?.groupsDrawn ?? 0 });
-  return { backbone, source, run, algorithm: createAlgorithm('grpo'), loss, packing: { maxPackTokens: 64 }, groupsPerStep: 4, ...changes };
+  const source = tinyTaskGroups(backbone.engine, {
+    seed: 7,
+    numRepeat: 4,
+    firstGroup: changes.start?.groupsDrawn ?? 0,
+  });
+  return {
+    backbone,
+    source,
+    run,
+    algorithm: createAlgorithm('grpo'),
+    loss,
+    packing: { maxPackTokens: 64 },
+    groupsPerStep: 4,
+    ...changes,
+  };
 }
 
 async function* listSource(groups: readonly TrainingGroup[]): AsyncGenerator<TrainingGroup> {
@@ -44,21 +66,63 @@ describe('train', () => {
     expect(metrics.map(({ step }) => step)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
     expect(metrics[0]?.['reward_mean']).toBeLessThan(0.4);
     expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.7);
-    expect((await readdir(run.dir)).sort()).toEqual(['checkpoints', 'config.yaml', 'episodes', 'log.jsonl', 'metrics.jsonl', 'report.html', 'reward.svg', 'writer.json']);
-    expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual(['latest', 'step-000010', 'step-000020', 'step-000025']);
+    expect((await readdir(run.dir)).sort()).toEqual([
+      'checkpoints',
+      'config.yaml',
+      'episodes',
+      'log.jsonl',
+      'metrics.jsonl',
+      'report.html',
+      'reward.svg',
+      'writer.json',
+    ]);
+    expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual([
+      'latest',
+      'step-000010',
+      'step-000020',
+      'step-000025',
+    ]);
     expect(await readFile(path.join(run.dir, 'checkpoints', 'latest'), 'utf8')).toBe('step-000025\n');
   });
 
   it('writes the fields of metrics.jsonl that scripts read', async () => {
     await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 1 }));
     const [metrics] = await run.readMetrics();
-    const fields = ['step', 'policy_version', 'reward_mean', 'success_rate', 'episodes', 'failed_episodes', 'generated_tokens', 'trained_tokens', 'row_tokens', 'tree_tokens', 'loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max', 'seconds_sampling', 'seconds_training'];
+    const fields = [
+      'step',
+      'policy_version',
+      'reward_mean',
+      'success_rate',
+      'episodes',
+      'failed_episodes',
+      'generated_tokens',
+      'trained_tokens',
+      'row_tokens',
+      'tree_tokens',
+      'loss',
+      'grad_norm',
+      'entropy',
+      'kl',
+      'logprob_gap_max',
+      'seconds_sampling',
+      'seconds_training',
+    ];
     for (const field of fields) expect(metrics?.[field], field).toEqual(expect.any(Number));
-    expect(metrics).toMatchObject({ step: 1, policy_version: 1, episodes: 16, failed_episodes: 0, generated_tokens: 96, groups: 4 });
+    expect(metrics).toMatchObject({
+      step: 1,
+      policy_version: 1,
+      episodes: 16,
+      failed_episodes: 0,
+      generated_tokens: 96,
+      groups: 4,
+    });
     expect(metrics?.['logprob_gap_max']).toBeLessThan(1e-6);
     expect(metrics?.['trained_tokens']).toBe(6 * 4 * (4 - (metrics?.['groups_skipped'] ?? 0)));
     expect(metrics?.['row_tokens']).toBeGreaterThan(metrics?.['tree_tokens'] ?? 0);
-    expect(metrics?.['row_tokens_over_tree_tokens']).toBeCloseTo(Number(metrics?.['row_tokens']) / Number(metrics?.['tree_tokens']), 12);
+    expect(metrics?.['row_tokens_over_tree_tokens']).toBeCloseTo(
+      Number(metrics?.['row_tokens']) / Number(metrics?.['tree_tokens']),
+      12,
+    );
   });
 
   it('logs the same steps when it is stopped and resumed as when it is not', async () => {
@@ -68,7 +132,13 @@ describe('train', () => {
     run = await newRun('b');
     const stop = new AbortController();
     const first = createTinyTaskBackbone(1);
-    const stopped = await train(optionsFor(first, { maxSteps: 9, signal: stop.signal, observer: { onStep: ({ step }) => step === 4 && stop.abort() } }));
+    const stopped = await train(
+      optionsFor(first, {
+        maxSteps: 9,
+        signal: stop.signal,
+        observer: { onStep: ({ step }) => step === 4 && stop.abort() },
+      }),
+    );
     expect(stopped).toMatchObject({ status: 'stopped', state: { step: 4, groupsDrawn: 16 } });
 
     const reopened = await openRunFolder(run.dir);
@@ -93,7 +163,11 @@ describe('train', () => {
         yield group;
       }
     }
-    expect(await train(optionsFor(backbone, { source: source(), signal: stop.signal }))).toMatchObject({ status: 'stopped', state: { step: 1, groupsDrawn: 4 }, checkpoint: { state: { step: 1 } } });
+    expect(await train(optionsFor(backbone, { source: source(), signal: stop.signal }))).toMatchObject({
+      status: 'stopped',
+      state: { step: 1, groupsDrawn: 4 },
+      checkpoint: { state: { step: 1 } },
+    });
 
     const cut = new AbortController();
     async function* shortSource(): AsyncGenerator<TrainingGroup> {
@@ -101,20 +175,31 @@ describe('train', () => {
       cut.abort();
     }
     run = await newRun('b');
-    expect(await train(optionsFor(backbone, { source: shortSource(), signal: cut.signal }))).toMatchObject({ status: 'stopped', state: { step: 0, groupsDrawn: 0 }, checkpoint: undefined });
+    expect(await train(optionsFor(backbone, { source: shortSource(), signal: cut.signal }))).toMatchObject({
+      status: 'stopped',
+      state: { step: 0, groupsDrawn: 0 },
+      checkpoint: undefined,
+    });
     expect(await run.readMetrics()).toEqual([]);
   });
 
   it('makes no step when it is stopped before the first', async () => {
     const backbone = createTinyTaskBackbone(1);
-    expect(await train(optionsFor(backbone, { signal: AbortSignal.abort() }))).toMatchObject({ status: 'stopped', state: { step: 0 }, checkpoint: undefined });
+    expect(await train(optionsFor(backbone, { signal: AbortSignal.abort() }))).toMatchObject({
+      status: 'stopped',
+      state: { step: 0 },
+      checkpoint: undefined,
+    });
     expect(backbone.policyVersion).toBe(0);
   });
 
   it('trains a last batch that is shorter', async () => {
     const backbone = createTinyTaskBackbone(1);
     const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 6 });
-    expect(await train(optionsFor(backbone, { source }))).toMatchObject({ status: 'completed', state: { step: 2, groupsDrawn: 6 } });
+    expect(await train(optionsFor(backbone, { source }))).toMatchObject({
+      status: 'completed',
+      state: { step: 2, groupsDrawn: 6 },
+    });
   });
 
   it('skips and counts groups without a gradient, and a batch of nothing else moves no weight', async () => {
@@ -122,10 +207,46 @@ describe('train', () => {
     const [first, second] = await collect(tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }));
     if (first === undefined || second === undefined) throw new Error('The source is empty.');
     const equal = { ...first, episodes: first.episodes.map((episode) => ({ ...episode, reward: 0.1 })) };
-    const dropped: TrainingGroup = { groupId: 'dropped', episodes: [], report: { episodes: 4, failedEpisodes: 2, successes: 0, rewardSum: 1.2, generatedTokens: 5, counts: { forks: 3, 'forks/a/tools': 1 }, records: [{ episode_id: 'x', status: 'failed', error: 'boom' }] } };
-    const reported: TrainingGroup = { ...equal, report: { episodes: 4, failedEpisodes: 0, successes: 0, rewardSum: 0.4, generatedTokens: 24, counts: { forks: 2, splices: 0 } } };
+    const dropped: TrainingGroup = {
+      groupId: 'dropped',
+      episodes: [],
+      report: {
+        episodes: 4,
+        failedEpisodes: 2,
+        successes: 0,
+        rewardSum: 1.2,
+        generatedTokens: 5,
+        counts: { forks: 3, 'forks/a/tools': 1 },
+        records: [{ episode_id: 'x', status: 'failed', error: 'boom' }],
+      },
+    };
+    const reported: TrainingGroup = {
+      ...equal,
+      report: {
+        episodes: 4,
+        failedEpisodes: 0,
+        successes: 0,
+        rewardSum: 0.4,
+        generatedTokens: 24,
+        counts: { forks: 2, splices: 0 },
+      },
+    };
     await train(optionsFor(backbone, { source: listSource([reported, dropped]), groupsPerStep: 2 }));
-    expect((await run.readMetrics())[0]).toMatchObject({ step: 1, policy_version: 0, groups_skipped: 2, trained_tokens: 0, loss: 0, grad_norm: 0, episodes: 8, failed_episodes: 2, reward_mean: 0.2, generated_tokens: 29, forks: 5, 'forks/a/tools': 1, splices: 0 });
+    expect((await run.readMetrics())[0]).toMatchObject({
+      step: 1,
+      policy_version: 0,
+      groups_skipped: 2,
+      trained_tokens: 0,
+      loss: 0,
+      grad_norm: 0,
+      episodes: 8,
+      failed_episodes: 2,
+      reward_mean: 0.2,
+      generated_tokens: 29,
+      forks: 5,
+      'forks/a/tools': 1,
+      splices: 0,
+    });
     expect(await run.episodes.find('x')).toMatchObject({ status: 'failed', error: 'boom', group_id: 'dropped' });
 
     run = await newRun('b');
@@ -134,7 +255,9 @@ describe('train', () => {
   });
 
   it('gives the same weights whatever order groups and episodes come in', async () => {
-    const groups = await collect(tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups: 4 }));
+    const groups = await collect(
+      tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups: 4 }),
+    );
     const shuffled = groups.toReversed().map((group) => ({ ...group, episodes: group.episodes.toReversed() }));
     const row = [{ ids: Int32Array.of(0, 3, 3, 4, 1) }];
     const [one, other] = [createTinyTaskBackbone(1), createTinyTaskBackbone(1)];
@@ -144,14 +267,38 @@ describe('train', () => {
   });
 
   it('keeps the reward of an over-long episode in the baseline of its siblings', async () => {
-    const [group] = await collect(tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups: 1 }));
+    const [group] = await collect(
+      tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups: 1 }),
+    );
     if (group === undefined) throw new Error('The source is empty.');
-    const lengthen = (episode: RewardedEpisode, index: number): RewardedEpisode => index > 0 ? episode : { ...episode, samples: episode.samples.map((sample) => ({
-      ...sample, ids: Int32Array.of(...sample.ids, 1), lossMask: Uint8Array.of(...sample.lossMask, 0), logprobs: Float32Array.of(...sample.logprobs, 0), advantages: new Float32Array(sample.ids.length + 1), policyVersions: Int32Array.of(...sample.policyVersions, -1),
-    })) };
+    const lengthen = (episode: RewardedEpisode, index: number): RewardedEpisode =>
+      index > 0
+        ? episode
+        : {
+            ...episode,
+            samples: episode.samples.map((sample) => ({
+              ...sample,
+              ids: Int32Array.of(...sample.ids, 1),
+              lossMask: Uint8Array.of(...sample.lossMask, 0),
+              logprobs: Float32Array.of(...sample.logprobs, 0),
+              advantages: new Float32Array(sample.ids.length + 1),
+              policyVersions: Int32Array.of(...sample.policyVersions, -1),
+            })),
+          };
     const source = listSource([{ ...group, episodes: group.episodes.map(lengthen) }]);
-    await train(optionsFor(createTinyTaskBackbone(1), { source, groupsPerStep: 1, lengthLimit: { maxSampleTokens: 9, policy: 'drop_episode' } }));
-    expect((await run.readMetrics())[0]).toMatchObject({ overlong_samples: 1, dropped_episodes: 1, lost_tokens: 6, trained_tokens: 18 });
+    await train(
+      optionsFor(createTinyTaskBackbone(1), {
+        source,
+        groupsPerStep: 1,
+        lengthLimit: { maxSampleTokens: 9, policy: 'drop_episode' },
+      }),
+    );
+    expect((await run.readMetrics())[0]).toMatchObject({
+      overlong_samples: 1,
+      dropped_episodes: 1,
+      lost_tokens: 6,
+      trained_tokens: 18,
+    });
     const expected = createAlgorithm('grpo').credit(group).at(1)?.advantages;
     const record = await run.episodes.find(group.episodes[1]?.episodeId ?? '');
     expect(Float32Array.from(record?.samples[0]?.advantages ?? [])).toEqual(expected);
@@ -166,19 +313,34 @@ describe('train', () => {
   it('evaluates when it is due, and tells the observer in order', async () => {
     const events: string[] = [];
     const observer = {
-      onGroup: (_: TrainingGroup, step: number) => events.push(`group ${step}`), onUpdate: (step: number) => events.push(`update ${step}`),
-      onStep: ({ step }: MetricsRecord) => events.push(`step ${step}`), onCheckpoint: ({ state }: { state: { step: number } }) => events.push(`saved ${state.step}`),
+      onGroup: (_: TrainingGroup, step: number) => events.push(`group ${step}`),
+      onUpdate: (step: number) => events.push(`update ${step}`),
+      onStep: ({ step }: MetricsRecord) => events.push(`step ${step}`),
+      onCheckpoint: ({ state }: { state: { step: number } }) => events.push(`saved ${state.step}`),
     };
     const evaluate = async (step: number) => void events.push(`evaluate ${step}`);
-    await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 2, groupsPerStep: 1, evaluateEvery: 2, saveEvery: 2, evaluate, observer }));
+    await train(
+      optionsFor(createTinyTaskBackbone(1), {
+        maxSteps: 2,
+        groupsPerStep: 1,
+        evaluateEvery: 2,
+        saveEvery: 2,
+        evaluate,
+        observer,
+      }),
+    );
     expect(events).toEqual(['group 1', 'update 1', 'step 1', 'group 2', 'update 2', 'step 2', 'evaluate 2', 'saved 2']);
   });
 
   it('refuses two episodes with one id', async () => {
-    const [group] = await collect(tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 2, numGroups: 1 }));
+    const [group] = await collect(
+      tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 2, numGroups: 1 }),
+    );
     if (group === undefined) throw new Error('The source is empty.');
     const twice = listSource([group, { ...group, groupId: 'other' }]);
-    await expect(train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).rejects.toThrow(/Two episodes of one step have the id "task-0000-r0"/);
+    await expect(train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).rejects.toThrow(
+      /Two episodes of one step have the id "task-0000-r0"/,
+    );
   });
 
   it('saves the steps that were made before the source failed', async () => {
@@ -202,9 +364,19 @@ describe('train', () => {
       }
     }
     const failing: Backbone = {
-      engine: backbone.engine, modelDir: backbone.modelDir, get policyVersion() { return backbone.policyVersion; },
-      logprobs: (rows) => backbone.logprobs(rows), save: (folder) => backbone.save(folder), load: (folder) => backbone.load(folder), close: () => backbone.close(),
-      trainStep: (batch) => (backbone.policyVersion === 2 ? Promise.reject(new BackboneError('failed', 'out of memory')) : backbone.trainStep(batch)),
+      engine: backbone.engine,
+      modelDir: backbone.modelDir,
+      get policyVersion() {
+        return backbone.policyVersion;
+      },
+      logprobs: (rows) => backbone.logprobs(rows),
+      save: (folder) => backbone.save(folder),
+      load: (folder) => backbone.load(folder),
+      close: () => backbone.close(),
+      trainStep: (batch) =>
+        backbone.policyVersion === 2
+          ? Promise.reject(new BackboneError('failed', 'out of memory'))
+          : backbone.trainStep(batch),
     };
     await expect(train(optionsFor(failing, { source: source(), saveEvery: 1 }))).rejects.toThrow('out of memory');
     expect(isEnded).toBe(true);

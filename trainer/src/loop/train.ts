@@ -90,7 +90,10 @@ type Progress = { state: TrainingState; checkpoint: Checkpoint | undefined };
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const { backbone, signal, maxSteps = Infinity } = options;
-  const progress: Progress = { state: options.start ?? { step: 0, policyVersion: backbone.policyVersion, groupsDrawn: 0 }, checkpoint: undefined };
+  const progress: Progress = {
+    state: options.start ?? { step: 0, policyVersion: backbone.policyVersion, groupsDrawn: 0 },
+    checkpoint: undefined,
+  };
   const begin = progress.state.step;
   const saveUnsaved = async () => {
     const { state, checkpoint } = progress;
@@ -113,14 +116,22 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
   if (isOver()) return;
 
   let drawnAt = performance.now();
-  for await (const groups of pullAhead(batched(watched(options, progress.state.step), groupsPerStep), batchesAhead(options), options.onSourceLeft)) {
+  for await (const groups of pullAhead(
+    batched(watched(options, progress.state.step), groupsPerStep),
+    batchesAhead(options),
+    options.onSourceLeft,
+  )) {
     if (signal?.aborted && groups.length < groupsPerStep) return;
     const step = progress.state.step + 1;
     const sampling = secondsSince(drawnAt);
     observer?.onUpdate?.(step);
     const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
     const update = await updateWeights(credited, options);
-    const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: progress.state.groupsDrawn + groups.length };
+    const state = {
+      step,
+      policyVersion: backbone.policyVersion,
+      groupsDrawn: progress.state.groupsDrawn + groups.length,
+    };
 
     const metrics = toStepMetrics({ ...update, ...state, groups, seconds: { sampling, ...update.seconds } });
     await run.recordStep(metrics, toEpisodeRecords(credited));
@@ -138,7 +149,10 @@ function batchesAhead({ maxStaleness = 0, numMiniBatches = 1, numEpochs = 1 }: T
   return Math.floor(maxStaleness / (numMiniBatches * numEpochs));
 }
 
-async function* watched({ source, observer, groupsPerStep }: TrainOptions, stepsDone: number): AsyncGenerator<TrainingGroup> {
+async function* watched(
+  { source, observer, groupsPerStep }: TrainOptions,
+  stepsDone: number,
+): AsyncGenerator<TrainingGroup> {
   let drawn = 0;
   for await (const group of source) {
     observer?.onGroup?.(group, stepsDone + 1 + Math.floor(drawn++ / groupsPerStep));
@@ -146,7 +160,10 @@ async function* watched({ source, observer, groupsPerStep }: TrainOptions, steps
   }
 }
 
-async function save({ run, backbone, maxCheckpoints, observer }: TrainOptions, state: TrainingState): Promise<Checkpoint> {
+async function save(
+  { run, backbone, maxCheckpoints, observer }: TrainOptions,
+  state: TrainingState,
+): Promise<Checkpoint> {
   const checkpoint = await run.save(backbone, state, maxCheckpoints === undefined ? {} : { maxCheckpoints });
   await run.writeReport();
   observer?.onCheckpoint?.(checkpoint);

@@ -6,7 +6,16 @@ import { creditGroups } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
 import { updateWeights, type UpdateOptions } from './update-weights.js';
 
-const loss: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 0.5 };
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 0.5,
+};
 
 /** A backbone whose loss takes its ratio against the beginning of the batch, and notes what it is asked and given. */
 function createAnchored(backbone: Backbone) {
@@ -24,7 +33,11 @@ function createAnchored(backbone: Backbone) {
     },
     logprobs: (rows) => backbone.logprobs(rows),
     proximalLogprobs: (packs, temperature) => {
-      asked.push({ policyVersion: backbone.policyVersion, temperature, terms: packs.map(({ terms }) => terms.pair.length) });
+      asked.push({
+        policyVersion: backbone.policyVersion,
+        temperature,
+        terms: packs.map(({ terms }) => terms.pair.length),
+      });
       return Promise.resolve(packs.map(({ terms }, pack) => terms.logprobs.map((logprob) => logprob - pack - 1)));
     },
     save: (dir) => backbone.save(dir),
@@ -36,8 +49,14 @@ function createAnchored(backbone: Backbone) {
 
 async function update(backbone: Backbone, options: Partial<UpdateOptions>) {
   const groups: TrainingGroup[] = [];
-  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 })) groups.push(group);
-  return updateWeights(creditGroups(createAlgorithm('grpo'), groups), { backbone, loss, packing: { maxPackTokens: 64 }, ...options });
+  for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
+    groups.push(group);
+  return updateWeights(creditGroups(createAlgorithm('grpo'), groups), {
+    backbone,
+    loss,
+    packing: { maxPackTokens: 64 },
+    ...options,
+  });
 }
 
 describe('a loss that takes its ratio against the weights a batch began with', () => {
@@ -45,7 +64,11 @@ describe('a loss that takes its ratio against the weights a batch began with', (
     const { anchored, asked, batches } = createAnchored(createTinyTaskBackbone(1));
     await update(anchored, { numMiniBatches: 2, numEpochs: 2 });
     expect(asked).toEqual([{ policyVersion: 0, temperature: 0.5, terms: [24, 24] }]);
-    const distances = batches.map(({ packs }) => packs.map(({ terms }) => [...new Set(terms.logprobs.map((logprob, at) => Math.round(logprob - (terms.proximal?.[at] ?? NaN))))]));
+    const distances = batches.map(({ packs }) =>
+      packs.map(({ terms }) => [
+        ...new Set(terms.logprobs.map((logprob, at) => Math.round(logprob - (terms.proximal?.[at] ?? NaN)))),
+      ]),
+    );
     expect(distances).toEqual([[[1]], [[2]], [[1]], [[2]]]);
   });
 

@@ -29,13 +29,29 @@ export type Update = {
  * The optimizer steps of one batch. Groups without a gradient are left out of the loss and of its denominators, and so
  * are stale episodes; over-long samples follow the policy after credit. Makes no optimizer step where nothing is left to train.
  */
-export async function updateWeights(credited: readonly CreditedGroup<TrainingGroup>[], options: UpdateOptions): Promise<Update> {
-  const { backbone, loss, packing, lengthLimit = { maxSampleTokens: Infinity, policy: 'error' }, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
+export async function updateWeights(
+  credited: readonly CreditedGroup<TrainingGroup>[],
+  options: UpdateOptions,
+): Promise<Update> {
+  const {
+    backbone,
+    loss,
+    packing,
+    lengthLimit = { maxSampleTokens: Infinity, policy: 'error' },
+    numMiniBatches = 1,
+    numEpochs = 1,
+    maxStaleness = 0,
+  } = options;
   const groups = credited.filter(({ hasGradient }) => hasGradient);
-  const fresh = dropStaleEpisodes(groups.flatMap(({ samples }) => samples), { policyVersion: backbone.policyVersion, maxStaleness });
+  const fresh = dropStaleEpisodes(
+    groups.flatMap(({ samples }) => samples),
+    { policyVersion: backbone.policyVersion, maxStaleness },
+  );
   const limited = limitLengths(fresh.samples, lengthLimit);
   const packedAt = performance.now();
-  const parts = divide(groups, numMiniBatches).map((part) => packPart(samplesOf(part, limited), packing)).filter(({ packs }) => packs.length > 0);
+  const parts = divide(groups, numMiniBatches)
+    .map((part) => packPart(samplesOf(part, limited), packing))
+    .filter(({ packs }) => packs.length > 0);
   const trainedAt = performance.now();
   const updates: { report: PackReport; metrics: TrainStepMetrics }[] = [];
   const steps = parts.length * numEpochs > 1 ? await anchor(parts, backbone, loss) : parts;
@@ -59,9 +75,18 @@ function packPart(samples: readonly Sample[], packing: PackOptions): Part {
 /** Gives the terms of all parts the logprobs of the weights as they are before the first of them is trained, where the loss asks for them. */
 async function anchor(parts: readonly Part[], backbone: Backbone, loss: LossOptions): Promise<readonly Part[]> {
   if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
-  const proximal = await backbone.proximalLogprobs(parts.flatMap(({ packs }) => packs), loss.temperature);
+  const proximal = await backbone.proximalLogprobs(
+    parts.flatMap(({ packs }) => packs),
+    loss.temperature,
+  );
   let next = 0;
-  return parts.map((part) => ({ ...part, packs: part.packs.map((pack) => ({ ...pack, terms: { ...pack.terms, proximal: proximal[next++] ?? new Float32Array() } })) }));
+  return parts.map((part) => ({
+    ...part,
+    packs: part.packs.map((pack) => ({
+      ...pack,
+      terms: { ...pack.terms, proximal: proximal[next++] ?? new Float32Array() },
+    })),
+  }));
 }
 
 /** The samples of these groups that the length policy has left. */
@@ -78,5 +103,8 @@ function isSampledBy(policyVersion: number, { lossMask, policyVersions }: Sample
 /** At most `parts` lists of nearly the same length, in order. */
 function divide<T>(items: readonly T[], parts: number): T[][] {
   const bounds = Array.from({ length: parts + 1 }, (_, part) => Math.round((part * items.length) / parts));
-  return bounds.slice(1).map((end, part) => items.slice(bounds[part], end)).filter((list) => list.length > 0);
+  return bounds
+    .slice(1)
+    .map((end, part) => items.slice(bounds[part], end))
+    .filter((list) => list.length > 0);
 }

@@ -4,7 +4,8 @@ import { BackboneError, toErrorMessage } from '@agentjet/core';
 const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
   ENOSPC: () => 'the disk is full. Free some space, then go on with --resume',
   EDQUOT: () => 'the disk quota is used up. Free some space, then go on with --resume',
-  EFBIG: () => 'the file would be larger than this process may write (ulimit -f). Raise the limit, then go on with --resume',
+  EFBIG: () =>
+    'the file would be larger than this process may write (ulimit -f). Raise the limit, then go on with --resume',
   EACCES: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
   EPERM: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
   EROFS: (elsewhere) => `the file system is read-only. Choose ${elsewhere}`,

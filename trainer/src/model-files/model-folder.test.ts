@@ -31,14 +31,19 @@ async function readBack(dir: string, { name, shape, data }: NamedTensor): Promis
 
 /** A safetensors file of 16-bit tensors, which the project itself never writes. */
 async function writeHalves(file: string, dtype: string, halves: Uint16Array): Promise<void> {
-  const header = Buffer.from(JSON.stringify({ halves: { dtype, shape: [halves.length], data_offsets: [0, halves.byteLength] } }));
+  const header = Buffer.from(
+    JSON.stringify({ halves: { dtype, shape: [halves.length], data_offsets: [0, halves.byteLength] } }),
+  );
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   await writeFile(file, Buffer.concat([length, header, Buffer.from(halves.buffer)]));
 }
 
 async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).toBeInstanceOf(BackboneError);
   const { code, message } = error as BackboneError;
   return `${code}: ${message}`;
@@ -58,7 +63,10 @@ describe('reading and writing', () => {
     await writeFile(path.join(dir, 'config.json'), '{}');
     await writeSafetensors(path.join(dir, 'one.safetensors'), [matrix]);
     await writeSafetensors(path.join(dir, 'two.safetensors'), [vector]);
-    await writeFile(path.join(dir, 'model.safetensors.index.json'), JSON.stringify({ weight_map: { matrix: 'one.safetensors', vector: 'two.safetensors' } }));
+    await writeFile(
+      path.join(dir, 'model.safetensors.index.json'),
+      JSON.stringify({ weight_map: { matrix: 'one.safetensors', vector: 'two.safetensors' } }),
+    );
     expect(await readBack(dir, matrix)).toEqual(matrix.data);
     expect(await readBack(dir, vector)).toEqual(vector.data);
   });
@@ -69,21 +77,38 @@ describe('reading and writing', () => {
   ])('$dtype becomes float32', async ({ dtype, halves, values }) => {
     const dir = await modelDir();
     await writeHalves(path.join(dir, 'model.safetensors'), dtype, Uint16Array.from(halves));
-    expect(Array.from(await readBack(dir, { name: 'halves', shape: [values.length], data: Float32Array.from(values) }))).toEqual(values);
+    expect(
+      Array.from(await readBack(dir, { name: 'halves', shape: [values.length], data: Float32Array.from(values) })),
+    ).toEqual(values);
   });
 
   test('tokenizer files come along, other files stay', async () => {
     const from = await modelDir();
-    for (const name of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja', 'notes.json', 'model-00001.bin']) await writeFile(path.join(from, name), name);
+    for (const name of [
+      'tokenizer.json',
+      'tokenizer_config.json',
+      'chat_template.jinja',
+      'notes.json',
+      'model-00001.bin',
+    ])
+      await writeFile(path.join(from, name), name);
     const dir = path.join(root, 'copy');
     await writeModelFolder(dir, { config, tensors: [vector], companionsFrom: from });
-    expect((await readdir(dir)).toSorted()).toEqual(['chat_template.jinja', 'config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']);
+    expect((await readdir(dir)).toSorted()).toEqual([
+      'chat_template.jinja',
+      'config.json',
+      'model.safetensors',
+      'tokenizer.json',
+      'tokenizer_config.json',
+    ]);
   });
 });
 
 describe('bad model files are named', () => {
   test('no folder', async () => {
-    expect(await problemOf(readModelFolder(path.join(root, 'nowhere')))).toContain(`bad_model_files: There is no model folder at ${path.join(root, 'nowhere')}`);
+    expect(await problemOf(readModelFolder(path.join(root, 'nowhere')))).toContain(
+      `bad_model_files: There is no model folder at ${path.join(root, 'nowhere')}`,
+    );
   });
 
   test('a missing or broken config.json', async () => {
@@ -97,10 +122,18 @@ describe('bad model files are named', () => {
   test('missing weights, and a missing shard', async () => {
     const dir = await modelDir();
     await rm(path.join(dir, 'model.safetensors'));
-    expect(await problemOf(readModelFolder(dir))).toContain('neither model.safetensors nor model.safetensors.index.json');
-    await writeFile(path.join(dir, 'model.safetensors.index.json'), JSON.stringify({ weight_map: { matrix: 'one.safetensors' } }));
+    expect(await problemOf(readModelFolder(dir))).toContain(
+      'neither model.safetensors nor model.safetensors.index.json',
+    );
+    await writeFile(
+      path.join(dir, 'model.safetensors.index.json'),
+      JSON.stringify({ weight_map: { matrix: 'one.safetensors' } }),
+    );
     expect(await problemOf(readModelFolder(dir))).toContain('there is no one.safetensors in');
-    await writeFile(path.join(dir, 'model.safetensors.index.json'), JSON.stringify({ weight_map: { matrix: '../one.safetensors' } }));
+    await writeFile(
+      path.join(dir, 'model.safetensors.index.json'),
+      JSON.stringify({ weight_map: { matrix: '../one.safetensors' } }),
+    );
     expect(await problemOf(readModelFolder(dir))).toContain('names "../one.safetensors" as a file');
   });
 
@@ -108,7 +141,9 @@ describe('bad model files are named', () => {
     const dir = await modelDir();
     await rm(path.join(dir, 'model.safetensors'));
     await mkdir(path.join(dir, 'model.safetensors'));
-    expect(await problemOf(readModelFolder(dir))).toContain(`bad_model_files: Cannot read ${path.join(dir, 'model.safetensors')}: EISDIR`);
+    expect(await problemOf(readModelFolder(dir))).toContain(
+      `bad_model_files: Cannot read ${path.join(dir, 'model.safetensors')}: EISDIR`,
+    );
   });
 
   test('a truncated safetensors, wherever it is cut', async () => {
@@ -132,10 +167,16 @@ describe('bad model files are named', () => {
 
   test('a missing tensor, a wrong shape, an unknown dtype', async () => {
     const dir = await modelDir();
-    expect(await problemOf(readBack(dir, { ...vector, name: 'bias' }))).toContain('no tensor "bias" (they have 2 others)');
-    expect(await problemOf(readBack(dir, { ...matrix, shape: [3, 2] }))).toContain('"matrix" has shape [2, 3], but config.json asks for [3, 2]');
+    expect(await problemOf(readBack(dir, { ...vector, name: 'bias' }))).toContain(
+      'no tensor "bias" (they have 2 others)',
+    );
+    expect(await problemOf(readBack(dir, { ...matrix, shape: [3, 2] }))).toContain(
+      '"matrix" has shape [2, 3], but config.json asks for [3, 2]',
+    );
     await writeHalves(path.join(dir, 'model.safetensors'), 'I16', Uint16Array.of(1));
-    expect(await problemOf(readBack(dir, { name: 'halves', shape: [1], data: new Float32Array(1) }))).toContain('has dtype I16; supported: F32, F16, BF16');
+    expect(await problemOf(readBack(dir, { name: 'halves', shape: [1], data: new Float32Array(1) }))).toContain(
+      'has dtype I16; supported: F32, F16, BF16',
+    );
   });
 });
 
@@ -144,9 +185,15 @@ describe('a write that fails', () => {
     throw Object.assign(new Error(`${code}: it failed`), { code });
   };
 
-  test.each([['ENOSPC', 'the disk is full'], ['EACCES', 'not writable'], ['EIO', 'EIO: it failed']])('%s is explained and leaves the folder as it was', async (code, reason) => {
+  test.each([
+    ['ENOSPC', 'the disk is full'],
+    ['EACCES', 'not writable'],
+    ['EIO', 'EIO: it failed'],
+  ])('%s is explained and leaves the folder as it was', async (code, reason) => {
     const dir = await modelDir();
-    const problem = await problemOf(writeModelFolder(dir, { config, tensors: [{ ...vector, name: 'other' }], writeMore: failing(code) }));
+    const problem = await problemOf(
+      writeModelFolder(dir, { config, tensors: [{ ...vector, name: 'other' }], writeMore: failing(code) }),
+    );
     expect(problem).toContain('checkpoint: Cannot write ');
     expect(problem).toContain(reason);
     expect(await readBack(dir, matrix)).toEqual(matrix.data);
@@ -155,6 +202,8 @@ describe('a write that fails', () => {
 
   test('a place that cannot be a folder is explained', async () => {
     await writeFile(path.join(root, 'file'), '');
-    expect(await problemOf(writeModelFolder(path.join(root, 'file', 'model'), { config, tensors: [] }))).toContain('Cannot write ');
+    expect(await problemOf(writeModelFolder(path.join(root, 'file', 'model'), { config, tensors: [] }))).toContain(
+      'Cannot write ',
+    );
   });
 });

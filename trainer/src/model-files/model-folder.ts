@@ -23,14 +23,23 @@ const weightsFile = 'model.safetensors';
 const indexFile = 'model.safetensors.index.json';
 /** What else belongs to a model: tokenizer, chat template, generation settings. */
 const companionFiles = new Set([
-  'tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'added_tokens.json', 'vocab.json', 'merges.txt',
-  'tokenizer.model', 'chat_template.jinja', 'chat_template.json', 'generation_config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'vocab.json',
+  'merges.txt',
+  'tokenizer.model',
+  'chat_template.jinja',
+  'chat_template.json',
+  'generation_config.json',
 ]);
 
 /** Reads config.json and the tensor headers. Rejects with BackboneError `bad_model_files`, naming the file. */
 export async function readModelFolder(dir: string): Promise<ModelFolder> {
   await restoreReplacedDir(dir);
-  if (!(await isPresent(dir))) throw new BackboneError('bad_model_files', `There is no model folder at ${path.resolve(dir)}.`);
+  if (!(await isPresent(dir)))
+    throw new BackboneError('bad_model_files', `There is no model folder at ${path.resolve(dir)}.`);
   const config = await readJsonObject(path.join(dir, 'config.json'));
   const files = await readWeightFiles(dir);
   const entries = (await Promise.all(files.map((file) => readTensorEntries(path.join(dir, file))))).flat();
@@ -41,10 +50,16 @@ export async function readModelFolder(dir: string): Promise<ModelFolder> {
 export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, data }: NamedTensor): Promise<void> {
   const entry = tensors.get(name);
   if (entry === undefined) {
-    throw new BackboneError('bad_model_files', `The weights in ${dir} have no tensor "${name}" (they have ${tensors.size} others). config.json and the weights do not belong together, or a shard is missing.`);
+    throw new BackboneError(
+      'bad_model_files',
+      `The weights in ${dir} have no tensor "${name}" (they have ${tensors.size} others). config.json and the weights do not belong together, or a shard is missing.`,
+    );
   }
   if (entry.shape.join() !== shape.join()) {
-    throw badFile(entry.file, `tensor "${name}" has shape [${entry.shape.join(', ')}], but config.json asks for [${shape.join(', ')}]`);
+    throw badFile(
+      entry.file,
+      `tensor "${name}" has shape [${entry.shape.join(', ')}], but config.json asks for [${shape.join(', ')}]`,
+    );
   }
   await readTensorInto(entry, data);
 }
@@ -71,20 +86,28 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
     });
   } catch (error) {
     if (error instanceof BackboneError) throw error;
-    throw new BackboneError('checkpoint', `${describeFileError(path.resolve(dir), error, 'another folder')} What was there before is untouched.`, { cause: error });
+    throw new BackboneError(
+      'checkpoint',
+      `${describeFileError(path.resolve(dir), error, 'another folder')} What was there before is untouched.`,
+      { cause: error },
+    );
   }
 }
 
 async function copyCompanions(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
-    if (entry.isFile() && companionFiles.has(entry.name)) await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+    if (entry.isFile() && companionFiles.has(entry.name))
+      await copyFile(path.join(from, entry.name), path.join(to, entry.name));
   }
 }
 
 async function readWeightFiles(dir: string): Promise<readonly string[]> {
   if (await isPresent(path.join(dir, weightsFile))) return [weightsFile];
   if (!(await isPresent(path.join(dir, indexFile)))) {
-    throw new BackboneError('bad_model_files', `The model folder ${path.resolve(dir)} has neither ${weightsFile} nor ${indexFile}; weights in other formats are not read.`);
+    throw new BackboneError(
+      'bad_model_files',
+      `The model folder ${path.resolve(dir)} has neither ${weightsFile} nor ${indexFile}; weights in other formats are not read.`,
+    );
   }
   const file = path.join(dir, indexFile);
   const { weight_map: map } = await readJsonObject(file);
@@ -98,7 +121,13 @@ async function readWeightFiles(dir: string): Promise<readonly string[]> {
 
 async function readJsonObject(file: string): Promise<JsonObject> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw badFile(file, error.code === 'ENOENT' ? 'the file is missing. Name a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors' : error.message, error);
+    throw badFile(
+      file,
+      error.code === 'ENOENT'
+        ? 'the file is missing. Name a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors'
+        : error.message,
+      error,
+    );
   });
   try {
     const json: unknown = JSON.parse(text);

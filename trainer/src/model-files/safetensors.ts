@@ -36,7 +36,9 @@ export async function readTensorEntries(file: string): Promise<readonly TensorEn
     const { size } = await handle.stat();
     const header = await readHeader(handle, file, size);
     const entries = Object.entries(header.tensors).filter(([name]) => name !== '__metadata__');
-    return entries.map(([name, description]) => toEntry(file, { name, description, contentStart: header.contentStart, fileSize: size }));
+    return entries.map(([name, description]) =>
+      toEntry(file, { name, description, contentStart: header.contentStart, fileSize: size }),
+    );
   });
 }
 
@@ -47,7 +49,12 @@ export async function readTensorInto(entry: TensorEntry, destination: Float32Arr
     throw badFile(entry.file, `tensor "${entry.name}" has dtype ${dtype}; supported: F32, F16, BF16`);
   }
   await withFile(entry.file, async (handle) => {
-    if (dtype === 'F32') return readFully(handle, new Uint8Array(destination.buffer, destination.byteOffset, destination.byteLength), entry);
+    if (dtype === 'F32')
+      return readFully(
+        handle,
+        new Uint8Array(destination.buffer, destination.byteOffset, destination.byteLength),
+        entry,
+      );
     const halves = new Uint16Array(destination.length);
     await readFully(handle, new Uint8Array(halves.buffer), entry);
     const convert = dtype === 'BF16' ? bfloat16ToFloat32 : float16ToFloat32;
@@ -56,7 +63,11 @@ export async function readTensorInto(entry: TensorEntry, destination: Float32Arr
 }
 
 /** Writes float32 tensors in the order given. `metadata` values must be strings; transformers wants `format: 'pt'`. */
-export async function writeSafetensors(file: string, tensors: readonly NamedTensor[], metadata: { readonly [key: string]: string } = { format: 'pt' }): Promise<void> {
+export async function writeSafetensors(
+  file: string,
+  tensors: readonly NamedTensor[],
+  metadata: { readonly [key: string]: string } = { format: 'pt' },
+): Promise<void> {
   const header: { [name: string]: unknown } = { __metadata__: metadata };
   let offset = 0;
   for (const { name, shape, data } of tensors) {
@@ -70,7 +81,8 @@ export async function writeSafetensors(file: string, tensors: readonly NamedTens
   const handle = await open(file, 'w');
   try {
     await handle.writeFile(Buffer.concat([length, padded]));
-    for (const { data } of tensors) await handle.writeFile(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    for (const { data } of tensors)
+      await handle.writeFile(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
   } finally {
     await handle.close();
   }
@@ -89,7 +101,8 @@ async function readHeader(handle: FileHandle, file: string, fileSize: number): P
   const headerBytes = prefix.readBigUInt64LE();
   if (headerBytes > maxHeaderBytes) throw badFile(file, `it is no safetensors file (header length ${headerBytes})`);
   const contentStart = 8 + Number(headerBytes);
-  if (contentStart > fileSize) throw badFile(file, `it is truncated: ${fileSize} bytes, but its header ends at byte ${contentStart}`);
+  if (contentStart > fileSize)
+    throw badFile(file, `it is truncated: ${fileSize} bytes, but its header ends at byte ${contentStart}`);
   const json = Buffer.alloc(contentStart - 8);
   await handle.read(json, 0, json.length, 8);
   return { tensors: parseHeader(file, json.toString('utf8')), contentStart };
@@ -106,20 +119,35 @@ function parseHeader(file: string, json: string): Header['tensors'] {
   return header;
 }
 
-type RawEntry = { readonly name: string; readonly description: unknown; readonly contentStart: number; readonly fileSize: number };
+type RawEntry = {
+  readonly name: string;
+  readonly description: unknown;
+  readonly contentStart: number;
+  readonly fileSize: number;
+};
 
 function toEntry(file: string, { name, description, contentStart, fileSize }: RawEntry): TensorEntry {
-  const { dtype, shape, data_offsets: offsets } = (description ?? {}) as { readonly dtype?: unknown; readonly shape?: unknown; readonly data_offsets?: unknown };
+  const {
+    dtype,
+    shape,
+    data_offsets: offsets,
+  } = (description ?? {}) as { readonly dtype?: unknown; readonly shape?: unknown; readonly data_offsets?: unknown };
   if (typeof dtype !== 'string' || !isWholeNumbers(shape) || !isWholeNumbers(offsets)) {
     throw badFile(file, `the header entry of tensor "${name}" lacks dtype, shape or data_offsets`);
   }
   const [begin = 0, end = 0] = offsets;
   if (contentStart + end > fileSize) {
-    throw badFile(file, `it is truncated: tensor "${name}" ends at byte ${contentStart + end} of ${fileSize}. Copy or download it again`);
+    throw badFile(
+      file,
+      `it is truncated: tensor "${name}" ends at byte ${contentStart + end} of ${fileSize}. Copy or download it again`,
+    );
   }
   const elements = shape.reduce((product, dim) => product * dim, 1);
   if (isSupportedDtype(dtype) && end - begin !== elements * bytesPerElement[dtype]) {
-    throw badFile(file, `tensor "${name}" has ${end - begin} bytes, but shape [${shape.join(', ')}] of ${dtype} needs ${elements * bytesPerElement[dtype]}`);
+    throw badFile(
+      file,
+      `tensor "${name}" has ${end - begin} bytes, but shape [${shape.join(', ')}] of ${dtype} needs ${elements * bytesPerElement[dtype]}`,
+    );
   }
   return { file, name, dtype, shape, start: contentStart + begin, numBytes: end - begin };
 }
@@ -157,6 +185,10 @@ async function openForReading(file: string): Promise<FileHandle> {
     return await open(file, 'r');
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw badFile(file, isMissing ? `there is no ${path.basename(file)} in ${path.dirname(file)}` : toErrorMessage(error), error);
+    throw badFile(
+      file,
+      isMissing ? `there is no ${path.basename(file)} in ${path.dirname(file)}` : toErrorMessage(error),
+      error,
+    );
   }
 }

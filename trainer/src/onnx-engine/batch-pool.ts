@@ -23,7 +23,9 @@ export class BatchPool {
     this.#passCost = passCost;
     const limits: number[] = [];
     for (let limit = shortestLimit; limit < contextLength; limit *= 2) limits.push(limit, 1.5 * limit);
-    this.#batches = [...limits.filter((limit) => limit < contextLength), contextLength].map((limit) => new RowBatch(kvShape, limit));
+    this.#batches = [...limits.filter((limit) => limit < contextLength), contextLength].map(
+      (limit) => new RowBatch(kvShape, limit),
+    );
   }
 
   get batches(): readonly RowBatch[] {
@@ -47,7 +49,9 @@ export class BatchPool {
     const [own, ...longer] = this.#batches.filter(({ maxLength }) => length <= maxLength);
     if (own === undefined) throw new Error(`No batch holds ${length} tokens.`);
     const stride = Math.max(own.kv.stride, length);
-    const shared = longer.find(({ rows, kv }) => rows.length > 0 && (own.rows.length + 1) * (kv.stride - stride) <= this.#passCost);
+    const shared = longer.find(
+      ({ rows, kv }) => rows.length > 0 && (own.rows.length + 1) * (kv.stride - stride) <= this.#passCost,
+    );
     return shared ?? own;
   }
 
@@ -57,7 +61,8 @@ export class BatchPool {
     for (const [index, from] of filled.entries()) {
       const into = filled[index + 1];
       // Half the cost: what was just kept apart is not merged at once.
-      if (into !== undefined && 2 * from.rows.length * (into.kv.stride - from.kv.stride) <= this.#passCost) return { from, into };
+      if (into !== undefined && 2 * from.rows.length * (into.kv.stride - from.kv.stride) <= this.#passCost)
+        return { from, into };
     }
     return null;
   }

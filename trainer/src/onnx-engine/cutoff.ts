@@ -37,11 +37,16 @@ export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, 
   countBuckets(probabilities);
   const rank = rememberLast((bucket: number) => rankBucket(probabilities, bucket));
   const byRank = cut(rank, { count: topK > 0 ? topK : Infinity, mass: Infinity });
-  const cutAt = (share: number): Cut => (topP < 1 ? cut(rank, { count: byRank.count, mass: share * topP * byRank.mass }) : byRank);
+  const cutAt = (share: number): Cut =>
+    topP < 1 ? cut(rank, { count: byRank.count, mass: share * topP * byRank.mass }) : byRank;
   const cutoff = cutAt(1);
   if (noise === 0) return { cutoff, lowest: cutoff.probability, highest: cutoff.probability };
   // What ranks above the first token behind the strictest cut does so in every cut.
-  return { cutoff, lowest: cutAt(1 + noise).probability * (1 - noise), highest: cutAt(1 - noise).behind() * (1 + noise) };
+  return {
+    cutoff,
+    lowest: cutAt(1 + noise).probability * (1 - noise),
+    highest: cutAt(1 - noise).behind() * (1 + noise),
+  };
 }
 
 /** Cuts that differ by little meet in one bucket. */
@@ -71,7 +76,10 @@ type Cut = Cutoff & {
 };
 
 /** Keeps from the top until either limit is reached; the token that reaches it is kept. */
-function cut(rank: (bucket: number) => readonly RankedToken[], limit: { readonly count: number; readonly mass: number }): Cut {
+function cut(
+  rank: (bucket: number) => readonly RankedToken[],
+  limit: { readonly count: number; readonly mass: number },
+): Cut {
   let [count, mass] = [0, 0];
   let bucket = numBuckets - 1;
   for (; bucket > 0; bucket -= 1) {

@@ -16,28 +16,47 @@ describe.each([
   ['qwen2', {}],
   ['an untied head', { tie_word_embeddings: false }],
   ['llama without biases, one key head', { model_type: 'llama', num_key_value_heads: 1 }],
-  ['llama with biases and scaled positions', {
-    model_type: 'llama',
-    attention_bias: true,
-    num_key_value_heads: 4,
-    rope_scaling: { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 16 },
-  }],
+  [
+    'llama with biases and scaled positions',
+    {
+      model_type: 'llama',
+      attention_bias: true,
+      num_key_value_heads: 4,
+      rope_scaling: {
+        rope_type: 'llama3',
+        factor: 8,
+        low_freq_factor: 1,
+        high_freq_factor: 4,
+        original_max_position_embeddings: 16,
+      },
+    },
+  ],
 ])('sampling from %s', (_, configJson) => {
   it.each([true, false])('gives the logprobs that training computes (fused %s)', async (isFused) => {
     const model = tinyModel({ configJson });
     const factory = new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64, isFused });
     const session = await factory.open(Float32Array.from(model.parameters));
-    const engine = new LocalEngine(session, { maxBatchSize: 8, prefillTokens: 20, maxKvBytes: 1 << 24, maxPrefixCacheBytes: 1 << 20 });
+    const engine = new LocalEngine(session, {
+      maxBatchSize: 8,
+      prefillTokens: 20,
+      maxKvBytes: 1 << 24,
+      maxPrefixCacheBytes: 1 << 20,
+    });
     const prompts = [1, 9, 33, 60, 17].map((length, seed) => randomIds(length, seed, model.config.vocabSize));
     const again = prompts.map((promptIds) => Int32Array.from([...promptIds.slice(0, 12), 3]));
     for (const round of [prompts, again]) {
-      const completions = await Promise.all(round.map((promptIds, seed) => engine.generate({ promptIds, sampling: { ...plain, temperature: seed % 2, seed } })));
+      const completions = await Promise.all(
+        round.map((promptIds, seed) =>
+          engine.generate({ promptIds, sampling: { ...plain, temperature: seed % 2, seed } }),
+        ),
+      );
       const rows = completions.map(({ ids }, index) => ({ ids: Int32Array.from([...(round[index] ?? []), ...ids]) }));
       const logprobs = await model.logprobs(rows);
       for (const [index, completion] of completions.entries()) {
         const expected = logprobs[index]?.slice(round[index]?.length) ?? [];
         expect(completion.logprobs).toHaveLength(expected.length);
-        for (const [token, logprob] of expected.entries()) expect(Math.abs(logprob - (completion.logprobs[token] ?? NaN))).toBeLessThan(2e-5);
+        for (const [token, logprob] of expected.entries())
+          expect(Math.abs(logprob - (completion.logprobs[token] ?? NaN))).toBeLessThan(2e-5);
       }
     }
     expect(engine.stats.reusedTokens).toBeGreaterThan(0);
@@ -48,8 +67,15 @@ describe.each([
 it('a session keeps the weights it was opened with', async () => {
   const model = tinyModel({ configJson: tinyConfigJson });
   const weights = Float32Array.from(model.parameters);
-  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(weights);
-  const engine = new LocalEngine(session, { maxBatchSize: 8, prefillTokens: 20, maxKvBytes: 1 << 24, maxPrefixCacheBytes: 0 });
+  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
+    weights,
+  );
+  const engine = new LocalEngine(session, {
+    maxBatchSize: 8,
+    prefillTokens: 20,
+    maxKvBytes: 1 << 24,
+    maxPrefixCacheBytes: 0,
+  });
   const promptIds = randomIds(9, 1, model.config.vocabSize);
   const before = await engine.generate({ promptIds, sampling: plain });
   weights.fill(NaN);

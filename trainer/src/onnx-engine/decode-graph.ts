@@ -50,7 +50,11 @@ class DecodeGraphBuilder {
     const half = config.headDim / 2;
     const positions = graph.input('positions', ['B', 'T'], 'int32');
     graph.defineDim('N', ['B', 'T']);
-    this.#rotation = { cos: graph.input('cos', ['P', half]), sin: graph.input('sin', ['P', half]), positions: toInt64(positions) };
+    this.#rotation = {
+      cos: graph.input('cos', ['P', half]),
+      sin: graph.input('sin', ['P', half]),
+      positions: toInt64(positions),
+    };
     this.#bias = graph.input('bias', ['B', 1, 1, 'T', 'S+T']);
   }
 
@@ -60,7 +64,11 @@ class DecodeGraphBuilder {
     const embedding = this.#weight('model.embed_tokens.weight');
     let stream: Stream = { sum: this.#gather(embedding, ids, hiddenSize), pending: null };
     for (let layer = 0; layer < numLayers; layer += 1) stream = this.#block(layer, stream);
-    const hidden = this.#gather(this.#norm('model.norm.weight', stream).normalized, this.#graph.input('last', ['B'], 'int32'), hiddenSize);
+    const hidden = this.#gather(
+      this.#norm('model.norm.weight', stream).normalized,
+      this.#graph.input('last', ['B'], 'int32'),
+      hiddenSize,
+    );
     const logits = gemm(hidden, isTied ? embedding : this.#weight('lm_head.weight'), { transposeRight: true });
     const scaled = multiply(logits, this.#graph.input('inverse_temperature', ['B', 1]));
     this.#graph.output('probabilities', softmax(scaled));
@@ -80,7 +88,8 @@ class DecodeGraphBuilder {
     const prefix = `model.layers.${layer}.self_attn.`;
     const sizes = [numHeads, numKvHeads, numKvHeads].map((heads) => heads * headDim);
     const [query, key, value] = split(this.#joinedProjection(prefix, hidden), sizes, 1);
-    if (query === undefined || key === undefined || value === undefined) throw new Error('A split into three has three parts.');
+    if (query === undefined || key === undefined || value === undefined)
+      throw new Error('A split into three has three parts.');
     const keys = this.#headsFirst(this.#rotate(key, numKvHeads), numKvHeads);
     const values = this.#headsFirst(value, numKvHeads);
     this.#fresh.push(keys, values);
@@ -92,16 +101,22 @@ class DecodeGraphBuilder {
    * Query [B, H, T, headDim] against the past and the new tokens. Each query head is a product of its own, broadcast over
    * the keys it shares: for one token that is a vector times a matrix, which is computed without packing the keys first.
    */
-  #attend(query: Value, { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value }): Value {
+  #attend(
+    query: Value,
+    { layer, keys, values }: { readonly layer: number; readonly keys: Value; readonly values: Value },
+  ): Value {
     const { numHeads, numKvHeads, headDim } = this.#config;
     const group = numHeads / numKvHeads;
-    const past = (kind: number): Value => this.#graph.input(`past_${2 * layer + kind}`, ['B', numKvHeads, 1, 'S', headDim]);
+    const past = (kind: number): Value =>
+      this.#graph.input(`past_${2 * layer + kind}`, ['B', numKvHeads, 1, 'S', headDim]);
     const fresh = (value: Value): Value => reshape(value, ['B', numKvHeads, 1, 'T', headDim]);
     const grouped = reshape(multiply(query, 1 / Math.sqrt(headDim)), ['B', numKvHeads, group, 'T', headDim]);
     const scoresOf = (key: Value): Value => matmul(grouped, key, { transposeRight: true });
     const shares = softmax(add(concat([scoresOf(past(0)), scoresOf(fresh(keys))], 4, 'S+T'), this.#bias));
     const parts = (['S', 'T'] as const).map((dim) => ({ shape: ['B', numKvHeads, group, 'T', dim] }));
-    const [ofPast, ofFresh] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, { attributes: { axis: 4 } });
+    const [ofPast, ofFresh] = this.#graph.nodes('Split', [shares, this.#graph.shape(['S', 'T'])], parts, {
+      attributes: { axis: 4 },
+    });
     if (ofPast === undefined || ofFresh === undefined) throw new Error('A split into two has two parts.');
     return reshape(add(matmul(ofPast, past(1)), matmul(ofFresh, fresh(values))), ['B', numHeads, 'T', headDim]);
   }
@@ -121,7 +136,12 @@ class DecodeGraphBuilder {
     }
     const attributes = { epsilon: { float: epsilon } };
     const outputs = [sum, null, null, sum] as const;
-    const [normalized, , , total] = this.#graph.nodes('SkipSimplifiedLayerNormalization', [sum, pending, weight], outputs, { attributes, isContrib: true });
+    const [normalized, , , total] = this.#graph.nodes(
+      'SkipSimplifiedLayerNormalization',
+      [sum, pending, weight],
+      outputs,
+      { attributes, isContrib: true },
+    );
     return { normalized, sum: total };
   }
 
@@ -129,12 +149,18 @@ class DecodeGraphBuilder {
   #joinedProjection(prefix: string, hidden: Value): Value {
     const weight = this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.weight`));
     if (!this.#config.hasQkvBias) return gemm(hidden, weight, { transposeRight: true });
-    return gemm(hidden, weight, { transposeRight: true, bias: this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.bias`)) });
+    return gemm(hidden, weight, {
+      transposeRight: true,
+      bias: this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.bias`)),
+    });
   }
 
   #linear(name: string, hidden: Value): Value {
     const hasBias = this.#layout.parameters.some((parameter) => parameter.name === `${name}.bias`);
-    return gemm(hidden, this.#weight(`${name}.weight`), { transposeRight: true, ...(hasBias && { bias: this.#weight(`${name}.bias`) }) });
+    return gemm(hidden, this.#weight(`${name}.weight`), {
+      transposeRight: true,
+      ...(hasBias && { bias: this.#weight(`${name}.bias`) }),
+    });
   }
 
   #rotate(value: Value, numHeads: number): Value {
@@ -173,7 +199,10 @@ class DecodeGraphBuilder {
     const parameters = names.map((name) => this.#parameter(name));
     const [first] = parameters;
     if (first === undefined) throw new Error('A joined weight has at least one part.');
-    const end = parameters.reduce((offset, parameter) => (parameter.offset === offset ? offset + parameter.size : NaN), first.offset);
+    const end = parameters.reduce(
+      (offset, parameter) => (parameter.offset === offset ? offset + parameter.size : NaN),
+      first.offset,
+    );
     if (Number.isNaN(end)) throw new Error(`${key} do not stand side by side.`);
     const rows = parameters.reduce((total, { shape }) => total + (shape[0] ?? 0), 0);
     const content = { location: weightsLocation, offset: 4 * first.offset, length: 4 * (end - first.offset) };

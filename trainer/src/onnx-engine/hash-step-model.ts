@@ -6,7 +6,12 @@
 
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
 
-export type HashModelOptions = { readonly vocabSize?: number; readonly contextLength?: number; readonly salt?: number; readonly passCost?: number };
+export type HashModelOptions = {
+  readonly vocabSize?: number;
+  readonly contextLength?: number;
+  readonly salt?: number;
+  readonly passCost?: number;
+};
 
 export class HashStepModel implements StepModel {
   readonly vocabSize: number;
@@ -44,7 +49,8 @@ export class HashStepModel implements StepModel {
   /** What a visible token adds to the state that decides the next one. */
   contribution(id: number, position: number): number {
     let sum = 0;
-    for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1) sum += this.#feature(id, position, index) * weightOf(index);
+    for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1)
+      sum += this.#feature(id, position, index) * weightOf(index);
     return sum;
   }
 
@@ -58,7 +64,9 @@ export class HashStepModel implements StepModel {
   }
 
   #feature(id: number, position: number, index: number): number {
-    return id === this.brokenId ? NaN : Math.fround(Math.sin(id * 12.9898 + position * 78.233 + index * 3.7 + this.#salt));
+    return id === this.brokenId
+      ? NaN
+      : Math.fround(Math.sin(id * 12.9898 + position * 78.233 + index * 3.7 + this.#salt));
   }
 
   #freshTokens({ numRows, width, ids, positions }: StepInput): Float32Array {
@@ -66,7 +74,10 @@ export class HashStepModel implements StepModel {
     const fresh = new Float32Array(2 * numLayers * numRows * numKvHeads * width * headDim);
     for (let at = 0; at < fresh.length; at += 1) {
       const [element, token] = [at % headDim, Math.floor(at / headDim) % width];
-      const [head, row] = [Math.floor(at / headDim / width) % numKvHeads, Math.floor(at / headDim / width / numKvHeads) % numRows];
+      const [head, row] = [
+        Math.floor(at / headDim / width) % numKvHeads,
+        Math.floor(at / headDim / width / numKvHeads) % numRows,
+      ];
       const index = (Math.floor(at / headDim / width / numKvHeads / numRows) * numKvHeads + head) * headDim + element;
       fresh[at] = this.#feature(ids[row * width + token] ?? 0, positions[row * width + token] ?? 0, index);
     }
@@ -80,20 +91,28 @@ export class HashStepModel implements StepModel {
     const last = input.lastTokens[row] ?? 0;
     let sum = 0;
     for (let index = 0; index < this.#numHeads * headDim; index += 1) {
-      const [tensor, head, element] = [Math.floor(index / headDim / numKvHeads), Math.floor(index / headDim) % numKvHeads, index % headDim];
+      const [tensor, head, element] = [
+        Math.floor(index / headDim / numKvHeads),
+        Math.floor(index / headDim) % numKvHeads,
+        index % headDim,
+      ];
       for (let key = 0; key < span; key += 1) {
         const visible = Math.exp(input.bias[last * span + key] ?? 0);
         const place = row * numKvHeads + head;
         const past = input.past[tensor]?.[(place * input.pastLength + key) * headDim + element];
         const freshPlace = (tensor * input.numRows * numKvHeads + place) * input.width + key - input.pastLength;
-        sum += visible * ((key < input.pastLength ? past : fresh[freshPlace * headDim + element]) ?? NaN) * weightOf(index);
+        sum +=
+          visible * ((key < input.pastLength ? past : fresh[freshPlace * headDim + element]) ?? NaN) * weightOf(index);
       }
     }
     return sum;
   }
 
   #softmax(state: number, inverseTemperature: number): Float32Array {
-    const logits = Float64Array.from({ length: this.vocabSize }, (_, id) => 2 * Math.sin(state * 7 + id * 1.7) * inverseTemperature);
+    const logits = Float64Array.from(
+      { length: this.vocabSize },
+      (_, id) => 2 * Math.sin(state * 7 + id * 1.7) * inverseTemperature,
+    );
     const highest = Math.max(...logits);
     const exponentials = logits.map((logit) => Math.exp(logit - highest));
     const total = exponentials.reduce((sum, value) => sum + value, 0);

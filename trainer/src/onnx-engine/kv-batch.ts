@@ -93,7 +93,12 @@ export class KvBatch {
   }
 
   /** Appends the first `count` new tokens of row `source` of the pass behind the row's `length` tokens. */
-  append(row: number, length: number, fresh: FreshTokens, source: { readonly row: number; readonly count: number }): void {
+  append(
+    row: number,
+    length: number,
+    fresh: FreshTokens,
+    source: { readonly row: number; readonly count: number },
+  ): void {
     const { numKvHeads, headDim } = this.shape;
     const chunk = source.count * headDim;
     for (let index = 0; index < this.#buffers.length; index += 1) {
@@ -146,7 +151,11 @@ export class KvBatch {
   }
 
   /** In place too: growing moves the last row first, shrinking the first. */
-  #restride(source: Float32Array, target: Float32Array, { stride, lengths }: { readonly stride: number; readonly lengths: readonly number[] }): void {
+  #restride(
+    source: Float32Array,
+    target: Float32Array,
+    { stride, lengths }: { readonly stride: number; readonly lengths: readonly number[] },
+  ): void {
     const { numKvHeads, headDim } = this.shape;
     const [before, after] = [this.#stride * headDim, stride * headDim];
     if (before === after && source === target) return;

@@ -7,8 +7,15 @@ import { StepSessionFactory } from './step-session.js';
 
 it('keeps its memory flat while conversations come, grow and go', async () => {
   const model = tinyModel();
-  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(Float32Array.from(model.parameters));
-  const engine = new LocalEngine(session, { maxBatchSize: 32, prefillTokens: 128, maxKvBytes: 1 << 22, maxPrefixCacheBytes: 1 << 20 });
+  const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
+    Float32Array.from(model.parameters),
+  );
+  const engine = new LocalEngine(session, {
+    maxBatchSize: 32,
+    prefillTokens: 128,
+    maxKvBytes: 1 << 22,
+    maxPrefixCacheBytes: 1 << 20,
+  });
   const random = createRandom(1);
   const converse = async (seed: number): Promise<void> => {
     let promptIds = Int32Array.from({ length: 1 + random.int(20) }, () => random.int(11));

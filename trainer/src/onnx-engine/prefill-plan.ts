@@ -8,7 +8,11 @@ type Prompt = { readonly numPending: number };
  * One pass over at most `maxTokens` padded tokens. `leader` is always in it; others join where they fill at least half
  * of the common width, in the order given.
  */
-export function planPrefill<Item extends Prompt>(leader: Item, others: readonly Item[], maxTokens: number): PrefillPlan<Item> {
+export function planPrefill<Item extends Prompt>(
+  leader: Item,
+  others: readonly Item[],
+  maxTokens: number,
+): PrefillPlan<Item> {
   const near = others.filter((item) => item !== leader && item.numPending <= 2 * leader.numPending);
   const widest = near.reduce((most, item) => Math.max(most, item.numPending), leader.numPending);
   const width = Math.min(maxTokens, leader.numPending >= maxTokens ? maxTokens : widest);
@@ -18,7 +22,13 @@ export function planPrefill<Item extends Prompt>(leader: Item, others: readonly 
 }
 
 /** Turns alternate: the oldest prompt goes on, then the shortest one, so neither long nor short ones wait for all others. */
-export function chooseLeader<Item extends Prompt & { readonly arrival: number }>(items: readonly Item[], turn: number): Item | undefined {
+export function chooseLeader<Item extends Prompt & { readonly arrival: number }>(
+  items: readonly Item[],
+  turn: number,
+): Item | undefined {
   const rank = (item: Item): number => (turn % 2 === 0 ? item.arrival : item.numPending);
-  return items.reduce<Item | undefined>((best, item) => (best === undefined || rank(item) < rank(best) ? item : best), undefined);
+  return items.reduce<Item | undefined>(
+    (best, item) => (best === undefined || rank(item) < rank(best) ? item : best),
+    undefined,
+  );
 }

@@ -24,7 +24,12 @@ export type PrefixMatch = {
 export class PrefixCache {
   readonly maxBytes: number;
   readonly #shape: KvShape;
-  readonly #root: Node = { parent: null, ids: new Int32Array(0), kv: { values: new Float32Array(0), numTokens: 0 }, children: new Map() };
+  readonly #root: Node = {
+    parent: null,
+    ids: new Int32Array(0),
+    kv: { values: new Float32Array(0), numTokens: 0 },
+    children: new Map(),
+  };
   /** Oldest first. A path is touched from its leaf up, so a node always stands behind its descendants and the first one is a leaf. */
   readonly #byAge = new Set<Node>();
   #numTokens = 0;

@@ -11,7 +11,11 @@ const width = 256;
  * so its bits depend on the tokens, the temperature and the weights alone, whatever runs beside the call or was cached.
  * Null where the call has ended meanwhile.
  */
-export async function readAlone(model: StepModel, input: StepInputBuilder, call: Sequence): Promise<Float32Array | null> {
+export async function readAlone(
+  model: StepModel,
+  input: StepInputBuilder,
+  call: Sequence,
+): Promise<Float32Array | null> {
   const { ids, job } = call;
   const reader = new Sequence({ ...job, promptIds: ids }, 0, model.contextLength);
   const batch = new RowBatch(model.kvShape, model.contextLength);

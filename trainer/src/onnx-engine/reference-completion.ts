@@ -3,7 +3,11 @@ import type { HashStepModel } from './hash-step-model.js';
 import { drawToken, toInverseTemperature } from './sampler.js';
 
 /** For tests: what an engine over the model must sample, computed token by token, without cache or batch. */
-export function referenceCompletion(model: HashStepModel, promptIds: Int32Array, sampling: TokenSampling): { readonly ids: number[]; readonly logprobs: number[] } {
+export function referenceCompletion(
+  model: HashStepModel,
+  promptIds: Int32Array,
+  sampling: TokenSampling,
+): { readonly ids: number[]; readonly logprobs: number[] } {
   const [ids, logprobs]: [number[], number[]] = [[], []];
   const limit = Math.min(model.contextLength - promptIds.length, sampling.maxTokens);
   let state = promptIds.reduce((sum, id, position) => sum + model.contribution(id, position), 0);

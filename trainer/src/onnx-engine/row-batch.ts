@@ -45,7 +45,11 @@ export class RowBatch {
   reserve(numMore: number, length: number): void {
     const { capacity, stride } = this.#sizeFor(numMore, length);
     if (capacity <= this.kv.capacity && stride === this.kv.stride) return;
-    this.kv.resize(capacity, stride, this.#rows.map((row) => row.kvLength));
+    this.kv.resize(
+      capacity,
+      stride,
+      this.#rows.map((row) => row.kvLength),
+    );
   }
 
   /** Adds a sequence behind all others. Room must be reserved. */
@@ -77,7 +81,8 @@ export class RowBatch {
     const end = this.#numDecoding + sequences.length;
     const outside = sequences.filter((sequence) => this.#rowOf(sequence) >= end);
     const displaced = this.#rows.slice(this.#numDecoding, end).filter((sequence) => !sequences.includes(sequence));
-    for (const [index, sequence] of outside.entries()) this.#swap(this.#rowOf(sequence), displaced[index]?.place?.row ?? 0);
+    for (const [index, sequence] of outside.entries())
+      this.#swap(this.#rowOf(sequence), displaced[index]?.place?.row ?? 0);
     return this.#rows.slice(this.#numDecoding, end);
   }
 

@@ -48,7 +48,11 @@ describe('drawToken', () => {
 
   it('takes the most likely token with its softmax logprob when greedy, the lower id on a tie', () => {
     const probabilities = normalize([1, 4, 4, 1]);
-    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({ id: 1, logprob: Math.fround(Math.log(Math.fround(0.4))), isClear: true });
+    expect(drawToken(probabilities, { ...plain, temperature: 0, topK: 1, topP: 0.1 }, 0)).toEqual({
+      id: 1,
+      logprob: Math.fround(Math.log(Math.fround(0.4))),
+      isClear: true,
+    });
   });
 
   it('hardly ever changes the token when the probabilities carry float noise', () => {
@@ -71,14 +75,17 @@ describe('drawToken', () => {
     ['greedy', { temperature: 0 }, 0.7],
   ])('is sure of a token only if no noise of that size would change it: %s', (_, sampling, share) => {
     const [random, noise] = [createRandom(3), 0.01];
-    const disturb = (probabilities: Float32Array): Float32Array => probabilities.map((probability) => probability * (1 + (0.49 * noise) * (random.next() * 2 - 1)));
+    const disturb = (probabilities: Float32Array): Float32Array =>
+      probabilities.map((probability) => probability * (1 + 0.49 * noise * (random.next() * 2 - 1)));
     let numClear = 0;
     for (let seed = 0; seed < 3000; seed += 1) {
       const probabilities = normalize(Array.from({ length: 30 }, () => Math.exp(4 * random.next())));
       const draw = drawToken(probabilities, { ...plain, ...sampling, seed }, 0, noise);
       if (draw?.isClear !== true) continue;
       numClear += 1;
-      const ids = [probabilities, disturb(probabilities), disturb(probabilities)].map((other) => drawToken(other, { ...plain, ...sampling, seed }, 0)?.id);
+      const ids = [probabilities, disturb(probabilities), disturb(probabilities)].map(
+        (other) => drawToken(other, { ...plain, ...sampling, seed }, 0)?.id,
+      );
       expect(ids).toEqual([draw.id, draw.id, draw.id]);
     }
     expect(numClear / 3000).toBeGreaterThan(share);
@@ -119,7 +126,9 @@ describe('top-k and top-p', () => {
   ])('keep what a sort would keep, with renormalised logprobs (k %i, p %f)', (topK, topP) => {
     for (let trial = 0; trial < 60; trial += 1) {
       const spread = 0.2 + trial / 10;
-      const probabilities = normalize(Array.from({ length: 50 }, (_, id) => Math.exp(spread * Math.sin(id * (trial + 1)) * 2)));
+      const probabilities = normalize(
+        Array.from({ length: 50 }, (_, id) => Math.exp(spread * Math.sin(id * (trial + 1)) * 2)),
+      );
       const kept = reference(probabilities, topK, topP);
       const seen = new Set<number>();
       for (let seed = 0; seed < 50; seed += 1) {

@@ -41,13 +41,23 @@ export function toInverseTemperature(temperature: number): number {
  * `noise` is the share of itself by which the ratio of two probabilities may be off. Returns undefined where the probabilities are not
  * numbers.
  */
-export function drawToken(probabilities: Float32Array, sampling: TokenSampling, index: number, noise = 0): Draw | undefined {
+export function drawToken(
+  probabilities: Float32Array,
+  sampling: TokenSampling,
+  index: number,
+  noise = 0,
+): Draw | undefined {
   if (sampling.temperature === 0) return toDraw(probabilities, largest(probabilities, noise), 1);
   const isWhole = sampling.topP >= 1 && (sampling.topK <= 0 || sampling.topK >= probabilities.length);
   const key = drawKey(sampling.seed, index);
   if (isWhole) return toDraw(probabilities, race(probabilities, key, { floor: 0, lastId: 0, noise }), 1);
   const { cutoff, lowest, highest } = findCutoff(probabilities, sampling, noise);
-  if (noise === 0) return toDraw(probabilities, race(probabilities, key, { floor: cutoff.probability, lastId: cutoff.id, noise }), cutoff.mass);
+  if (noise === 0)
+    return toDraw(
+      probabilities,
+      race(probabilities, key, { floor: cutoff.probability, lastId: cutoff.id, noise }),
+      cutoff.mass,
+    );
   const { id, isClear } = race(probabilities, key, { floor: lowest, lastId: Infinity, noise });
   return toDraw(probabilities, { id, isClear: isClear && (probabilities[id] ?? 0) >= highest }, cutoff.mass);
 }

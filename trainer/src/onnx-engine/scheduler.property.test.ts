@@ -21,7 +21,10 @@ const call = fc.record({
   maxTokens: fc.integer({ min: 1, max: 60 }),
   delay: fc.integer({ min: 0, max: 30 }),
   seed: fc.nat(),
-  leave: fc.oneof(fc.constant(null), fc.record({ how: fc.constantFrom('abort', 'stop', 'throw'), after: fc.integer({ min: 1, max: 20 }) })),
+  leave: fc.oneof(
+    fc.constant(null),
+    fc.record({ how: fc.constantFrom('abort', 'stop', 'throw'), after: fc.integer({ min: 1, max: 20 }) }),
+  ),
 });
 
 function conversationIds(conversation: number, length: number): Int32Array {
@@ -30,7 +33,11 @@ function conversationIds(conversation: number, length: number): Int32Array {
   return Int32Array.from({ length }, (_, index) => (index < 20 ? shared : own).int(40));
 }
 
-async function perform(engine: LocalEngine, model: HashStepModel, { conversation, length, maxTokens, delay, seed, leave }: typeof call extends fc.Arbitrary<infer Call> ? Call : never): Promise<void> {
+async function perform(
+  engine: LocalEngine,
+  model: HashStepModel,
+  { conversation, length, maxTokens, delay, seed, leave }: typeof call extends fc.Arbitrary<infer Call> ? Call : never,
+): Promise<void> {
   for (let turn = 0; turn < delay; turn += 1) await new Promise(setImmediate);
   const promptIds = conversationIds(conversation, length);
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens, stopIds: [], seed };
@@ -44,7 +51,9 @@ async function perform(engine: LocalEngine, model: HashStepModel, { conversation
     return leave.how === 'stop' ? 'stop' : undefined;
   };
   const expected = referenceCompletion(model, promptIds, sampling).ids;
-  const result = await engine.generate({ promptIds, sampling, signal: controller.signal, onToken }).catch((error: unknown) => error);
+  const result = await engine
+    .generate({ promptIds, sampling, signal: controller.signal, onToken })
+    .catch((error: unknown) => error);
   if (leave !== null && leave.how !== 'stop' && leave.after <= expected.length) {
     expect(result).toBeInstanceOf(EngineError);
     return;
@@ -55,14 +64,19 @@ async function perform(engine: LocalEngine, model: HashStepModel, { conversation
 
 it('gives every call its own tokens, whatever the limits and whoever comes and goes', async () => {
   await fc.assert(
-    fc.asyncProperty(limits, fc.array(call, { minLength: 1, maxLength: 14 }), fc.constantFrom(0, 200, 1e9), async (options, calls, passCost) => {
-      const model = new HashStepModel({ contextLength, passCost });
-      const engine = new LocalEngine(model, options);
-      await Promise.all(calls.map((one) => perform(engine, model, one)));
-      await engine.whenIdle();
-      expect(engine.stats).toMatchObject({ running: 0, waiting: 0 });
-      expect(engine.stats.prefixCacheBytes).toBeLessThanOrEqual(options.maxPrefixCacheBytes);
-    }),
+    fc.asyncProperty(
+      limits,
+      fc.array(call, { minLength: 1, maxLength: 14 }),
+      fc.constantFrom(0, 200, 1e9),
+      async (options, calls, passCost) => {
+        const model = new HashStepModel({ contextLength, passCost });
+        const engine = new LocalEngine(model, options);
+        await Promise.all(calls.map((one) => perform(engine, model, one)));
+        await engine.whenIdle();
+        expect(engine.stats).toMatchObject({ running: 0, waiting: 0 });
+        expect(engine.stats.prefixCacheBytes).toBeLessThanOrEqual(options.maxPrefixCacheBytes);
+      },
+    ),
     { numRuns: Number(process.env['NUM_RUNS'] ?? 25) },
   );
 }, 600_000);

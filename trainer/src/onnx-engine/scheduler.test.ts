@@ -7,7 +7,12 @@ import { LocalEngine } from './local-engine.js';
 import { referenceCompletion } from './reference-completion.js';
 import type { SchedulerOptions } from './scheduler.js';
 
-const plenty: SchedulerOptions = { maxBatchSize: 16, prefillTokens: 64, maxKvBytes: 1 << 24, maxPrefixCacheBytes: 1 << 22 };
+const plenty: SchedulerOptions = {
+  maxBatchSize: 16,
+  prefillTokens: 64,
+  maxKvBytes: 1 << 24,
+  maxPrefixCacheBytes: 1 << 22,
+};
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 };
 
 function setup(options: Partial<SchedulerOptions> = {}, modelOptions: HashModelOptions = {}) {
@@ -17,7 +22,8 @@ function setup(options: Partial<SchedulerOptions> = {}, modelOptions: HashModelO
 
 function expectSame(completion: Completion, reference: { ids: number[]; logprobs: number[] }): void {
   expect([...completion.ids]).toEqual(reference.ids);
-  for (const [index, logprob] of reference.logprobs.entries()) expect(completion.logprobs[index]).toBeCloseTo(logprob, 4);
+  for (const [index, logprob] of reference.logprobs.entries())
+    expect(completion.logprobs[index]).toBeCloseTo(logprob, 4);
 }
 
 function randomIds(length: number, seed: number, vocabSize = 40): Int32Array {
@@ -41,7 +47,11 @@ function mixedCalls(count: number, longest: number): { promptIds: Int32Array; sa
   }));
 }
 
-async function expectAllRight(engine: LocalEngine, model: HashStepModel, calls: ReturnType<typeof mixedCalls>): Promise<void> {
+async function expectAllRight(
+  engine: LocalEngine,
+  model: HashStepModel,
+  calls: ReturnType<typeof mixedCalls>,
+): Promise<void> {
   const completions = await Promise.all(calls.map((call) => engine.generate(call)));
   for (const [index, completion] of completions.entries()) {
     const call = calls[index];
@@ -64,27 +74,34 @@ describe('a batch of calls', () => {
       for (let turn = 0; turn < index; turn += 1) await new Promise(setImmediate);
       return { call, completion: await engine.generate(call) };
     });
-    for (const { call, completion } of await Promise.all(results)) expectSame(completion, referenceCompletion(model, call.promptIds, call.sampling));
+    for (const { call, completion } of await Promise.all(results))
+      expectSame(completion, referenceCompletion(model, call.promptIds, call.sampling));
   });
 
   it('keeps rows of very different length apart', async () => {
     const { engine, model } = setup({ prefillTokens: 700 }, { contextLength: 1400 });
-    const calls = [700, 30, 510, 1390, 20, 1000].map((length, seed) => ({ promptIds: randomIds(length, seed), sampling: { ...plain, seed } }));
+    const calls = [700, 30, 510, 1390, 20, 1000].map((length, seed) => ({
+      promptIds: randomIds(length, seed),
+      sampling: { ...plain, seed },
+    }));
     await expectAllRight(engine, model, calls);
     expect(model.passes.some(({ pastLength, numRows }) => pastLength <= 64 && numRows > 1)).toBe(true);
   });
 
-  it.each([0, 100, 2000, 1e9])('moves rows between batches without mixing them up (a pass costs %d tokens)', async (passCost) => {
-    const { engine, model } = setup({ maxBatchSize: 12, prefillTokens: 100 }, { contextLength: 420, passCost });
-    const random = createRandom(8);
-    const calls = Array.from({ length: 40 }, (_, seed) => ({
-      promptIds: randomIds(1 + random.int(seed % 4 === 0 ? 380 : 120), seed),
-      sampling: { ...plain, seed, maxTokens: 1 + random.int(seed % 5 === 0 ? 150 : 20) },
-    }));
-    await expectAllRight(engine, model, calls);
-    const strides = new Set(model.passes.map(({ pastLength }) => pastLength));
-    expect(strides.size).toBeGreaterThan(passCost < 1e9 ? 2 : 0);
-  });
+  it.each([0, 100, 2000, 1e9])(
+    'moves rows between batches without mixing them up (a pass costs %d tokens)',
+    async (passCost) => {
+      const { engine, model } = setup({ maxBatchSize: 12, prefillTokens: 100 }, { contextLength: 420, passCost });
+      const random = createRandom(8);
+      const calls = Array.from({ length: 40 }, (_, seed) => ({
+        promptIds: randomIds(1 + random.int(seed % 4 === 0 ? 380 : 120), seed),
+        sampling: { ...plain, seed, maxTokens: 1 + random.int(seed % 5 === 0 ? 150 : 20) },
+      }));
+      await expectAllRight(engine, model, calls);
+      const strides = new Set(model.passes.map(({ pastLength }) => pastLength));
+      expect(strides.size).toBeGreaterThan(passCost < 1e9 ? 2 : 0);
+    },
+  );
 
   it('ends at a stop id, at maxTokens and at the end of the context', async () => {
     const { engine, model } = setup();
@@ -102,10 +119,18 @@ describe('a batch of calls', () => {
   it('does not let a long prompt stall those that sample, or short prompts behind it', async () => {
     const { engine } = setup({ prefillTokens: 16 }, { contextLength: 700 });
     const order: string[] = [];
-    const running = engine.generate({ promptIds: randomIds(4, 1), sampling: { ...plain, maxTokens: 20 }, onToken: () => (order.push('token') > 0 ? undefined : 'stop') });
+    const running = engine.generate({
+      promptIds: randomIds(4, 1),
+      sampling: { ...plain, maxTokens: 20 },
+      onToken: () => (order.push('token') > 0 ? undefined : 'stop'),
+    });
     await new Promise(setImmediate);
-    const long = engine.generate({ promptIds: randomIds(600, 2), sampling: { ...plain, maxTokens: 1 } }).then(() => order.push('long'));
-    const short = engine.generate({ promptIds: randomIds(6, 3), sampling: { ...plain, maxTokens: 2 } }).then(() => order.push('short'));
+    const long = engine
+      .generate({ promptIds: randomIds(600, 2), sampling: { ...plain, maxTokens: 1 } })
+      .then(() => order.push('long'));
+    const short = engine
+      .generate({ promptIds: randomIds(6, 3), sampling: { ...plain, maxTokens: 2 } })
+      .then(() => order.push('short'));
     await Promise.all([running, long, short]);
     expect(order.indexOf('short')).toBeLessThan(8);
     expect(order.at(-1)).toBe('long');
@@ -203,7 +228,11 @@ describe('leaving early', () => {
     const { engine, model } = setup();
     const promptIds = randomIds(10, 1);
     const seen: number[] = [];
-    const completion = await engine.generate({ promptIds, sampling: plain, onToken: (id) => (seen.push(id) === 3 ? 'stop' : undefined) });
+    const completion = await engine.generate({
+      promptIds,
+      sampling: plain,
+      onToken: (id) => (seen.push(id) === 3 ? 'stop' : undefined),
+    });
     const reference = referenceCompletion(model, promptIds, plain);
     expect(completion.finishReason).toBe('stop');
     expect([...completion.ids]).toEqual(reference.ids.slice(0, 3));
@@ -212,19 +241,28 @@ describe('leaving early', () => {
 
   it('frees an aborted call at once and leaves the others alone', async () => {
     const { engine, model } = setup({ maxBatchSize: 2 });
-    const calls = mixedCalls(6, 30).map((call) => ({ ...call, sampling: { ...call.sampling, maxTokens: 40, stopIds: [] } }));
+    const calls = mixedCalls(6, 30).map((call) => ({
+      ...call,
+      sampling: { ...call.sampling, maxTokens: 40, stopIds: [] },
+    }));
     const controllers = calls.map(() => new AbortController());
     const abortEven = (index: number): undefined => {
       if (index % 2 === 0) controllers[index]?.abort();
     };
     const results = calls.map((call, index) =>
-      engine.generate({ ...call, ...(controllers[index] && { signal: controllers[index].signal }), onToken: () => abortEven(index) }),
+      engine.generate({
+        ...call,
+        ...(controllers[index] && { signal: controllers[index].signal }),
+        onToken: () => abortEven(index),
+      }),
     );
     const settled = await Promise.allSettled(results);
     for (const [index, result] of settled.entries()) {
       const call = calls[index];
-      if (index % 2 === 0) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'aborted', name: 'EngineError' } });
-      else if (result.status === 'fulfilled' && call !== undefined) expectSame(result.value, referenceCompletion(model, call.promptIds, call.sampling));
+      if (index % 2 === 0)
+        expect(result).toMatchObject({ status: 'rejected', reason: { code: 'aborted', name: 'EngineError' } });
+      else if (result.status === 'fulfilled' && call !== undefined)
+        expectSame(result.value, referenceCompletion(model, call.promptIds, call.sampling));
       else throw new Error(`Call ${index} failed.`);
     }
     await new Promise(setImmediate);
@@ -234,7 +272,9 @@ describe('leaving early', () => {
 
   it('rejects a call whose signal was aborted before, and one that waits', async () => {
     const { engine } = setup({ maxBatchSize: 1 });
-    await expect(engine.generate({ promptIds: randomIds(3, 1), sampling: plain, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' });
+    await expect(
+      engine.generate({ promptIds: randomIds(3, 1), sampling: plain, signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({ code: 'aborted' });
     const running = engine.generate({ promptIds: randomIds(3, 1), sampling: plain });
     const controller = new AbortController();
     const waiting = engine.generate({ promptIds: randomIds(3, 2), sampling: plain, signal: controller.signal });
@@ -246,7 +286,13 @@ describe('leaving early', () => {
   it('fails the one call whose onToken throws', async () => {
     const { engine, model } = setup();
     const promptIds = randomIds(9, 1);
-    const broken = engine.generate({ promptIds, sampling: plain, onToken: () => { throw new Error('no disk'); } });
+    const broken = engine.generate({
+      promptIds,
+      sampling: plain,
+      onToken: () => {
+        throw new Error('no disk');
+      },
+    });
     const fine = engine.generate({ promptIds, sampling: { ...plain, seed: 2 } });
     await expect(broken).rejects.toThrow(/onToken threw: no disk/);
     expectSame(await fine, referenceCompletion(model, promptIds, { ...plain, seed: 2 }));
@@ -258,18 +304,35 @@ describe('leaving early', () => {
     const outcome = expect(running).rejects.toMatchObject({ code: 'closed' });
     await engine.close();
     await outcome;
-    await expect(engine.generate({ promptIds: randomIds(3, 1), sampling: plain })).rejects.toMatchObject({ code: 'closed' });
+    await expect(engine.generate({ promptIds: randomIds(3, 1), sampling: plain })).rejects.toMatchObject({
+      code: 'closed',
+    });
   });
 });
 
 describe('a wrong request', () => {
   it.each([
     ['an empty prompt', { promptIds: new Int32Array(0) }, 'bad_request', /prompt is empty/],
-    ['a prompt that fills the context', { promptIds: new Int32Array(96) }, 'context_overflow', /96 tokens; the context holds 96/],
-    ['a token outside the vocabulary', { promptIds: Int32Array.of(1, 40) }, 'bad_request', /token 1 is 40, outside the vocabulary 0..39/],
+    [
+      'a prompt that fills the context',
+      { promptIds: new Int32Array(96) },
+      'context_overflow',
+      /96 tokens; the context holds 96/,
+    ],
+    [
+      'a token outside the vocabulary',
+      { promptIds: Int32Array.of(1, 40) },
+      'bad_request',
+      /token 1 is 40, outside the vocabulary 0..39/,
+    ],
     ['a negative token', { promptIds: Int32Array.of(-1) }, 'bad_request', /token 0 is -1/],
     ['a negative temperature', { sampling: { ...plain, temperature: -1 } }, 'bad_request', /temperature is -1/],
-    ['a temperature that is not a number', { sampling: { ...plain, temperature: NaN } }, 'bad_request', /temperature is NaN/],
+    [
+      'a temperature that is not a number',
+      { sampling: { ...plain, temperature: NaN } },
+      'bad_request',
+      /temperature is NaN/,
+    ],
     ['a topP of zero', { sampling: { ...plain, topP: 0 } }, 'bad_request', /topP is 0/],
     ['a fractional topK', { sampling: { ...plain, topK: 1.5 } }, 'bad_request', /topK is 1.5/],
     ['no tokens to generate', { sampling: { ...plain, maxTokens: 0 } }, 'bad_request', /maxTokens is 0/],
@@ -287,10 +350,17 @@ describe('broken weights', () => {
   it('fail the calls that meet them, and nothing that shares their batch or takes their place', async () => {
     const { engine, model } = setup();
     model.brokenId = 39;
-    const good = mixedCalls(8, 30).map(({ promptIds, sampling }) => ({ promptIds: promptIds.map((id) => id % 39), sampling: { ...sampling, topK: 1 } }));
-    const clean = good.filter(({ promptIds, sampling }) => !referenceCompletion(model, promptIds, sampling).ids.includes(39));
+    const good = mixedCalls(8, 30).map(({ promptIds, sampling }) => ({
+      promptIds: promptIds.map((id) => id % 39),
+      sampling: { ...sampling, topK: 1 },
+    }));
+    const clean = good.filter(
+      ({ promptIds, sampling }) => !referenceCompletion(model, promptIds, sampling).ids.includes(39),
+    );
     const running = expectAllRight(engine, model, clean);
-    const bad = engine.generate({ promptIds: Int32Array.of(3, 39, 4), sampling: plain }).catch((error: unknown) => error);
+    const bad = engine
+      .generate({ promptIds: Int32Array.of(3, 39, 4), sampling: plain })
+      .catch((error: unknown) => error);
     await expectAllRight(engine, model, clean);
     await running;
     expect(await bad).toMatchObject({ code: 'failed', message: expect.stringMatching(/not numbers.*NaN/) });
@@ -303,7 +373,10 @@ describe('broken weights', () => {
     model.onRun = () => {
       throw new Error('out of memory');
     };
-    await expect(engine.generate({ promptIds, sampling: plain })).rejects.toMatchObject({ code: 'failed', message: expect.stringMatching(/out of memory/) });
+    await expect(engine.generate({ promptIds, sampling: plain })).rejects.toMatchObject({
+      code: 'failed',
+      message: expect.stringMatching(/out of memory/),
+    });
     model.onRun = () => undefined;
     expectSame(await engine.generate({ promptIds, sampling: plain }), referenceCompletion(model, promptIds, plain));
   });

@@ -63,7 +63,14 @@ export class Scheduler {
   #running: Promise<void> | null = null;
   #arrivals = 0;
   #turn = 0;
-  readonly #counts = { decodeSteps: 0, decodedTokens: 0, prefilledTokens: 0, reusedTokens: 0, preemptions: 0, closeDraws: 0 };
+  readonly #counts = {
+    decodeSteps: 0,
+    decodedTokens: 0,
+    prefilledTokens: 0,
+    reusedTokens: 0,
+    preemptions: 0,
+    closeDraws: 0,
+  };
 
   constructor(model: StepModel, policyVersion: number, options: SchedulerOptions) {
     this.#model = model;
@@ -79,7 +86,13 @@ export class Scheduler {
 
   get stats(): SchedulerStats {
     const { bytes: kvBytes, numRows: running } = this.#pool;
-    return { running, waiting: this.#waiting.length, kvBytes, prefixCacheBytes: this.#prefixCache.bytes, ...this.#counts };
+    return {
+      running,
+      waiting: this.#waiting.length,
+      kvBytes,
+      prefixCacheBytes: this.#prefixCache.bytes,
+      ...this.#counts,
+    };
   }
 
   /** Starts a call; the returned function takes it out again, without a callback. The request must be valid. */
@@ -127,7 +140,9 @@ export class Scheduler {
       try {
         await this.#step();
       } catch (error) {
-        this.failAll(new EngineError('failed', `The model could not be run: ${toErrorMessage(error)}`, { cause: error }));
+        this.failAll(
+          new EngineError('failed', `The model could not be run: ${toErrorMessage(error)}`, { cause: error }),
+        );
         this.#sweep();
       }
     }
@@ -170,7 +185,8 @@ export class Scheduler {
     if (this.#options.maxPrefixCacheBytes === 0) return false;
     const pending = sequence.length - match;
     const saved = Math.max(minShared, pending / 4);
-    const isSibling = (other: Sequence): boolean => other.numPending <= 2 * pending && sharesPrefix(sequence, other, match + saved);
+    const isSibling = (other: Sequence): boolean =>
+      other.numPending <= 2 * pending && sharesPrefix(sequence, other, match + saved);
     return this.#pool.batches.some(({ prefilling }) => prefilling.some(isSibling));
   }
 
@@ -189,7 +205,10 @@ export class Scheduler {
   }
 
   async #prefill(): Promise<void> {
-    const leader = chooseLeader(this.#pool.batches.flatMap(({ prefilling }) => prefilling), this.#turn);
+    const leader = chooseLeader(
+      this.#pool.batches.flatMap(({ prefilling }) => prefilling),
+      this.#turn,
+    );
     const batch = leader?.place?.batch;
     if (leader === undefined || batch === undefined) return;
     this.#turn += 1;
@@ -257,7 +276,10 @@ export class Scheduler {
     const fresh = { values: output.fresh, numRows: sequences.length, width };
     const { vocabSize } = this.#model;
     for (const [row, sequence] of sequences.entries()) {
-      this.#receive(sequence, fresh, { row, probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize) });
+      this.#receive(sequence, fresh, {
+        row,
+        probabilities: output.probabilities.subarray(row * vocabSize, (row + 1) * vocabSize),
+      });
     }
     for (const sequence of this.#undecided.splice(0)) await this.#decide(sequence);
     this.#sweep();
@@ -267,10 +289,15 @@ export class Scheduler {
   async #decide(sequence: Sequence): Promise<void> {
     this.#counts.closeDraws += 1;
     const probabilities = await readAlone(this.#model, this.#input, sequence);
-    if (probabilities !== null) this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
+    if (probabilities !== null)
+      this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }
 
-  #receive(sequence: Sequence, fresh: FreshTokens, { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array }): void {
+  #receive(
+    sequence: Sequence,
+    fresh: FreshTokens,
+    { row, probabilities }: { readonly row: number; readonly probabilities: Float32Array },
+  ): void {
     const { place } = sequence;
     if (sequence.isOver || place === null) return;
     // Before anything is stored: a NaN among unseen tokens would still spoil whoever gets the row next.
@@ -313,7 +340,9 @@ export class Scheduler {
   #remember(sequence: Sequence): void {
     const { place } = sequence;
     if (place === null) return;
-    this.#prefixCache.insert(sequence.ids, sequence.kvLength, (start, end) => place.batch.kv.readSegment(place.row, start, end));
+    this.#prefixCache.insert(sequence.ids, sequence.kvLength, (start, end) =>
+      place.batch.kv.readSegment(place.row, start, end),
+    );
   }
 
   #fail(sequence: Sequence, error: EngineError): void {

@@ -31,7 +31,11 @@ export class StepInputBuilder {
     };
   }
 
-  #writeRow(batch: RowBatch, source: number, { row, width, pastLength }: { readonly row: number; readonly width: number; readonly pastLength: number }): void {
+  #writeRow(
+    batch: RowBatch,
+    source: number,
+    { row, width, pastLength }: { readonly row: number; readonly width: number; readonly pastLength: number },
+  ): void {
     const sequence = batch.rows[source];
     if (sequence === undefined) throw new Error(`The batch has no row ${source}.`);
     const count = Math.min(width, sequence.numPending);

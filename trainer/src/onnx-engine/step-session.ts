@@ -22,7 +22,11 @@ export class StepSessionFactory {
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
   readonly #threads: number;
 
-  constructor(config: ModelConfig, layout: ParameterLayout, options: { readonly threads: number; readonly contextLength: number; readonly isFused?: boolean }) {
+  constructor(
+    config: ModelConfig,
+    layout: ParameterLayout,
+    options: { readonly threads: number; readonly contextLength: number; readonly isFused?: boolean },
+  ) {
     this.vocabSize = config.vocabSize;
     this.contextLength = options.contextLength;
     this.kvShape = { numLayers: config.numLayers, numKvHeads: config.numKvHeads, headDim: config.headDim };
@@ -37,7 +41,10 @@ export class StepSessionFactory {
   /** Copies the weights: later changes do not reach the session. */
   async open(weights: Float32Array): Promise<StepSession> {
     const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
-    const session = await openSession(this.#model, { threads: this.#threads, externalData: [{ path: weightsLocation, data }] });
+    const session = await openSession(this.#model, {
+      threads: this.#threads,
+      externalData: [{ path: weightsLocation, data }],
+    });
     return new StepSession(session, this, this.#rotation);
   }
 }
@@ -50,7 +57,11 @@ export class StepSession implements StepModel {
   readonly #session: InferenceSession;
   readonly #rotation: { readonly cos: Tensor; readonly sin: Tensor };
 
-  constructor(session: InferenceSession, { vocabSize, contextLength, kvShape, passCost }: Omit<StepModel, 'run'>, rotation: { readonly cos: Tensor; readonly sin: Tensor }) {
+  constructor(
+    session: InferenceSession,
+    { vocabSize, contextLength, kvShape, passCost }: Omit<StepModel, 'run'>,
+    rotation: { readonly cos: Tensor; readonly sin: Tensor },
+  ) {
     this.vocabSize = vocabSize;
     this.contextLength = contextLength;
     this.kvShape = kvShape;
@@ -70,7 +81,8 @@ export class StepSession implements StepModel {
       inverse_temperature: toTensor(input.inverseTemperatures, [numRows, 1]),
       ...this.#rotation,
     };
-    for (const [index, past] of input.past.entries()) feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);
+    for (const [index, past] of input.past.entries())
+      feeds[`past_${index}`] = toTensor(past, [numRows, numKvHeads, 1, pastLength, headDim]);
     const { probabilities, fresh } = await this.#session.run(feeds);
     return { probabilities: floats(probabilities), fresh: floats(fresh) };
   }

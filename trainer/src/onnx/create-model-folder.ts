@@ -11,11 +11,18 @@ export type NewModelOptions = InitialWeightsOptions & {
 };
 
 /** Writes a model folder with random weights, to be trained from nothing, and says how many there are. Rejects with BackboneError `unsupported_model` or `checkpoint`. */
-export async function createModelFolder(dir: string, { config: json, companionsFrom, ...weightOptions }: NewModelOptions): Promise<{ readonly numParameters: number }> {
+export async function createModelFolder(
+  dir: string,
+  { config: json, companionsFrom, ...weightOptions }: NewModelOptions,
+): Promise<{ readonly numParameters: number }> {
   const config = parseModelConfig(json);
   const layout = parameterLayout(config);
   const weights = initialWeights(config, layout, weightOptions);
-  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
   await writeModelFolder(dir, { config: json, tensors, ...(companionsFrom !== undefined && { companionsFrom }) });
   return { numParameters: countParameters(layout) };
 }

@@ -27,12 +27,22 @@ async function writeRandomModel(dir: string, configJson: { readonly [key: string
   const config = parseModelConfig(configJson);
   const layout = parameterLayout(config);
   const weights = initialWeights(config, layout, { seed: 1, standardDeviation: 0.3 });
-  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
   await writeModelFolder(dir, { config: configJson, tensors });
 }
 
 /** A schedule that moves, so that a forgotten step would show. */
-const optimizer = { ...plainOptimizer, learningRate: 0.05, schedule: 'cosine' as const, warmupSteps: 2, totalSteps: 20 };
+const optimizer = {
+  ...plainOptimizer,
+  learningRate: 0.05,
+  schedule: 'cosine' as const,
+  warmupSteps: 2,
+  totalSteps: 20,
+};
 const open = () => openOnnxModel({ modelDir, optimizer, threads: 1 });
 
 function batchOf(step: number): TrainBatch {
@@ -41,7 +51,10 @@ function batchOf(step: number): TrainBatch {
 }
 
 async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).toBeInstanceOf(BackboneError);
   const { code, message } = error as BackboneError;
   return `${code}: ${message}`;
@@ -54,7 +67,8 @@ test('a resumed run logs the same metrics as one that was never interrupted, the
   await saveOnnxModel(whole, { modelDir, dir: checkpoint });
   await loadOnnxModel(resumed, checkpoint);
   expect(resumed.policyVersion).toBe(3);
-  for (let step = 3; step < 6; step++) expect(await resumed.trainStep(batchOf(step))).toEqual(await whole.trainStep(batchOf(step)));
+  for (let step = 3; step < 6; step++)
+    expect(await resumed.trainStep(batchOf(step))).toEqual(await whole.trainStep(batchOf(step)));
   expect(resumed.parameters).toEqual(whole.parameters);
   await whole.close();
   await resumed.close();
@@ -80,7 +94,9 @@ test('a folder that is no checkpoint, or another model’s, is refused and the m
   await writeRandomModel(otherDir, { ...tinyConfigJson, intermediate_size: 24 });
   const other = await openOnnxModel({ modelDir: otherDir, optimizer, threads: 1 });
   await saveOnnxModel(other, { modelDir: otherDir, dir: path.join(root, 'of-other') });
-  expect(await problemOf(loadOnnxModel(model, path.join(root, 'of-other')))).toContain('has shape [24, 8], but config.json asks for [12, 8]');
+  expect(await problemOf(loadOnnxModel(model, path.join(root, 'of-other')))).toContain(
+    'has shape [24, 8], but config.json asks for [12, 8]',
+  );
   const damaged = path.join(root, 'damaged');
   await saveOnnxModel(model, { modelDir, dir: damaged });
   await writeFile(path.join(damaged, 'trainer_state', 'state.json'), '{ "step": ');
@@ -96,10 +112,17 @@ test('a folder that is no checkpoint, or another model’s, is refused and the m
 
 test('a model that the engine cannot run is refused when it is opened', async () => {
   await writeFile(path.join(modelDir, 'config.json'), JSON.stringify({ ...tinyConfigJson, model_type: 'mamba' }));
-  expect(await problemOf(open())).toContain('unsupported_model: This model cannot run in the onnx backbone: "model_type" of config.json is "mamba"');
+  expect(await problemOf(open())).toContain(
+    'unsupported_model: This model cannot run in the onnx backbone: "model_type" of config.json is "mamba"',
+  );
 });
 
 test('a model that does not fit into memory is refused before it is read', async () => {
-  await writeFile(path.join(modelDir, 'config.json'), JSON.stringify({ ...tinyConfigJson, vocab_size: 2 ** 31, hidden_size: 4096 }));
-  expect(await problemOf(open())).toMatch(/unsupported_model: .* has 8796\d+ parameters and needs 65536\.\d GiB of memory/);
+  await writeFile(
+    path.join(modelDir, 'config.json'),
+    JSON.stringify({ ...tinyConfigJson, vocab_size: 2 ** 31, hidden_size: 4096 }),
+  );
+  expect(await problemOf(open())).toMatch(
+    /unsupported_model: .* has 8796\d+ parameters and needs 65536\.\d GiB of memory/,
+  );
 });

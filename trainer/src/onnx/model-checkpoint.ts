@@ -33,18 +33,30 @@ export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxMo
   const layout = parameterLayout(config);
   refuseTooLarge(modelDir, layout);
   const readWeights = () => readParameters(folder, layout);
-  return new OnnxModel({ config, weights: await readWeights(), optimizer, readReference: readWeights, ...(threads === undefined ? {} : { threads }) });
+  return new OnnxModel({
+    config,
+    weights: await readWeights(),
+    optimizer,
+    readReference: readWeights,
+    ...(threads === undefined ? {} : { threads }),
+  });
 }
 
 /** The weights in single precision, and the copy they are read into. Training needs twice that. */
 function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
   const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   if (2 * 4 * layout.length <= totalmem()) return;
-  throw new BackboneError('unsupported_model', `The model in ${modelDir} has ${countParameters(layout)} parameters and needs ${needed} GiB of memory to open; this machine has ${present} GiB. Choose a smaller model, or the torch backbone.`);
+  throw new BackboneError(
+    'unsupported_model',
+    `The model in ${modelDir} has ${countParameters(layout)} parameters and needs ${needed} GiB of memory to open; this machine has ${present} GiB. Choose a smaller model, or the torch backbone.`,
+  );
 }
 
 /** Writes a model folder with `trainer_state/` inside, whole or not at all; tokenizer files come from `modelDir`. Rejects with BackboneError `checkpoint`. */
-export async function saveOnnxModel(model: OnnxModel, options: { readonly modelDir: string; readonly dir: string }): Promise<void> {
+export async function saveOnnxModel(
+  model: OnnxModel,
+  options: { readonly modelDir: string; readonly dir: string },
+): Promise<void> {
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>
     writeModelFolder(options.dir, {
@@ -85,7 +97,11 @@ async function readMoments(dir: string, layout: ParameterLayout): Promise<readon
   for (const [index, moment] of momentNames.entries()) {
     for (const { name, data } of namedTensors(layout, moments[index === 0 ? 0 : 1], `${moment}.`)) {
       const entry = entries.get(name);
-      if (entry === undefined || entry.numBytes !== data.byteLength) throw new BackboneError('checkpoint', `${file} has no "${name}" of ${data.length} numbers: it was saved from another model.`);
+      if (entry === undefined || entry.numBytes !== data.byteLength)
+        throw new BackboneError(
+          'checkpoint',
+          `${file} has no "${name}" of ${data.length} numbers: it was saved from another model.`,
+        );
       await readTensorInto(entry, data);
     }
   }
@@ -95,11 +111,18 @@ async function readMoments(dir: string, layout: ParameterLayout): Promise<readon
 async function readProgress(dir: string): Promise<{ readonly step: number; readonly policyVersion: number }> {
   const file = path.join(dir, stateDir, stepFile);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but no checkpoint.`, { cause });
+    throw new BackboneError(
+      'checkpoint',
+      `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but no checkpoint.`,
+      { cause },
+    );
   });
   const { step, policy_version: policyVersion } = parseJsonObject(text) ?? {};
   if (isCount(step) && isCount(policyVersion)) return { step, policyVersion };
-  throw new BackboneError('checkpoint', `Cannot resume from ${path.resolve(dir)}: ${stateDir}/${stepFile} is damaged (${JSON.stringify(text.slice(0, 80))}).`);
+  throw new BackboneError(
+    'checkpoint',
+    `Cannot resume from ${path.resolve(dir)}: ${stateDir}/${stepFile} is damaged (${JSON.stringify(text.slice(0, 80))}).`,
+  );
 }
 
 function isCount(value: unknown): value is number {
@@ -108,5 +131,9 @@ function isCount(value: unknown): value is number {
 
 function namedTensors(layout: ParameterLayout, buffer: FloatArray, prefix = ''): readonly NamedTensor[] {
   if (!(buffer instanceof Float32Array)) throw new Error('Only single precision is saved.');
-  return layout.parameters.map(({ name, shape, offset, size }) => ({ name: `${prefix}${name}`, shape, data: buffer.subarray(offset, offset + size) }));
+  return layout.parameters.map(({ name, shape, offset, size }) => ({
+    name: `${prefix}${name}`,
+    shape,
+    data: buffer.subarray(offset, offset + size),
+  }));
 }

@@ -21,7 +21,10 @@ async function withModel<Result>(model: OnnxModel, use: (model: OnnxModel) => Pr
 }
 
 async function problemOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).toBeInstanceOf(BackboneError);
   const { code, message } = error as BackboneError;
   return `${code}: ${message}`;
@@ -51,7 +54,13 @@ describe('an optimizer step', () => {
       const shared = [sampleOf([1, 2, 3, 4], [0, 0, 1, 1]), sampleOf([1, 2, 3, 5], [0, 0, 0, 1], { episodeId: 'b' })];
       const { packs } = packTrees(shared, { maxPackTokens: 48 });
       const metrics = await model.trainStep({ packs, loss: policyLoss });
-      expect(metrics).toMatchObject({ trainedTokens: 3, rowTokens: 8, treeTokens: 5, policyVersion: 1, learningRate: plainOptimizer.learningRate });
+      expect(metrics).toMatchObject({
+        trainedTokens: 3,
+        rowTokens: 8,
+        treeTokens: 5,
+        policyVersion: 1,
+        learningRate: plainOptimizer.learningRate,
+      });
       expect(metrics.entropy).toBeGreaterThan(0);
       expect(metrics.entropy).toBeLessThan(Math.log(11));
       expect(metrics.kl).toBeGreaterThan(0);
@@ -73,21 +82,27 @@ describe('an optimizer step', () => {
   });
 
   test('decays matrices, not norms and biases', () =>
-    withModel(tinyModel({ optimizer: { ...plainOptimizer, learningRate: 0.5, weightDecay: 1, beta1: 0, epsilon: 1e12 } }), async (model) => {
-      const before = model.parameters.slice();
-      await model.trainStep(randomBatch(3));
-      for (const { shape, offset } of model.layout.parameters) {
-        expect((model.parameters[offset] ?? 0) / (before[offset] ?? 0)).toBeCloseTo(shape.length === 2 ? 0.5 : 1, 5);
-      }
-    }));
+    withModel(
+      tinyModel({ optimizer: { ...plainOptimizer, learningRate: 0.5, weightDecay: 1, beta1: 0, epsilon: 1e12 } }),
+      async (model) => {
+        const before = model.parameters.slice();
+        await model.trainStep(randomBatch(3));
+        for (const { shape, offset } of model.layout.parameters) {
+          expect((model.parameters[offset] ?? 0) / (before[offset] ?? 0)).toBeCloseTo(shape.length === 2 ? 0.5 : 1, 5);
+        }
+      },
+    ));
 
   test('is the same however the batch is cut into micro-batches', async () => {
     const batch = randomBatch(4);
     const gradientsOf = (maxTokens: number) =>
-      withModel(tinyModel({ precision: 'float64', limits: { maxTokens: () => maxTokens, fewTokens: 0 } }), async (model) => {
-        await model.trainStep(batch);
-        return model.gradients.slice();
-      });
+      withModel(
+        tinyModel({ precision: 'float64', limits: { maxTokens: () => maxTokens, fewTokens: 0 } }),
+        async (model) => {
+          await model.trainStep(batch);
+          return model.gradients.slice();
+        },
+      );
     const [whole, cut] = [await gradientsOf(4096), await gradientsOf(16)];
     expect(Math.max(...cut.map((gradient, index) => Math.abs(gradient - (whole[index] ?? 0))))).toBeLessThan(1e-14);
   });
@@ -105,7 +120,10 @@ describe('an optimizer step', () => {
 test('a pack with pairs but no terms trains nothing and breaks nothing', () =>
   withModel(tinyModel({ optimizer: { ...plainOptimizer, weightDecay: 0 } }), async (model) => {
     const none = new Float32Array(0);
-    const packs = randomBatch(8).packs.map((pack) => ({ ...pack, terms: { pair: new Int32Array(0), sequence: new Int32Array(0), weights: none, advantages: none, logprobs: none } }));
+    const packs = randomBatch(8).packs.map((pack) => ({
+      ...pack,
+      terms: { pair: new Int32Array(0), sequence: new Int32Array(0), weights: none, advantages: none, logprobs: none },
+    }));
     const metrics = await model.trainStep({ packs, loss: policyLoss });
     expect(metrics).toMatchObject({ loss: 0, gradNorm: 0, trainedTokens: 0, entropy: 0 });
   }));
@@ -115,8 +133,14 @@ describe('the policy loss', () => {
     withModel(tinyModel({ precision: 'float64' }), async (model) => {
       const ids = [1, 2, 3];
       const [logprobs] = await model.logprobs([{ ids: Int32Array.from(ids) }]);
-      const sample = sampleOf(ids, [0, 0, 1], { logprobs: Float32Array.of(0, 0, (logprobs?.[2] ?? 0) - logprobShift), advantages: Float32Array.of(0, 0, advantage) });
-      const metrics = await model.trainStep({ packs: packTrees([sample], { maxPackTokens: 8 }).packs, loss: { ...policyLoss, klCoef: 0, entropyCoef: 0, temperature: 1, dualClip: 0, ...loss } });
+      const sample = sampleOf(ids, [0, 0, 1], {
+        logprobs: Float32Array.of(0, 0, (logprobs?.[2] ?? 0) - logprobShift),
+        advantages: Float32Array.of(0, 0, advantage),
+      });
+      const metrics = await model.trainStep({
+        packs: packTrees([sample], { maxPackTokens: 8 }).packs,
+        loss: { ...policyLoss, klCoef: 0, entropyCoef: 0, temperature: 1, dualClip: 0, ...loss },
+      });
       return { loss: metrics.loss, clipped: metrics.clipFraction, gradNorm: metrics.gradNorm };
     });
 
@@ -141,13 +165,28 @@ describe('the policy loss', () => {
   });
 
   test('is the same to the last bit for sampled logprobs that differ by rounding, if the present weights sampled them', async () => {
-    const ids = [[1, 2, 3, 4], [1, 2, 5, 6], [7, 8, 9]];
+    const ids = [
+      [1, 2, 3, 4],
+      [1, 2, 5, 6],
+      [7, 8, 9],
+    ];
     const stepWith = (noise: (term: number) => number, isOnPolicy: boolean) =>
       withModel(tinyModel(), async (model) => {
         const exact = await model.logprobs(ids.map((row) => ({ ids: Int32Array.from(row) })));
-        const noisy = (row: Float32Array): Float32Array => row.map((logprob, at) => (at === 0 ? 0 : logprob + noise(at)));
-        const samples = ids.map((row, index) => sampleOf(row, row.map((_, at) => Math.min(at, 1)), { episodeId: String(index), logprobs: noisy(exact[index] ?? new Float32Array()) }));
-        const { loss } = await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: { ...policyLoss, temperature: 1 }, isOnPolicy });
+        const noisy = (row: Float32Array): Float32Array =>
+          row.map((logprob, at) => (at === 0 ? 0 : logprob + noise(at)));
+        const samples = ids.map((row, index) =>
+          sampleOf(
+            row,
+            row.map((_, at) => Math.min(at, 1)),
+            { episodeId: String(index), logprobs: noisy(exact[index] ?? new Float32Array()) },
+          ),
+        );
+        const { loss } = await model.trainStep({
+          packs: packTrees(samples, { maxPackTokens: 48 }).packs,
+          loss: { ...policyLoss, temperature: 1 },
+          isOnPolicy,
+        });
         return { loss, weights: model.parameters.slice() };
       });
     const exact = await stepWith(() => 0, true);
@@ -164,34 +203,100 @@ describe('the policy loss', () => {
   ])('a ratio that no float holds trains like any other that is clipped: %s', (_, advantage, dualClip) =>
     withModel(tinyModel({ optimizer: { ...plainOptimizer, learningRate: 0 } }), async (model) => {
       const gradientsAt = async (behaviour: number) => {
-        const samples = [sampleOf([1, 2, 3], [0, 0, 1], { logprobs: Float32Array.of(0, 0, behaviour), advantages: Float32Array.of(0, 0, advantage) }), sampleOf([1, 2, 4], [0, 0, 1], { episodeId: 'b' })];
-        const { loss } = await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 48 }).packs, loss: { ...policyLoss, dualClip } });
+        const samples = [
+          sampleOf([1, 2, 3], [0, 0, 1], {
+            logprobs: Float32Array.of(0, 0, behaviour),
+            advantages: Float32Array.of(0, 0, advantage),
+          }),
+          sampleOf([1, 2, 4], [0, 0, 1], { episodeId: 'b' }),
+        ];
+        const { loss } = await model.trainStep({
+          packs: packTrees(samples, { maxPackTokens: 48 }).packs,
+          loss: { ...policyLoss, dualClip },
+        });
         return { loss, gradients: model.gradients.slice() };
       };
       expect(await gradientsAt(-9999)).toEqual(await gradientsAt(-20));
-    }));
+    }),
+  );
 
   test('the KL term is zero at the start and grows as the weights leave their frozen copy', () =>
-    withModel(tinyModel({ reference: 'initial', optimizer: { ...plainOptimizer, learningRate: 0.05 } }), async (model) => {
-      const first = await model.trainStep(randomBatch(5));
-      expect(first.kl).toBeLessThan(1e-9);
-      let last = first;
-      for (let step = 0; step < 10; step++) last = await model.trainStep(randomBatch(5));
-      expect(last.kl).toBeGreaterThan(0.001);
-    }));
+    withModel(
+      tinyModel({ reference: 'initial', optimizer: { ...plainOptimizer, learningRate: 0.05 } }),
+      async (model) => {
+        const first = await model.trainStep(randomBatch(5));
+        expect(first.kl).toBeLessThan(1e-9);
+        let last = first;
+        for (let step = 0; step < 10; step++) last = await model.trainStep(randomBatch(5));
+        expect(last.kl).toBeGreaterThan(0.001);
+      },
+    ));
 });
 
 describe('what cannot be trained is refused and changes nothing', () => {
-  const nothingSupervised = packTrees([sampleOf([1, 2], [0, 1])], { maxPackTokens: 8 }).packs.map((pack) => ({ ...pack, predictors: new Int32Array(0), targets: new Int32Array(0), terms: { pair: new Int32Array(0), sequence: new Int32Array(0), weights: new Float32Array(0), advantages: new Float32Array(0), logprobs: new Float32Array(0) } }));
+  const nothingSupervised = packTrees([sampleOf([1, 2], [0, 1])], { maxPackTokens: 8 }).packs.map((pack) => ({
+    ...pack,
+    predictors: new Int32Array(0),
+    targets: new Int32Array(0),
+    terms: {
+      pair: new Int32Array(0),
+      sequence: new Int32Array(0),
+      weights: new Float32Array(0),
+      advantages: new Float32Array(0),
+      logprobs: new Float32Array(0),
+    },
+  }));
   test.each([
-    ['an id beyond the vocabulary', withElement(randomBatch(6), ({ ids }) => ids.fill(11, 1, 2)), 'bad_batch: Pack 0 of the batch cannot be trained: ids[1] is 11, outside [0, 11)'],
-    ['an advantage that is not finite', withElement(randomBatch(6), ({ terms }) => terms.advantages.fill(Number.NaN, 0, 1)), 'bad_batch: Pack 0 of the batch cannot be trained: terms.advantages[0] is NaN'],
+    [
+      'an id beyond the vocabulary',
+      withElement(randomBatch(6), ({ ids }) => ids.fill(11, 1, 2)),
+      'bad_batch: Pack 0 of the batch cannot be trained: ids[1] is 11, outside [0, 11)',
+    ],
+    [
+      'an advantage that is not finite',
+      withElement(randomBatch(6), ({ terms }) => terms.advantages.fill(Number.NaN, 0, 1)),
+      'bad_batch: Pack 0 of the batch cannot be trained: terms.advantages[0] is NaN',
+    ],
     ['an end before its token', withElement(randomBatch(6), ({ ends }) => ends.fill(0, 2, 3)), 'ends[2] is 0'],
-    ['arrays of different lengths', { ...randomBatch(6), packs: randomBatch(6).packs.map((pack) => ({ ...pack, targets: pack.targets.subarray(1) })) }, 'its pairs have different lengths'],
-    ['nothing supervised', { packs: nothingSupervised, loss: policyLoss }, 'bad_batch: The batch of 1 packs supervises no token'],
-    ['a row that attention cannot hold', { packs: packTrees([sampleOf(Array.from({ length: 40_000 }, () => 1), Array.from({ length: 40_000 }, (_, at) => Number(at > 0)))], { maxPackTokens: 48 }).packs, loss: policyLoss }, 'overlong_row: A row of 40000 tokens is too long for the onnx backbone'],
-    ['a loss that is no number', { ...randomBatch(6), loss: { ...policyLoss, clipLow: Number.NaN } }, 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
-    ['a gradient that is not finite', withElement(randomBatch(6), ({ terms }) => terms.weights.fill(3e38)), 'non_finite_gradient: The gradient norm of optimizer step 1 is'],
+    [
+      'arrays of different lengths',
+      {
+        ...randomBatch(6),
+        packs: randomBatch(6).packs.map((pack) => ({ ...pack, targets: pack.targets.subarray(1) })),
+      },
+      'its pairs have different lengths',
+    ],
+    [
+      'nothing supervised',
+      { packs: nothingSupervised, loss: policyLoss },
+      'bad_batch: The batch of 1 packs supervises no token',
+    ],
+    [
+      'a row that attention cannot hold',
+      {
+        packs: packTrees(
+          [
+            sampleOf(
+              Array.from({ length: 40_000 }, () => 1),
+              Array.from({ length: 40_000 }, (_, at) => Number(at > 0)),
+            ),
+          ],
+          { maxPackTokens: 48 },
+        ).packs,
+        loss: policyLoss,
+      },
+      'overlong_row: A row of 40000 tokens is too long for the onnx backbone',
+    ],
+    [
+      'a loss that is no number',
+      { ...randomBatch(6), loss: { ...policyLoss, clipLow: Number.NaN } },
+      'non_finite_gradient: The gradient norm of optimizer step 1 is',
+    ],
+    [
+      'a gradient that is not finite',
+      withElement(randomBatch(6), ({ terms }) => terms.weights.fill(3e38)),
+      'non_finite_gradient: The gradient norm of optimizer step 1 is',
+    ],
   ])('%s', (_, batch, problem) =>
     withModel(tinyModel(), async (model) => {
       const before = model.parameters.slice();
@@ -200,7 +305,8 @@ describe('what cannot be trained is refused and changes nothing', () => {
       expect(model.policyVersion).toBe(0);
       await model.trainStep(randomBatch(6));
       expect(model.policyVersion).toBe(1);
-    }));
+    }),
+  );
 
   test('an aborted step', () =>
     withModel(tinyModel({ limits: { maxTokens: () => 8, fewTokens: 0 } }), async (model) => {
@@ -228,7 +334,9 @@ test('rows are scored whatever their length, in one call or apart', () =>
 
 test('resident memory after 200 steps is at most 1.2 times that after 20, with batches of all sizes', () =>
   withModel(tinyModel({ limits: { maxTokens: () => 24, fewTokens: 8 } }), async (model) => {
-    const batches = Array.from({ length: 10 }, (_, seed) => randomBatch(200 + seed)).filter(({ packs }) => packs.length > 0);
+    const batches = Array.from({ length: 10 }, (_, seed) => randomBatch(200 + seed)).filter(
+      ({ packs }) => packs.length > 0,
+    );
     const residentAfter = async (steps: number) => {
       for (let step = 1; step <= steps; step++) {
         await model.trainStep(batches[step % batches.length] ?? randomBatch(1));

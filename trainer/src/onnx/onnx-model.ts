@@ -67,7 +67,15 @@ export class OnnxModel {
   /** Buffers are reused: one call at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ config, weights, optimizer, threads = 2, precision = 'float32', readReference, limits }: OnnxModelOptions) {
+  constructor({
+    config,
+    weights,
+    optimizer,
+    threads = 2,
+    precision = 'float32',
+    readReference,
+    limits,
+  }: OnnxModelOptions) {
     this.config = config;
     this.layout = parameterLayout(config);
     this.#optimizer = optimizer;
@@ -96,7 +104,9 @@ export class OnnxModel {
   /** Lets `use` read the state while no step changes it. */
   async withState<Result>(use: (state: OnnxModelState) => Promise<Result>): Promise<Result> {
     const { parameters, firstMoments, secondMoments } = this.#memory;
-    return this.#inTurn(() => use({ parameters, firstMoments, secondMoments, step: this.#step, policyVersion: this.#policyVersion }));
+    return this.#inTurn(() =>
+      use({ parameters, firstMoments, secondMoments, step: this.#step, policyVersion: this.#policyVersion }),
+    );
   }
 
   /** Takes over a state of the same layout. */
@@ -137,7 +147,11 @@ export class OnnxModel {
   async #trainStep(batch: TrainBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
     for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
     const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
-    if (microbatches.length === 0) throw new BackboneError('bad_batch', `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`);
+    if (microbatches.length === 0)
+      throw new BackboneError(
+        'bad_batch',
+        `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`,
+      );
     const sums = await this.#accumulateGradients(microbatches, batch, signal);
     const gradNorm = Math.sqrt(this.#memory.sumOfGradientSquares());
     this.#refuseNonFinite(gradNorm, sums.loss);
@@ -147,11 +161,18 @@ export class OnnxModel {
 
   async #logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
     const results = rows.map(({ ids }) => new Float32Array(ids.length));
-    const resultOfPack = new Map(rows.flatMap((row, index) => (row.ids.length < 2 ? [] : [[packOfRow(row), results[index] ?? new Float32Array()] as const])));
+    const resultOfPack = new Map(
+      rows.flatMap((row, index) =>
+        row.ids.length < 2 ? [] : [[packOfRow(row), results[index] ?? new Float32Array()] as const],
+      ),
+    );
     for (const [index, pack] of [...resultOfPack.keys()].entries()) checkPack(pack, index, this.config.vocabSize);
     const trees = [...resultOfPack.keys()].flatMap(treesOfPack);
     for (const microbatch of planMicrobatches(trees, this.#limits)) {
-      const logprobs = await this.#runner.score(this.#memory.parameters, this.#feeds.sequence(microbatchArrays(microbatch), 1));
+      const logprobs = await this.#runner.score(
+        this.#memory.parameters,
+        this.#feeds.sequence(microbatchArrays(microbatch), 1),
+      );
       let pair = 0;
       for (const { pack, pairs } of microbatch.trees.map(({ tree }) => tree)) {
         resultOfPack.get(pack)?.set(logprobs.subarray(pair, pair + pairs.length), 1);
@@ -162,7 +183,11 @@ export class OnnxModel {
   }
 
   /** The first micro-batch writes the gradients, each further one adds its own. */
-  async #accumulateGradients(microbatches: readonly Microbatch[], batch: TrainBatch, signal: AbortSignal | undefined): Promise<StepSums> {
+  async #accumulateGradients(
+    microbatches: readonly Microbatch[],
+    batch: TrainBatch,
+    signal: AbortSignal | undefined,
+  ): Promise<StepSums> {
     let sums = emptySums();
     for (const [index, microbatch] of microbatches.entries()) {
       await refuseAborted(signal);
@@ -180,7 +205,9 @@ export class OnnxModel {
     const { loss } = batch;
     const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
     const form = lossForm(loss);
-    const reference = needsReference(loss) ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence)) : {};
+    const reference = needsReference(loss)
+      ? this.#feeds.reference(await this.#runner.score(await this.#referenceWeights(), sequence))
+      : {};
     const feeds = { ...sequence, ...reference, ...this.#feeds.loss(arrays, batch) };
     return this.#runner.train(form, { parameters: this.#memory.parameters, gradients, feeds, ids: arrays.ids });
   }
@@ -240,5 +267,8 @@ function temperatureOf(loss: LossOptions): number {
 async function refuseAborted(signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return;
   await new Promise((resolve) => setImmediate(resolve));
-  if (signal.aborted) throw new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', { cause: signal.reason });
+  if (signal.aborted)
+    throw new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', {
+      cause: signal.reason,
+    });
 }

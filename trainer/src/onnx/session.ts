@@ -12,7 +12,10 @@ export type SessionOptions = {
   readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
 };
 
-export async function openSession(model: Uint8Array, { threads, canFuse = true, externalData }: SessionOptions): Promise<InferenceSession> {
+export async function openSession(
+  model: Uint8Array,
+  { threads, canFuse = true, externalData }: SessionOptions,
+): Promise<InferenceSession> {
   return InferenceSession.create(model, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -23,7 +26,14 @@ export async function openSession(model: Uint8Array, { threads, canFuse = true, 
     // Operators take microseconds to a millisecond: threads that sleep in between cost a tenth of training and a third of
     // sampling. Pools that spin for long take the core from whoever works. So they spin briefly and stop with the run, and
     // take their blocks one by one, which leaves room for others.
-    extra: { session: { set_denormal_as_zero: '1', force_spinning_stop: '1', dynamic_block_base: '4', intra_op: { spin_duration_us: '20' } } },
+    extra: {
+      session: {
+        set_denormal_as_zero: '1',
+        force_spinning_stop: '1',
+        dynamic_block_base: '4',
+        intra_op: { spin_duration_us: '20' },
+      },
+    },
     ...(externalData === undefined ? {} : { externalData }),
   });
 }
@@ -31,7 +41,10 @@ export async function openSession(model: Uint8Array, { threads, canFuse = true, 
 const tensorTypes = { float32: 'float32', float64: 'float64', int32: 'int32', int64: 'int64', bool: 'bool' } as const;
 
 /** A tensor over the given memory, without a copy. */
-export function toTensor(data: Float32Array | Float64Array | Int32Array | BigInt64Array, shape: readonly number[]): Tensor {
+export function toTensor(
+  data: Float32Array | Float64Array | Int32Array | BigInt64Array,
+  shape: readonly number[],
+): Tensor {
   return new Tensor(tensorTypes[elementTypeOf(data)], data, shape);
 }
 

@@ -24,11 +24,26 @@ export const tinyConfigJson = {
 };
 
 export const plainOptimizer: OptimizerOptions = {
-  learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0,
+  learningRate: 0.01,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  maxGradNorm: 1,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
 };
 
 export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
-  kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 3, klCoef: 0.1, klEstimator: 'k3', entropyCoef: 0.01, temperature: 0.8,
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  dualClip: 3,
+  klCoef: 0.1,
+  klEstimator: 'k3',
+  entropyCoef: 0.01,
+  temperature: 0.8,
 };
 
 export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'precision' | 'threads' | 'limits'>> & {
@@ -42,7 +57,14 @@ export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'pre
 export function tinyModel({ configJson, reference = 'other', ...options }: TinyModelOptions = {}): OnnxModel {
   const config = parseModelConfig({ ...tinyConfigJson, ...configJson });
   const ofReference = reference === 'other' ? { readReference: async () => lively(config, 2) } : {};
-  return new OnnxModel({ config, weights: lively(config, 1), optimizer: plainOptimizer, threads: 1, ...ofReference, ...options });
+  return new OnnxModel({
+    config,
+    weights: lively(config, 1),
+    optimizer: plainOptimizer,
+    threads: 1,
+    ...ofReference,
+    ...options,
+  });
 }
 
 function lively(config: ModelConfig, seed: number): Float32Array {
@@ -50,17 +72,25 @@ function lively(config: ModelConfig, seed: number): Float32Array {
   const random = createRandom(seed);
   const weights = initialWeights(config, layout, { seed, standardDeviation: 0.4 });
   for (const { shape, offset, size } of layout.parameters) {
-    if (shape.length === 1) for (let index = offset; index < offset + size; index++) weights[index] = (weights[index] ?? 0) + 0.4 * (random.next() - 0.5);
+    if (shape.length === 1)
+      for (let index = offset; index < offset + size; index++)
+        weights[index] = (weights[index] ?? 0) + 0.4 * (random.next() - 0.5);
   }
   return weights;
 }
 
 /** A sample whose masked tokens carry a behaviour logprob and an advantage. */
-export function sampleOf(ids: readonly number[], lossMask: readonly number[], rest: Partial<Sample> & { readonly seed?: number } = {}): Sample {
+export function sampleOf(
+  ids: readonly number[],
+  lossMask: readonly number[],
+  rest: Partial<Sample> & { readonly seed?: number } = {},
+): Sample {
   const random = createRandom(rest.seed ?? ids.length);
   const masked = (value: () => number) => Float32Array.from(lossMask, (mask) => (mask === 1 ? value() : 0));
   return {
-    episodeId: 'episode', agentName: 'agent', targetTag: 'agent',
+    episodeId: 'episode',
+    agentName: 'agent',
+    targetTag: 'agent',
     ids: Int32Array.from(ids),
     lossMask: Uint8Array.from(lossMask),
     logprobs: masked(() => -2.4 + random.next()),

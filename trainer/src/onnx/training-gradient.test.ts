@@ -24,7 +24,17 @@ const models = {
   'Qwen2, tied': {},
   'Qwen2, untied, one layer': { tie_word_embeddings: false, num_hidden_layers: 1 },
   'Llama with attention bias and scaled positions': {
-    model_type: 'llama', attention_bias: true, num_key_value_heads: 4, num_hidden_layers: 1, rope_scaling: { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 16 },
+    model_type: 'llama',
+    attention_bias: true,
+    num_key_value_heads: 4,
+    num_hidden_layers: 1,
+    rope_scaling: {
+      rope_type: 'llama3',
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 16,
+    },
   },
 };
 
@@ -38,7 +48,9 @@ async function lossOf(model: OnnxModel, loss: LossOptions, batch: readonly TreeP
 describe('gradients of a whole model equal difference quotients in double precision', () => {
   const cases = [
     ...Object.keys(losses).map((loss) => ({ loss, model: 'Qwen2, tied' as const })),
-    ...(Object.keys(models) as (keyof typeof models)[]).slice(1).map((model) => ({ loss: 'policy with k3 and entropy', model })),
+    ...(Object.keys(models) as (keyof typeof models)[])
+      .slice(1)
+      .map((model) => ({ loss: 'policy with k3 and entropy', model })),
   ];
   test.each(cases)('$loss, $model', async ({ loss: lossName, model: modelName }) => {
     const model = tinyModel({ configJson: models[modelName], precision: 'float64', optimizer: still });
@@ -54,7 +66,9 @@ describe('gradients of a whole model equal difference quotients in double precis
         model.parameters[place] = original - 1e-5;
         const below = await lossOf(model, loss);
         model.parameters[place] = original;
-        expect(Math.abs((above - below) / 2e-5 - (gradients[place] ?? 0)), `${name}[${place - offset}]`).toBeLessThan(1e-8);
+        expect(Math.abs((above - below) / 2e-5 - (gradients[place] ?? 0)), `${name}[${place - offset}]`).toBeLessThan(
+          1e-8,
+        );
       }
     }
     await model.close();

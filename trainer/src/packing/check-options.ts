@@ -2,13 +2,19 @@ import { BackboneError } from '@agentjet/core';
 import type { PackOptions } from './pack-trees.js';
 
 /** Throws BackboneError `bad_pack_options`: a budget or a denominator that is no number would only show as weights that are none. */
-export function checkOptions({ maxPackTokens, weighting = 'episode', normalization = 'token', sharing = 'tree' }: PackOptions): void {
+export function checkOptions({
+  maxPackTokens,
+  weighting = 'episode',
+  normalization = 'token',
+  sharing = 'tree',
+}: PackOptions): void {
   if (!(maxPackTokens >= 1)) throw badOptions(`maxPackTokens is ${maxPackTokens}; it must be at least 1.`);
   checkChoice('weighting', weighting, ['episode', 'row']);
   checkChoice('sharing', sharing, ['tree', 'prompt', 'linear', 'none']);
   if (typeof normalization === 'string') return checkChoice('normalization', normalization, ['token', 'sequence']);
   const { constantLength } = normalization;
-  if (!(constantLength > 0 && Number.isFinite(constantLength))) throw badOptions(`normalization.constantLength is ${constantLength}; it must be a number of tokens above 0.`);
+  if (!(constantLength > 0 && Number.isFinite(constantLength)))
+    throw badOptions(`normalization.constantLength is ${constantLength}; it must be a number of tokens above 0.`);
 }
 
 function checkChoice(option: string, value: string, choices: readonly string[]): void {

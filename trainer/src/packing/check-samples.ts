@@ -4,7 +4,11 @@ import { BackboneError, type Sample } from '@agentjet/core';
 export function checkSamples(samples: readonly Sample[]): void {
   for (const sample of samples) {
     const fault = findFault(sample);
-    if (fault !== undefined) throw new BackboneError('bad_sample', `A sample of episode "${sample.episodeId}" (agent "${sample.agentName}") cannot be trained: ${fault}`);
+    if (fault !== undefined)
+      throw new BackboneError(
+        'bad_sample',
+        `A sample of episode "${sample.episodeId}" (agent "${sample.agentName}") cannot be trained: ${fault}`,
+      );
   }
 }
 
@@ -13,7 +17,8 @@ function findFault(sample: Sample): string | undefined {
   for (const field of ['lossMask', 'logprobs', 'advantages', 'policyVersions'] as const) {
     if (sample[field].length !== length) return `${field} has ${sample[field].length} entries for ${length} ids.`;
   }
-  if (sample.turnIndices !== undefined && sample.turnIndices.length !== length) return `turnIndices has ${sample.turnIndices.length} entries for ${length} ids.`;
+  if (sample.turnIndices !== undefined && sample.turnIndices.length !== length)
+    return `turnIndices has ${sample.turnIndices.length} entries for ${length} ids.`;
   if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but nothing stands before position 0 to predict it from.';
   for (let t = 0; t < length; t++) {
     const fault = findTokenFault(sample, t);

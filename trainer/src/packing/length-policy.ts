@@ -28,10 +28,14 @@ export type LimitedSamples = {
 export function limitLengths(samples: readonly Sample[], { maxSampleTokens, policy }: LengthLimit): LimitedSamples {
   const overlong = samples.filter(({ ids }) => ids.length > maxSampleTokens);
   const [first] = overlong;
-  if (first === undefined) return { samples, overlongSamples: 0, droppedEpisodes: 0, truncatedSamples: 0, lostTokens: 0 };
+  if (first === undefined)
+    return { samples, overlongSamples: 0, droppedEpisodes: 0, truncatedSamples: 0, lostTokens: 0 };
   if (policy === 'error') throw overlongError(first, maxSampleTokens);
   const episodes = new Set(overlong.map(({ episodeId }) => episodeId));
-  const kept = policy === 'truncate' ? samples.map((sample) => truncateSample(sample, maxSampleTokens)) : samples.filter(({ episodeId }) => !episodes.has(episodeId));
+  const kept =
+    policy === 'truncate'
+      ? samples.map((sample) => truncateSample(sample, maxSampleTokens))
+      : samples.filter(({ episodeId }) => !episodes.has(episodeId));
   return {
     samples: kept,
     overlongSamples: overlong.length,

@@ -11,10 +11,24 @@ import { findParents, unpackRow } from './unpack-rows.js';
 const shape = { vocabSize: 4, width: 5 };
 const weights = createTinyWeights(shape, 1);
 const reference = createTinyWeights(shape, 2);
-const policy: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 3, klCoef: 0.1, klEstimator: 'k3', entropyCoef: 0.01, temperature: 0.9 };
+const policy: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  dualClip: 3,
+  klCoef: 0.1,
+  klEstimator: 'k3',
+  entropyCoef: 0.01,
+  temperature: 0.9,
+};
 
 const randomSamples = fc
-  .record({ seed: fc.integer(), numRows: fc.integer({ min: 1, max: 12 }), maxLength: fc.integer({ min: 1, max: 8 }), numEpisodes: fc.integer({ min: 1, max: 4 }) })
+  .record({
+    seed: fc.integer(),
+    numRows: fc.integer({ min: 1, max: 12 }),
+    maxLength: fc.integer({ min: 1, max: 8 }),
+    numEpisodes: fc.integer({ min: 1, max: 4 }),
+  })
   .map(({ seed, ...options }) => createRandomSamples(createRandom(seed), { ...options, vocabSize: shape.vocabSize }));
 const packOptions: fc.Arbitrary<PackOptions> = fc.record({
   maxPackTokens: fc.integer({ min: 1, max: 80 }),
@@ -26,8 +40,15 @@ const packOptions: fc.Arbitrary<PackOptions> = fc.record({
 function sample(ids: number[], lossMask: number[], changes: Partial<Sample> = {}): Sample {
   const trained = (value: number) => Float32Array.from(lossMask, (mask) => mask * value);
   return {
-    episodeId: 'a', agentName: 'agent', targetTag: 'agent', ids: Int32Array.from(ids), lossMask: Uint8Array.from(lossMask),
-    logprobs: trained(-0.5), advantages: trained(1), policyVersions: Int32Array.from(lossMask, (mask) => mask - 1), ...changes,
+    episodeId: 'a',
+    agentName: 'agent',
+    targetTag: 'agent',
+    ids: Int32Array.from(ids),
+    lossMask: Uint8Array.from(lossMask),
+    logprobs: trained(-0.5),
+    advantages: trained(1),
+    policyVersions: Int32Array.from(lossMask, (mask) => mask - 1),
+    ...changes,
   };
 }
 
@@ -56,7 +77,8 @@ function rowGradient(samples: readonly Sample[], options: PackOptions, loss: Los
   );
   const sequences = samples.map((row, index) => (options.weighting === 'row' ? String(index) : row.episodeId));
   const total = positions.flat().length;
-  const lengthOf = (name: string) => positions.reduce((sum, list, row) => sum + (sequences[row] === name ? list.length : 0), 0);
+  const lengthOf = (name: string) =>
+    positions.reduce((sum, list, row) => sum + (sequences[row] === name ? list.length : 0), 0);
   const numSequences = new Set(sequences.filter((name) => lengthOf(name) > 0)).size;
   const packs = samples.map((row, index) => {
     const list = positions[index] ?? [];
@@ -65,9 +87,19 @@ function rowGradient(samples: readonly Sample[], options: PackOptions, loss: Los
     const weight = normalization === 'token' ? 1 / total : 1 / (numSequences * length);
     const pick = (array: ArrayLike<number>) => Float32Array.from(list, (t) => array[t] ?? Number.NaN);
     return {
-      ids: row.ids, positions: Int32Array.from(row.ids.keys()), ends: new Int32Array(row.ids.length).fill(row.ids.length),
-      predictors: Int32Array.from(list, (t) => t - 1), targets: Int32Array.from(list, (t) => row.ids[t] ?? -1), rowTokens: row.ids.length,
-      terms: { pair: Int32Array.from(list.keys()), sequence: new Int32Array(list.length), weights: new Float32Array(list.length).fill(weight), advantages: pick(row.advantages), logprobs: pick(row.logprobs) },
+      ids: row.ids,
+      positions: Int32Array.from(row.ids.keys()),
+      ends: new Int32Array(row.ids.length).fill(row.ids.length),
+      predictors: Int32Array.from(list, (t) => t - 1),
+      targets: Int32Array.from(list, (t) => row.ids[t] ?? -1),
+      rowTokens: row.ids.length,
+      terms: {
+        pair: Int32Array.from(list.keys()),
+        sequence: new Int32Array(list.length),
+        weights: new Float32Array(list.length).fill(weight),
+        advantages: pick(row.advantages),
+        logprobs: pick(row.logprobs),
+      },
     };
   });
   return sumGradients(packs, loss);
@@ -82,27 +114,54 @@ describe('packTrees', () => {
   it('lays out the worked example of TreePack', () => {
     const rows = [
       sample([5, 6, 7], [0, 0, 1], { logprobs: Float32Array.of(0, 0, -0.2), advantages: Float32Array.of(0, 0, 1) }),
-      sample([5, 6, 8], [0, 0, 1], { episodeId: 'b', logprobs: Float32Array.of(0, 0, -1.6), advantages: Float32Array.of(0, 0, -1) }),
+      sample([5, 6, 8], [0, 0, 1], {
+        episodeId: 'b',
+        logprobs: Float32Array.of(0, 0, -1.6),
+        advantages: Float32Array.of(0, 0, -1),
+      }),
     ];
     const { packs, report } = packTrees(rows, { maxPackTokens: 100 });
     expect(packs).toEqual([
       {
-        ids: Int32Array.of(5, 6, 7, 8), positions: Int32Array.of(0, 1, 2, 2), ends: Int32Array.of(4, 4, 3, 4),
-        predictors: Int32Array.of(1, 1), targets: Int32Array.of(7, 8), rowTokens: 6,
-        terms: { pair: Int32Array.of(0, 1), sequence: Int32Array.of(0, 1), weights: Float32Array.of(0.5, 0.5), advantages: Float32Array.of(1, -1), logprobs: Float32Array.of(-0.2, -1.6) },
+        ids: Int32Array.of(5, 6, 7, 8),
+        positions: Int32Array.of(0, 1, 2, 2),
+        ends: Int32Array.of(4, 4, 3, 4),
+        predictors: Int32Array.of(1, 1),
+        targets: Int32Array.of(7, 8),
+        rowTokens: 6,
+        terms: {
+          pair: Int32Array.of(0, 1),
+          sequence: Int32Array.of(0, 1),
+          weights: Float32Array.of(0.5, 0.5),
+          advantages: Float32Array.of(1, -1),
+          logprobs: Float32Array.of(-0.2, -1.6),
+        },
       },
     ]);
-    expect(report).toMatchObject({ rows: 2, rowTokens: 6, treeTokens: 4, ratio: 1.5, packs: 1, splits: 0, trainedTokens: 2 });
+    expect(report).toMatchObject({
+      rows: 2,
+      rowTokens: 6,
+      treeTokens: 4,
+      ratio: 1.5,
+      packs: 1,
+      splits: 0,
+      trainedTokens: 2,
+    });
   });
 
   it('gives the loss and gradient of the rows run one by one', () => {
     fc.assert(
-      fc.property(randomSamples, packOptions, fc.constantFrom<LossOptions>(policy, { kind: 'sft' }), (samples, options, loss) => {
-        const tree = sumGradients(packTrees(samples, options).packs, loss);
-        const rows = rowGradient(samples, options, loss);
-        expect(tree.loss).toBeCloseTo(rows.loss, 9);
-        expect(relativeDistance(tree.gradient, rows.gradient)).toBeLessThan(1e-9);
-      }),
+      fc.property(
+        randomSamples,
+        packOptions,
+        fc.constantFrom<LossOptions>(policy, { kind: 'sft' }),
+        (samples, options, loss) => {
+          const tree = sumGradients(packTrees(samples, options).packs, loss);
+          const rows = rowGradient(samples, options, loss);
+          expect(tree.loss).toBeCloseTo(rows.loss, 9);
+          expect(relativeDistance(tree.gradient, rows.gradient)).toBeLessThan(1e-9);
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -111,7 +170,9 @@ describe('packTrees', () => {
     fc.assert(
       fc.property(randomSamples, packOptions, (samples, options) => {
         const { packs, places } = packTrees(samples, { ...options, weighting: 'row' });
-        const unpacked = places.map((place) => place && packs[place.pack] && unpackRow(packs[place.pack] as TreePack, place));
+        const unpacked = places.map(
+          (place) => place && packs[place.pack] && unpackRow(packs[place.pack] as TreePack, place),
+        );
         expect(unpacked).toEqual(samples.map(({ ids, lossMask }) => (lossMask.includes(1) ? ids : undefined)));
       }),
     );
@@ -138,7 +199,10 @@ describe('packTrees', () => {
     fc.assert(
       fc.property(randomSamples, packOptions, (samples, options) => {
         const { packs, report } = packTrees(samples, options);
-        for (const pack of packs) expect(new Set(Array.from(pack.predictors, (p, m) => `${p}:${pack.targets[m]}`)).size).toBe(pack.predictors.length);
+        for (const pack of packs)
+          expect(new Set(Array.from(pack.predictors, (p, m) => `${p}:${pack.targets[m]}`)).size).toBe(
+            pack.predictors.length,
+          );
         const total = packs.reduce((sum, { terms }) => sum + terms.weights.reduce((a, b) => a + b, 0), 0);
         if (typeof options.normalization !== 'object') expect(total).toBeCloseTo(report.trainedTokens === 0 ? 0 : 1, 5);
         expect(packs.reduce((sum, { terms }) => sum + terms.pair.length, 0)).toBe(report.trainedTokens);
@@ -164,11 +228,19 @@ describe('packTrees', () => {
     fc.assert(
       fc.property(randomSamples, fc.integer(), (samples, seed) => {
         const random = createRandom(seed);
-        const shuffled = samples.map((row) => ({ row, key: random.next() })).sort((a, b) => a.key - b.key).map(({ row }) => row);
+        const shuffled = samples
+          .map((row) => ({ row, key: random.next() }))
+          .sort((a, b) => a.key - b.key)
+          .map(({ row }) => row);
         const options: PackOptions = { maxPackTokens: 40, weighting: 'row' };
         const plain = sumGradients(packTrees(samples, options).packs, policy);
         const untrained = sample([3, 2, 1], [0, 0, 0], { episodeId: 'other' });
-        expect(relativeDistance(sumGradients(packTrees([...shuffled, untrained], options).packs, policy).gradient, plain.gradient)).toBeLessThan(1e-9);
+        expect(
+          relativeDistance(
+            sumGradients(packTrees([...shuffled, untrained], options).packs, policy).gradient,
+            plain.gradient,
+          ),
+        ).toBeLessThan(1e-9);
       }),
     );
   });
@@ -195,9 +267,15 @@ describe('packTrees', () => {
       const { packs } = packTrees(samples, { maxPackTokens: 100 });
       return packs.flatMap((pack) => [...pairLogprobs(weights, shape, pack)]);
     };
-    expect(packTrees([...shared, other], { maxPackTokens: 100 }).report).toMatchObject({ rowTokens: 12, treeTokens: 9, packs: 1, trees: 2 });
+    expect(packTrees([...shared, other], { maxPackTokens: 100 }).report).toMatchObject({
+      rowTokens: 12,
+      treeTokens: 9,
+      packs: 1,
+      trees: 2,
+    });
     const together = logprobsOf([...shared, other]);
-    for (const logprob of logprobsOf(shared)) expect(together.some((candidate) => Math.abs(candidate - logprob) < 1e-12)).toBe(true);
+    for (const logprob of logprobsOf(shared))
+      expect(together.some((candidate) => Math.abs(candidate - logprob) < 1e-12)).toBe(true);
   });
 
   it('ignores padding', () => {
@@ -206,7 +284,10 @@ describe('packTrees', () => {
         const { packs } = packTrees(samples, { maxPackTokens: 50 });
         const padded = packs.map((pack) => padPack(pack, pack.ids.length + extra));
         expect(sumGradients(padded, policy)).toEqual(sumGradients(packs, policy));
-        for (const pack of padded) expect(pack.ends.slice(pack.ends.length - extra)).toEqual(Int32Array.from({ length: extra }, (_, i) => pack.ends.length - extra + i + 1));
+        for (const pack of padded)
+          expect(pack.ends.slice(pack.ends.length - extra)).toEqual(
+            Int32Array.from({ length: extra }, (_, i) => pack.ends.length - extra + i + 1),
+          );
       }),
     );
   });
@@ -214,18 +295,30 @@ describe('packTrees', () => {
   it('splits at the highest branch and trains the duplicated path once', () => {
     // Root path 0 1 (1 is generated), then two branches that each branch again.
     const rows = [
-      sample([0, 1, 2, 2, 0], [0, 1, 0, 0, 1]), sample([0, 1, 2, 2, 1], [0, 1, 0, 0, 1]),
-      sample([0, 1, 3, 3, 0], [0, 1, 0, 0, 1]), sample([0, 1, 3, 3, 1], [0, 1, 0, 0, 1]),
+      sample([0, 1, 2, 2, 0], [0, 1, 0, 0, 1]),
+      sample([0, 1, 2, 2, 1], [0, 1, 0, 0, 1]),
+      sample([0, 1, 3, 3, 0], [0, 1, 0, 0, 1]),
+      sample([0, 1, 3, 3, 1], [0, 1, 0, 0, 1]),
     ];
     const { packs, report } = packTrees(rows, { maxPackTokens: 6 });
-    expect(packs.map((pack) => [...pack.ids])).toEqual([[0, 1, 2, 2, 0, 1], [0, 1, 3, 3, 0, 1]]);
+    expect(packs.map((pack) => [...pack.ids])).toEqual([
+      [0, 1, 2, 2, 0, 1],
+      [0, 1, 3, 3, 0, 1],
+    ]);
     expect(report).toMatchObject({ splits: 1, duplicatedTokens: 2, trainedTokens: 5, repeatedTokens: 3 });
   });
 
   it('supervises a generated token of several rows once per episode, and once per row under `row`', () => {
-    const rows = [sample([1, 2, 3], [0, 1, 1]), sample([1, 2, 0], [0, 1, 1]), sample([1, 2, 0], [0, 1, 1], { episodeId: 'b' })];
+    const rows = [
+      sample([1, 2, 3], [0, 1, 1]),
+      sample([1, 2, 0], [0, 1, 1]),
+      sample([1, 2, 0], [0, 1, 1], { episodeId: 'b' }),
+    ];
     expect(packTrees(rows, { maxPackTokens: 100 }).report).toMatchObject({ trainedTokens: 5, repeatedTokens: 1 });
-    expect(packTrees(rows, { maxPackTokens: 100, weighting: 'row' }).report).toMatchObject({ trainedTokens: 6, repeatedTokens: 0 });
+    expect(packTrees(rows, { maxPackTokens: 100, weighting: 'row' }).report).toMatchObject({
+      trainedTokens: 6,
+      repeatedTokens: 0,
+    });
   });
 
   it('keeps both of two calls that sampled the same ids in the same context', () => {
@@ -238,16 +331,32 @@ describe('packTrees', () => {
 
   it('does not tie long rows together for the sake of one common token', () => {
     const row = (id: number) => sample([0, ...Array<number>(50).fill(id)], [0, ...Array<number>(50).fill(1)]);
-    expect(packTrees([row(1), row(2)], { maxPackTokens: 1000 }).report).toMatchObject({ trees: 2, splits: 1, duplicatedTokens: 1 });
+    expect(packTrees([row(1), row(2)], { maxPackTokens: 1000 }).report).toMatchObject({
+      trees: 2,
+      splits: 1,
+      duplicatedTokens: 1,
+    });
     const header = (id: number) => sample([0, 0, ...Array<number>(50).fill(id)], [0, 0, ...Array<number>(50).fill(1)]);
     expect(packTrees([header(1), header(2)], { maxPackTokens: 1000 }).report).toMatchObject({ trees: 1, splits: 0 });
   });
 
   it.each([
     ['a trained first token', sample([1, 2], [1, 1]), /lossMask\[0\] is 1/],
-    ['arrays of different lengths', sample([1, 2], [0, 1], { logprobs: Float32Array.of(0) }), /logprobs has 1 entries for 2 ids/],
-    ['an advantage that is no number', sample([1, 2], [0, 1], { advantages: Float32Array.of(0, Number.NaN) }), /advantages\[1\] is NaN/],
-    ['a logprob of minus infinity', sample([1, 2], [0, 1], { logprobs: Float32Array.of(0, -Infinity) }), /logprobs\[1\] is -Infinity/],
+    [
+      'arrays of different lengths',
+      sample([1, 2], [0, 1], { logprobs: Float32Array.of(0) }),
+      /logprobs has 1 entries for 2 ids/,
+    ],
+    [
+      'an advantage that is no number',
+      sample([1, 2], [0, 1], { advantages: Float32Array.of(0, Number.NaN) }),
+      /advantages\[1\] is NaN/,
+    ],
+    [
+      'a logprob of minus infinity',
+      sample([1, 2], [0, 1], { logprobs: Float32Array.of(0, -Infinity) }),
+      /logprobs\[1\] is -Infinity/,
+    ],
     ['a negative id', sample([1, -2], [0, 1]), /ids\[1\] is -2/],
   ])('refuses %s, naming the episode', (_, row, message) => {
     expect(() => packTrees([row], { maxPackTokens: 10 })).toThrow(message);
@@ -257,8 +366,14 @@ describe('packTrees', () => {
   it.each([
     [{ maxPackTokens: Number.NaN }, 'maxPackTokens is NaN; it must be at least 1.'],
     [{ maxPackTokens: 0 }, 'maxPackTokens is 0; it must be at least 1.'],
-    [{ maxPackTokens: 8, normalization: { constantLength: 0 } }, 'normalization.constantLength is 0; it must be a number of tokens above 0.'],
-    [{ maxPackTokens: 8, normalization: 'tokens' as 'token' }, 'normalization is "tokens"; choose one of token, sequence.'],
+    [
+      { maxPackTokens: 8, normalization: { constantLength: 0 } },
+      'normalization.constantLength is 0; it must be a number of tokens above 0.',
+    ],
+    [
+      { maxPackTokens: 8, normalization: 'tokens' as 'token' },
+      'normalization is "tokens"; choose one of token, sequence.',
+    ],
     [{ maxPackTokens: 8, weighting: 'rows' as 'row' }, 'weighting is "rows"; choose one of episode, row.'],
     [{ maxPackTokens: 8, sharing: 'all' as 'tree' }, 'sharing is "all"; choose one of tree, prompt, linear, none.'],
   ] as const)('refuses options that mean nothing: %j', (options, problem) => {
@@ -266,7 +381,13 @@ describe('packTrees', () => {
   });
 
   it('makes no pack of nothing', () => {
-    expect(packTrees([], { maxPackTokens: 10 })).toMatchObject({ packs: [], report: { rows: 0, ratio: 1, trainedTokens: 0 } });
-    expect(packTrees([sample([1, 2], [0, 0])], { maxPackTokens: 10 })).toMatchObject({ packs: [], report: { untrainedRows: 1 } });
+    expect(packTrees([], { maxPackTokens: 10 })).toMatchObject({
+      packs: [],
+      report: { rows: 0, ratio: 1, trainedTokens: 0 },
+    });
+    expect(packTrees([sample([1, 2], [0, 0])], { maxPackTokens: 10 })).toMatchObject({
+      packs: [],
+      report: { untrainedRows: 1 },
+    });
   });
 });

@@ -76,7 +76,11 @@ export function packTrees(samples: readonly Sample[], options: PackOptions): Pac
   const trees = tries.flatMap((trie) => splitTrie(trie, maxPackTokens)).map((members) => createTree(rows, members));
   const written = fillPacks(trees, maxPackTokens).map((forest) => writePack(samples, supervision, forest));
   const packs = written.map(({ pack }) => pack);
-  return { packs, places: findPlaces(samples.length, written), report: reportPacking({ packs, supervision, tries, trees, trained, ids, maxPackTokens }) };
+  return {
+    packs,
+    places: findPlaces(samples.length, written),
+    report: reportPacking({ packs, supervision, tries, trees, trained, ids, maxPackTokens }),
+  };
 }
 
 function findPlaces(numRows: number, written: readonly WrittenPack[]): (RowPlace | undefined)[] {

@@ -28,7 +28,9 @@ export function splitTrie(trie: TokenTrie, maxTokens: number): number[][] {
     for (const bundle of merged) siblings.push({ rows: bundle.rows, tokens: bundle.tokens + length });
     waiting.set(parent, siblings);
   }
-  return take(trie.root).map((bundle) => bundle.rows.sort((a, b) => a - b)).sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
+  return take(trie.root)
+    .map((bundle) => bundle.rows.sort((a, b) => a - b))
+    .sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
 }
 
 /** First fit, largest first. `depth`: tokens of the path that all of these bundles share. */

@@ -34,7 +34,12 @@ export function superviseRows(
   const sequenceOf = options.weighting === 'row' ? (row: number) => row : (row: number) => samples[row]?.episodeId;
   const trainedTokens = countTerms(positions);
   const weights = weighRows(positions, sequenceOf, options.normalization);
-  return { positions, weights, trainedTokens, repeatedTokens: countTerms(samples.map(maskedPositions)) - trainedTokens };
+  return {
+    positions,
+    weights,
+    trainedTokens,
+    repeatedTokens: countTerms(samples.map(maskedPositions)) - trainedTokens,
+  };
 }
 
 function maskedPositions(sample: Sample): Int32Array {
@@ -58,7 +63,12 @@ function firstOccurrences(samples: readonly Sample[]): Int32Array[] {
 }
 
 /** `rows`: the rows of one episode. */
-function keepFirstOccurrences(samples: readonly Sample[], trie: TokenTrie, rows: readonly number[], kept: Int32Array[]): void {
+function keepFirstOccurrences(
+  samples: readonly Sample[],
+  trie: TokenTrie,
+  rows: readonly number[],
+  kept: Int32Array[],
+): void {
   const path = new Int32Array(layOut(trie.preorder(), 0));
   const seen = new Set<number>();
   for (const row of rows) {
@@ -80,7 +90,11 @@ function isNew(seen: Set<number>, key: number): boolean {
   return seen.add(key).size > size;
 }
 
-function weighRows(positions: readonly Int32Array[], sequenceOf: (row: number) => unknown, normalization: Normalization): number[] {
+function weighRows(
+  positions: readonly Int32Array[],
+  sequenceOf: (row: number) => unknown,
+  normalization: Normalization,
+): number[] {
   if (normalization === 'token') {
     const numTerms = countTerms(positions);
     return positions.map(() => 1 / numTerms);
@@ -89,6 +103,7 @@ function weighRows(positions: readonly Int32Array[], sequenceOf: (row: number) =
   positions.forEach(({ length }, row) => {
     if (length > 0) terms.set(sequenceOf(row), (terms.get(sequenceOf(row)) ?? 0) + length);
   });
-  const lengthOf = (row: number) => (normalization === 'sequence' ? (terms.get(sequenceOf(row)) ?? 1) : normalization.constantLength);
+  const lengthOf = (row: number) =>
+    normalization === 'sequence' ? (terms.get(sequenceOf(row)) ?? 1) : normalization.constantLength;
   return positions.map((_, row) => 1 / (terms.size * lengthOf(row)));
 }

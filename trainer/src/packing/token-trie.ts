@@ -64,7 +64,8 @@ export class TokenTrie {
   writePath(row: number, into: Int32Array): number {
     const last = this.lastSegment(row);
     for (let segment: Segment | undefined = last; segment !== undefined; segment = segment.parent) {
-      for (let depth = segment.start; depth < segment.end; depth++) into[depth] = segment.offset + depth - segment.start;
+      for (let depth = segment.start; depth < segment.end; depth++)
+        into[depth] = segment.offset + depth - segment.start;
     }
     return last.end;
   }
@@ -74,7 +75,8 @@ export class TokenTrie {
     const limit = Math.min(this.#rows.shareLimits?.[row] ?? ids.length, ids.length);
     const shared = this.#descend(row, ids, limit);
     // A negative key is no token id, so nobody descends into what a row keeps for itself.
-    const last = limit === ids.length ? shared : this.#append(shared, -1 - row, createSegment(shared, row, limit, ids.length));
+    const last =
+      limit === ids.length ? shared : this.#append(shared, -1 - row, createSegment(shared, row, limit, ids.length));
     last.endingRows.push(row);
     this.#lastSegments.set(row, last);
   }

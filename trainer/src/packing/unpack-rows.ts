@@ -8,7 +8,8 @@ export function findParents({ positions, ends }: Pick<TreePack, 'positions' | 'e
   for (let index = 0; index < positions.length; index++) {
     const depth = positions[index] as number;
     const parent = depth === 0 ? -1 : lastAtDepth[depth - 1];
-    if (parent === undefined || (parent !== -1 && (ends[parent] as number) <= index)) throw new Error(`Packed token ${index} at depth ${depth} has no parent: not a preorder.`);
+    if (parent === undefined || (parent !== -1 && (ends[parent] as number) <= index))
+      throw new Error(`Packed token ${index} at depth ${depth} has no parent: not a preorder.`);
     parents[index] = parent;
     lastAtDepth[depth] = index;
   }
@@ -18,6 +19,7 @@ export function findParents({ positions, ends }: Pick<TreePack, 'positions' | 'e
 /** The ids of a packed row, root first: the inverse of packing. */
 export function unpackRow(pack: TreePack, { lastIndex }: RowPlace, parents = findParents(pack)): Int32Array {
   const row = new Int32Array((pack.positions[lastIndex] ?? -1) + 1);
-  for (let index = lastIndex; index !== -1; index = parents[index] as number) row[pack.positions[index] as number] = pack.ids[index] as number;
+  for (let index = lastIndex; index !== -1; index = parents[index] as number)
+    row[pack.positions[index] as number] = pack.ids[index] as number;
   return row;
 }

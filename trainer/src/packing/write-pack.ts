@@ -3,7 +3,12 @@ import type { Supervision } from './supervision.js';
 import { layOut, TokenTrie, type Segment, type TrieRows } from './token-trie.js';
 
 /** One tree of a pack, laid out in preorder from `start` on. */
-export type Tree = { readonly rows: readonly number[]; readonly tokens: number; readonly trie: TokenTrie; readonly segments: readonly Segment[] };
+export type Tree = {
+  readonly rows: readonly number[];
+  readonly tokens: number;
+  readonly trie: TokenTrie;
+  readonly segments: readonly Segment[];
+};
 
 export function createTree(rows: TrieRows, members: readonly number[]): Tree {
   const trie = new TokenTrie(rows, members);
@@ -22,7 +27,9 @@ export function writePack(samples: readonly Sample[], supervision: Supervision, 
   const { pairs, terms } = writeLoss(samples, supervision, trees, tokens.ids);
   const rows = trees.flatMap((tree) => tree.rows);
   const rowTokens = rows.reduce((sum, row) => sum + (samples[row]?.ids.length ?? 0), 0);
-  const lastIndices = new Map(trees.flatMap(({ rows: members, trie }) => members.map((row) => [row, lastIndex(trie.lastSegment(row))] as const)));
+  const lastIndices = new Map(
+    trees.flatMap(({ rows: members, trie }) => members.map((row) => [row, lastIndex(trie.lastSegment(row))] as const)),
+  );
   return { pack: { ...tokens, ...pairs, terms, rowTokens }, lastIndices };
 }
 
@@ -37,7 +44,8 @@ function writeTokens(samples: readonly Sample[], trees: readonly Tree[]): TokenA
     const end = segment.offset + segment.end - segment.start;
     arrays.ids.set(samples[segment.row]?.ids.subarray(segment.start, segment.end) ?? [], segment.offset);
     arrays.ends.fill(segment.subtreeEnd, segment.offset, end);
-    for (let index = segment.offset; index < end; index++) arrays.positions[index] = segment.start + index - segment.offset;
+    for (let index = segment.offset; index < end; index++)
+      arrays.positions[index] = segment.start + index - segment.offset;
   }
   return arrays;
 }
@@ -47,7 +55,9 @@ function writeTokens(samples: readonly Sample[], trees: readonly Tree[]): TokenA
  * token somebody supervises. Pairs stand in order of that index.
  */
 function writeLoss(samples: readonly Sample[], supervision: Supervision, trees: readonly Tree[], ids: Int32Array) {
-  const numTerms = trees.flatMap((tree) => tree.rows).reduce((sum, row) => sum + (supervision.positions[row]?.length ?? 0), 0);
+  const numTerms = trees
+    .flatMap((tree) => tree.rows)
+    .reduce((sum, row) => sum + (supervision.positions[row]?.length ?? 0), 0);
   const terms = {
     pair: new Int32Array(numTerms),
     sequence: new Int32Array(numTerms),
@@ -90,6 +100,9 @@ function numberPairs(predictorOf: Int32Array, ids: Int32Array) {
     supervised[count++] = index;
   }
   const targetsAt = supervised.subarray(0, count);
-  const pairs = { predictors: targetsAt.map((index) => predictorOf[index] as number), targets: targetsAt.map((index) => ids[index] as number) };
+  const pairs = {
+    predictors: targetsAt.map((index) => predictorOf[index] as number),
+    targets: targetsAt.map((index) => ids[index] as number),
+  };
   return { pairs, pairOf };
 }

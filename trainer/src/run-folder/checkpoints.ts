@@ -37,7 +37,11 @@ export class Checkpoints {
   }
 
   /** Throws BackboneError `checkpoint`; earlier checkpoints are untouched then. */
-  async save(backbone: Backbone, state: TrainingState, options: { readonly maxCheckpoints: number }): Promise<Checkpoint> {
+  async save(
+    backbone: Backbone,
+    state: TrainingState,
+    options: { readonly maxCheckpoints: number },
+  ): Promise<Checkpoint> {
     const dir = path.join(this.dir, `step-${String(state.step).padStart(6, '0')}`);
     try {
       await writeDirAtomically(dir, async (temporary) => {
@@ -50,7 +54,9 @@ export class Checkpoints {
       await this.#removeOldest(options.maxCheckpoints);
     } catch (thrown) {
       if (thrown instanceof BackboneError) throw thrown;
-      throw new BackboneError('checkpoint', `${describeFileError(dir, thrown)} Earlier checkpoints are intact.`, { cause: thrown });
+      throw new BackboneError('checkpoint', `${describeFileError(dir, thrown)} Earlier checkpoints are intact.`, {
+        cause: thrown,
+      });
     }
     return { dir, state };
   }
@@ -66,7 +72,11 @@ export class Checkpoints {
   /** Removes what killed writers left, and sets `latest` right where a writer was killed before it could. */
   async repair(): Promise<void> {
     const entries = await readFolder(this.dir);
-    await Promise.all(entries.filter((name) => name.startsWith('.')).map((name) => rm(path.join(this.dir, name), { recursive: true, force: true })));
+    await Promise.all(
+      entries
+        .filter((name) => name.startsWith('.'))
+        .map((name) => rm(path.join(this.dir, name), { recursive: true, force: true })),
+    );
     const newest = (await this.#names()).at(-1);
     if (newest !== undefined) await replaceFile(path.join(this.dir, pointerFile), `${newest}\n`);
   }
@@ -111,7 +121,8 @@ async function removeWhole(dir: string): Promise<void> {
 async function readState(file: string): Promise<TrainingState> {
   try {
     const { step, policyVersion, groupsDrawn } = JSON.parse(await readFile(file, 'utf8')) as Partial<TrainingState>;
-    if (typeof step === 'number' && typeof policyVersion === 'number' && typeof groupsDrawn === 'number') return { step, policyVersion, groupsDrawn };
+    if (typeof step === 'number' && typeof policyVersion === 'number' && typeof groupsDrawn === 'number')
+      return { step, policyVersion, groupsDrawn };
   } catch (cause) {
     throw unreadableState(file, cause);
   }
@@ -119,5 +130,9 @@ async function readState(file: string): Promise<TrainingState> {
 }
 
 function unreadableState(file: string, cause: unknown): BackboneError {
-  return new BackboneError('checkpoint', `${file} is not the state of a checkpoint. Remove the folder ${path.dirname(file)} to go on from the one before it.`, { cause });
+  return new BackboneError(
+    'checkpoint',
+    `${file} is not the state of a checkpoint. Remove the folder ${path.dirname(file)} to go on from the one before it.`,
+    { cause },
+  );
 }

@@ -19,7 +19,9 @@ export class EpisodeFiles {
   async append(step: number, records: readonly EpisodeRecord[]): Promise<void> {
     if (records.length === 0) return;
     await mkdir(this.dir, { recursive: true });
-    const lines = records.map(({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, ...rest })}\n`);
+    const lines = records.map(
+      ({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, ...rest })}\n`,
+    );
     await appendFile(this.#fileOf(step), lines.join(''));
   }
 
@@ -29,7 +31,10 @@ export class EpisodeFiles {
       if (thrown.code === 'ENOENT') return [];
       throw thrown;
     });
-    return names.flatMap((name) => /^step-(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
+    return names
+      .flatMap((name) => /^step-(\d+)\.jsonl$/.exec(name)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
   }
 
   async readStep(step: number): Promise<EpisodeRecord[]> {

@@ -12,7 +12,11 @@ function parseLine(line: string, place: string): Record<string, unknown> {
   try {
     return JSON.parse(line) as Record<string, unknown>;
   } catch (cause) {
-    throw new BackboneError('run_folder', `${place} is not JSON: ${JSON.stringify(line.slice(0, 80))}. Remove that line.`, { cause });
+    throw new BackboneError(
+      'run_folder',
+      `${place} is not JSON: ${JSON.stringify(line.slice(0, 80))}. Remove that line.`,
+      { cause },
+    );
   }
 }
 
@@ -40,7 +44,8 @@ export async function* readLineBeginnings(file: string, length: number): AsyncGe
     for (let from = 0; from < chunk.length; ) {
       const lineEnd = chunk.indexOf(newline, from);
       const end = lineEnd === -1 ? chunk.length : lineEnd;
-      if (beginning.length < length) beginning = Buffer.concat([beginning, chunk.subarray(from, Math.min(end, from + length - beginning.length))]);
+      if (beginning.length < length)
+        beginning = Buffer.concat([beginning, chunk.subarray(from, Math.min(end, from + length - beginning.length))]);
       from = end + 1;
       if (lineEnd === -1) continue;
       yield { start, end: offset + end, beginning: beginning.toString() };
@@ -65,7 +70,10 @@ export async function readJsonLineAt(file: string, { start, end }: LineBeginning
 }
 
 function completeLines(text: string): string[] {
-  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').slice(0, -1);
+  return text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .slice(0, -1);
 }
 
 async function readTextFile(file: string): Promise<string> {

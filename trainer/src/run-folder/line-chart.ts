@@ -28,8 +28,15 @@ export function renderLineChart({ title, xLabel, series, yRange, width = 720, he
   const frame: Frame = { left: 56, top: 64, right: width - 20, bottom: height - 44 };
   const shown = series.map((each) => ({ ...each, points: thinOut(each.points.filter(({ y }) => Number.isFinite(y))) }));
   const points = shown.flatMap((each) => each.points);
-  const x = createScale(points.map((point) => point.x), [frame.left, frame.right], { count: 8, isWhole: true });
-  const y = createScale([...points.map((point) => point.y), ...(yRange ?? [])], [frame.bottom, frame.top], { count: 5, isWhole: false });
+  const x = createScale(
+    points.map((point) => point.x),
+    [frame.left, frame.right],
+    { count: 8, isWhole: true },
+  );
+  const y = createScale([...points.map((point) => point.y), ...(yRange ?? [])], [frame.bottom, frame.top], {
+    count: 5,
+    isWhole: false,
+  });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${escapeXml(title)}">`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
@@ -52,10 +59,26 @@ function renderLegend(series: readonly Series[], frame: Frame): string[] {
   });
 }
 
-function renderAxes({ x, y, frame, xLabel }: { readonly x: Scale; readonly y: Scale; readonly frame: Frame; readonly xLabel: string }): string[] {
+function renderAxes({
+  x,
+  y,
+  frame,
+  xLabel,
+}: {
+  readonly x: Scale;
+  readonly y: Scale;
+  readonly frame: Frame;
+  readonly xLabel: string;
+}): string[] {
   return [
-    ...y.ticks.map((tick) => `<line x1="${frame.left}" x2="${frame.right}" y1="${round(y.at(tick))}" y2="${round(y.at(tick))}" stroke="#d1d9e0" stroke-width="1"/><text x="${frame.left - 8}" y="${round(y.at(tick) + 4)}" text-anchor="end" fill="#59636e">${formatTick(tick)}</text>`),
-    ...x.ticks.map((tick) => `<text x="${round(x.at(tick))}" y="${frame.bottom + 18}" text-anchor="middle" fill="#59636e">${formatTick(tick)}</text>`),
+    ...y.ticks.map(
+      (tick) =>
+        `<line x1="${frame.left}" x2="${frame.right}" y1="${round(y.at(tick))}" y2="${round(y.at(tick))}" stroke="#d1d9e0" stroke-width="1"/><text x="${frame.left - 8}" y="${round(y.at(tick) + 4)}" text-anchor="end" fill="#59636e">${formatTick(tick)}</text>`,
+    ),
+    ...x.ticks.map(
+      (tick) =>
+        `<text x="${round(x.at(tick))}" y="${frame.bottom + 18}" text-anchor="middle" fill="#59636e">${formatTick(tick)}</text>`,
+    ),
     `<line x1="${frame.left}" x2="${frame.right}" y1="${frame.bottom}" y2="${frame.bottom}" stroke="#818b98"/>`,
     `<text x="${(frame.left + frame.right) / 2}" y="${frame.bottom + 36}" text-anchor="middle" fill="#59636e">${escapeXml(xLabel)}</text>`,
   ];
@@ -65,10 +88,16 @@ function renderSeries({ points, color, style }: Series, x: Scale, y: Scale): str
   const places = points.map((point) => [round(x.at(point.x)), round(y.at(point.y))] as const);
   const line = `<polyline fill="none" stroke="${color}" stroke-width="${style === 'faint' ? 1 : 2}" stroke-opacity="${style === 'faint' ? 0.35 : 1}" stroke-linejoin="round" points="${places.map((place) => place.join(',')).join(' ')}"/>`;
   const isMarked = style === 'dots' || places.length === 1;
-  return isMarked ? [line, ...places.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${color}"/>`)].join('') : line;
+  return isMarked
+    ? [line, ...places.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${color}"/>`)].join('')
+    : line;
 }
 
-function createScale(values: readonly number[], [from, to]: readonly [number, number], options: { readonly count: number; readonly isWhole: boolean }): Scale {
+function createScale(
+  values: readonly number[],
+  [from, to]: readonly [number, number],
+  options: { readonly count: number; readonly isWhole: boolean },
+): Scale {
   const low = values.length === 0 ? 0 : values.reduce((a, b) => Math.min(a, b));
   const high = values.length === 0 ? 1 : values.reduce((a, b) => Math.max(a, b));
   const step = tickStep(high - low, options);
@@ -105,6 +134,12 @@ function formatTick(value: number): string {
 }
 
 export function escapeXml(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  };
   return text.replaceAll(/[&<>"']/g, (char) => entities[char] ?? char);
 }

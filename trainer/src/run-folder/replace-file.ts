@@ -5,7 +5,11 @@ import path from 'node:path';
  * Whoever reads `file` sees the old text or the new one, whenever the process is killed; with `isFlushed` (default)
  * also when the power fails.
  */
-export async function replaceFile(file: string, text: string, { isFlushed = true }: { readonly isFlushed?: boolean } = {}): Promise<void> {
+export async function replaceFile(
+  file: string,
+  text: string,
+  { isFlushed = true }: { readonly isFlushed?: boolean } = {},
+): Promise<void> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}`);
   try {
     await writeText(temporary, text, isFlushed);

@@ -28,7 +28,25 @@ const charts: readonly (readonly [string, readonly string[]])[] = [
   ['Histories that agents rewrote', ['forks', 'splices', 'foreign_messages']],
 ];
 
-const columns = ['step', 'policy_version', 'reward_mean', 'success_rate', 'episodes', 'failed_episodes', 'generated_tokens', 'trained_tokens', 'row_tokens', 'tree_tokens', 'loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max', 'seconds_sampling', 'seconds_training'];
+const columns = [
+  'step',
+  'policy_version',
+  'reward_mean',
+  'success_rate',
+  'episodes',
+  'failed_episodes',
+  'generated_tokens',
+  'trained_tokens',
+  'row_tokens',
+  'tree_tokens',
+  'loss',
+  'grad_norm',
+  'entropy',
+  'kl',
+  'logprob_gap_max',
+  'seconds_sampling',
+  'seconds_training',
+];
 
 const style = `
 body { font: 14px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
@@ -81,7 +99,11 @@ function renderNumbers({ metrics, evaluations }: Report): string {
 }
 
 function renderMetricsChart(title: string, keys: readonly string[], metrics: readonly MetricsRecord[]): string {
-  const series: Series[] = keys.map((key, index) => ({ name: key, points: pointsOf(metrics, key), color: colors[index % colors.length] ?? '#1f2328' }));
+  const series: Series[] = keys.map((key, index) => ({
+    name: key,
+    points: pointsOf(metrics, key),
+    color: colors[index % colors.length] ?? '#1f2328',
+  }));
   if (series.every(({ points }) => points.every(({ y }) => y === 0))) return '';
   return renderLineChart({ title, xLabel: 'step', series, width: 560, height: 280 });
 }
@@ -90,7 +112,9 @@ function renderMetricsChart(title: string, keys: readonly string[], metrics: rea
 function renderTable(metrics: readonly MetricsRecord[]): string {
   const stride = Math.ceil(metrics.length / 500);
   const rows = metrics.filter((_, index) => index % stride === 0 || index === metrics.length - 1);
-  const body = rows.map((record) => `<tr>${columns.map((column) => `<td>${formatNumber(record[column])}</td>`).join('')}</tr>`);
+  const body = rows.map(
+    (record) => `<tr>${columns.map((column) => `<td>${formatNumber(record[column])}</td>`).join('')}</tr>`,
+  );
   return `<div class="scroll"><table><thead><tr>${columns.map((column) => `<th>${column}</th>`).join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
 

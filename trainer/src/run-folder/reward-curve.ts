@@ -12,7 +12,12 @@ export function renderRewardCurve(metrics: Records, evaluations: Records): strin
     { name: 'success in training', points: movingAverage(pointsOf(metrics, 'success_rate')), color: '#1a7f37' },
     { name: 'success in evaluation', points: pointsOf(evaluations, 'success_rate'), color: '#bc4c00', style: 'dots' },
   ];
-  return renderLineChart({ title: 'Reward by optimizer step', xLabel: 'step', series: series.filter(({ points }) => points.length > 0), yRange: [0, 1] });
+  return renderLineChart({
+    title: 'Reward by optimizer step',
+    xLabel: 'step',
+    series: series.filter(({ points }) => points.length > 0),
+    yRange: [0, 1],
+  });
 }
 
 export function pointsOf(records: Records, key: string): { readonly x: number; readonly y: number }[] {

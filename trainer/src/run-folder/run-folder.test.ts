@@ -14,14 +14,24 @@ import { createRunFolder, findLatestRun, openRunFolder, type RunFolder } from '.
 let dir: string;
 let run: RunFolder;
 const clock = () => new Date(2026, 7, 9, 12, 30, 5);
-const newRun = (experimentName = 'lake') => createRunFolder({ experimentDir: dir, experimentName, configYaml: 'ajet:\n  seed: 1 # <b>\n', clock });
+const newRun = (experimentName = 'lake') =>
+  createRunFolder({ experimentDir: dir, experimentName, configYaml: 'ajet:\n  seed: 1 # <b>\n', clock });
 const stateOf = (step: number) => ({ step, policyVersion: step, groupsDrawn: step * 4 });
 const samples = [toSampleRecord(createRandomSample(createRandom(1), [1, 2, 3], 1))];
 
 /** Saves by `save`, and is otherwise a whole backbone. */
 function backboneSaving(save: (folder: string) => Promise<void>): Backbone {
   const tiny = createTinyTaskBackbone(1);
-  return { engine: tiny.engine, modelDir: tiny.modelDir, policyVersion: 0, trainStep: (batch) => tiny.trainStep(batch), logprobs: (rows) => tiny.logprobs(rows), load: (folder) => tiny.load(folder), close: () => tiny.close(), save };
+  return {
+    engine: tiny.engine,
+    modelDir: tiny.modelDir,
+    policyVersion: 0,
+    trainStep: (batch) => tiny.trainStep(batch),
+    logprobs: (rows) => tiny.logprobs(rows),
+    load: (folder) => tiny.load(folder),
+    close: () => tiny.close(),
+    save,
+  };
 }
 
 beforeEach(async () => {
@@ -39,13 +49,21 @@ describe('createRunFolder', () => {
 
   it.runIf(existsSync('/proc/self'))('comes back from a file system that has no room for folders', async () => {
     const inProc = createRunFolder({ experimentDir: '/proc/runs', experimentName: 'x', configYaml: '' });
-    await expect(inProc).rejects.toMatchObject({ code: 'unwritable_run_folder', message: expect.stringMatching(/Cannot write \/proc\/runs\/x: .*Choose another experiment_dir/) });
+    await expect(inProc).rejects.toMatchObject({
+      code: 'unwritable_run_folder',
+      message: expect.stringMatching(/Cannot write \/proc\/runs\/x: .*Choose another experiment_dir/),
+    });
   });
 
   it('says what is wrong and what to do where it cannot write', async () => {
     await writeFile(path.join(dir, 'file'), '');
     const inFile = createRunFolder({ experimentDir: path.join(dir, 'file'), experimentName: 'x', configYaml: '' });
-    await expect(inFile).rejects.toMatchObject({ code: 'unwritable_run_folder', message: expect.stringMatching(/Cannot write .*file.*a part of the path is a file.*Choose another experiment_dir/) });
+    await expect(inFile).rejects.toMatchObject({
+      code: 'unwritable_run_folder',
+      message: expect.stringMatching(
+        /Cannot write .*file.*a part of the path is a file.*Choose another experiment_dir/,
+      ),
+    });
   });
 });
 
@@ -54,7 +72,9 @@ describe('openRunFolder, findLatestRun', () => {
     for (let count = 0; count < 10; count++) await newRun();
     expect(await findLatestRun(dir, 'lake')).toBe(`${run.dir}_11`);
     expect(await findLatestRun(dir, 'unknown')).toBeUndefined();
-    await expect(openRunFolder(dir)).rejects.toThrow(/is not a run folder: it holds no config.yaml\. Runs are the folders/);
+    await expect(openRunFolder(dir)).rejects.toThrow(
+      /is not a run folder: it holds no config.yaml\. Runs are the folders/,
+    );
     await expect(openRunFolder(path.join(dir, 'lake'))).rejects.toThrow(`The newest run in it is ${run.dir}_11.`);
     expect((await openRunFolder(run.dir)).dir).toBe(run.dir);
   });
@@ -62,22 +82,37 @@ describe('openRunFolder, findLatestRun', () => {
 
 describe('a run folder', () => {
   it('keeps metrics, evaluations, episodes and a log', async () => {
-    await run.recordStep({ step: 1, reward_mean: 0.25 }, [{ episode_id: 'a', reward: 1, samples }, { episode_id: 'b', reward: 0, samples: [] }]);
+    await run.recordStep({ step: 1, reward_mean: 0.25 }, [
+      { episode_id: 'a', reward: 1, samples },
+      { episode_id: 'b', reward: 0, samples: [] },
+    ]);
     await run.recordStep({ step: 2, reward_mean: 0.5 }, [{ episode_id: 'a', reward: 0.5, samples }]);
     await run.recordEvaluation({ step: 2, success_rate: 0.75 });
-    expect(await run.readMetrics()).toEqual([{ step: 1, reward_mean: 0.25 }, { step: 2, reward_mean: 0.5 }]);
+    expect(await run.readMetrics()).toEqual([
+      { step: 1, reward_mean: 0.25 },
+      { step: 2, reward_mean: 0.5 },
+    ]);
     expect(await run.readEvaluations()).toEqual([{ step: 2, success_rate: 0.75 }]);
-    expect(await run.episodes.readStep(1)).toEqual([{ episode_id: 'a', step: 1, reward: 1, samples }, { episode_id: 'b', step: 1, reward: 0, samples: [] }]);
+    expect(await run.episodes.readStep(1)).toEqual([
+      { episode_id: 'a', step: 1, reward: 1, samples },
+      { episode_id: 'b', step: 1, reward: 0, samples: [] },
+    ]);
     expect(await run.episodes.find('a')).toMatchObject({ step: 2, reward: 0.5 });
     expect(await run.episodes.find('b')).toMatchObject({ step: 1 });
     expect(await run.episodes.find('c')).toBeUndefined();
     await run.log('notice', { text: 'hello' });
-    expect((await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim()).toBe(`{"time":"${clock().toISOString()}","event":"notice","text":"hello"}`);
+    expect((await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim()).toBe(
+      `{"time":"${clock().toISOString()}","event":"notice","text":"hello"}`,
+    );
   });
 
   it('finds episodes by the beginning of their ids, whatever lies around them', async () => {
     const long = 'é'.repeat(3 << 20);
-    await run.recordStep({ step: 1 }, [{ episode_id: 'e1-"a"-r0', metadata: long, samples }, { episode_id: 'e1-b-r0', samples: [] }, { episode_id: 'e2-a-r0', samples: [] }]);
+    await run.recordStep({ step: 1 }, [
+      { episode_id: 'e1-"a"-r0', metadata: long, samples },
+      { episode_id: 'e1-b-r0', samples: [] },
+      { episode_id: 'e2-a-r0', samples: [] },
+    ]);
     await run.recordStep({ step: 2 }, [{ episode_id: 'e1-b-r0', reward: 1, samples: [] }]);
     await appendFile(path.join(run.dir, 'episodes', 'step-000002.jsonl'), '{"episode_id":"e1-killed","step":2,"samp');
     expect(await run.episodes.findIds('e1-')).toEqual(['e1-"a"-r0', 'e1-b-r0']);
@@ -88,32 +123,64 @@ describe('a run folder', () => {
   });
 
   it('draws a curve with axes, and writes a report that needs nothing else', async () => {
-    for (let step = 1; step <= 30; step++) await run.recordStep({ step, reward_mean: step / 30, success_rate: step / 40, loss: 1 / step, seconds_sampling: 1, seconds_training: 2 }, [{ episode_id: `<e${step}>`, reward: 1, samples }]);
+    for (let step = 1; step <= 30; step++)
+      await run.recordStep(
+        {
+          step,
+          reward_mean: step / 30,
+          success_rate: step / 40,
+          loss: 1 / step,
+          seconds_sampling: 1,
+          seconds_training: 2,
+        },
+        [{ episode_id: `<e${step}>`, reward: 1, samples }],
+      );
     await run.recordEvaluation({ step: 0, success_rate: 0.1 });
     await run.writeReport();
     const curve = await readFile(path.join(run.dir, 'reward.svg'), 'utf8');
     expect(curve).toMatch(/^<svg xmlns/);
-    for (const text of ['reward, mean of 4 steps', 'success in evaluation', '>0.2<', '>30<', '>step<']) expect(curve).toContain(text);
+    for (const text of ['reward, mean of 4 steps', 'success in evaluation', '>0.2<', '>30<', '>step<'])
+      expect(curve).toContain(text);
     expect(curve).not.toMatch(/NaN|Infinity|undefined/);
     const report = await readFile(path.join(run.dir, 'report.html'), 'utf8');
-    for (const text of ['lake', '# &lt;b&gt;', '&lt;e1&gt;', '&lt;e30&gt;', 'Gradient norm', '<svg']) expect(report.includes(text), text).toBe(text !== 'Gradient norm');
+    for (const text of ['lake', '# &lt;b&gt;', '&lt;e1&gt;', '&lt;e30&gt;', 'Gradient norm', '<svg'])
+      expect(report.includes(text), text).toBe(text !== 'Gradient norm');
     expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
   });
 
   it('reports no loss and no entropy of a step that trained nothing', async () => {
-    const measured = { step: 1, trained_tokens: 7, loss: 0.125, grad_norm: 3.25, entropy: 0.375, kl: 0.0625, logprob_gap_max: 0 };
+    const measured = {
+      step: 1,
+      trained_tokens: 7,
+      loss: 0.125,
+      grad_norm: 3.25,
+      entropy: 0.375,
+      kl: 0.0625,
+      logprob_gap_max: 0,
+    };
     await run.recordStep(measured);
     await run.recordStep({ step: 2, trained_tokens: 0, loss: 0, grad_norm: 0, entropy: 0, kl: 0, logprob_gap_max: 0 });
     await run.writeReport();
-    const rows = (await readFile(path.join(run.dir, 'report.html'), 'utf8')).match(/<tr><td>.*?<\/tr>/g)?.map((row) => row.replaceAll(/<[^>]+>/g, ' ').split(/\s+/).filter((cell) => cell !== ''));
-    expect(rows?.map((cells) => cells.slice(-7, -2))).toEqual([['0.1250', '3.250', '0.3750', '0.06250', '0'], ['–', '–', '–', '–', '–']]);
+    const rows = (await readFile(path.join(run.dir, 'report.html'), 'utf8')).match(/<tr><td>.*?<\/tr>/g)?.map((row) =>
+      row
+        .replaceAll(/<[^>]+>/g, ' ')
+        .split(/\s+/)
+        .filter((cell) => cell !== ''),
+    );
+    expect(rows?.map((cells) => cells.slice(-7, -2))).toEqual([
+      ['0.1250', '3.250', '0.3750', '0.06250', '0'],
+      ['–', '–', '–', '–', '–'],
+    ]);
     expect(await run.readMetrics()).toContainEqual(expect.objectContaining({ step: 2, entropy: 0 }));
   });
 
   it('names the line that somebody has spoiled', async () => {
     await run.recordStep({ step: 1, reward_mean: 0 });
     await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step": 2\n');
-    const expected = { code: 'run_folder', message: expect.stringMatching(/metrics\.jsonl:2 is not JSON: "{\\"step\\": 2"\. Remove that line/) };
+    const expected = {
+      code: 'run_folder',
+      message: expect.stringMatching(/metrics\.jsonl:2 is not JSON: "{\\"step\\": 2"\. Remove that line/),
+    };
     await expect(run.readMetrics()).rejects.toMatchObject(expected);
     await expect((await openRunFolder(run.dir, { clock })).rewind(stateOf(1))).rejects.toMatchObject(expected);
   });
@@ -134,7 +201,10 @@ describe('a run folder', () => {
     expect((await reopened.readEvaluations()).map(({ step }) => step)).toEqual([1, 2]);
     expect(await reopened.episodes.steps()).toEqual([1, 2]);
     expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual(['latest', 'step-000002']);
-    const events = (await readFile(path.join(run.dir, 'log.jsonl'), 'utf8')).trim().split('\n').map((line) => (JSON.parse(line) as { event: string }).event);
+    const events = (await readFile(path.join(run.dir, 'log.jsonl'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { event: string }).event);
     expect(events).toEqual(['checkpoint', 'resumed']);
     await reopened.recordStep({ step: 3, reward_mean: 1 });
     expect((await reopened.readMetrics()).map(({ step }) => step)).toEqual([1, 2, 3]);
@@ -144,7 +214,10 @@ describe('a run folder', () => {
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     const exited = new Promise((resolve) => other.once('exit', resolve));
     await writeFile(path.join(run.dir, 'writer.json'), JSON.stringify({ pid: other.pid, host: hostname() }));
-    await expect(run.rewind(stateOf(0))).rejects.toMatchObject({ code: 'run_in_use', message: expect.stringContaining(`Process ${other.pid} is writing this run`) });
+    await expect(run.rewind(stateOf(0))).rejects.toMatchObject({
+      code: 'run_in_use',
+      message: expect.stringContaining(`Process ${other.pid} is writing this run`),
+    });
     other.kill('SIGKILL');
     await exited;
     await run.rewind(stateOf(0));
@@ -152,15 +225,24 @@ describe('a run folder', () => {
 
   it.skipIf(!existsSync('/dev/full'))('says that the disk is full', async () => {
     await symlink('/dev/full', path.join(run.dir, 'metrics.jsonl'));
-    await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({ code: 'run_folder', message: expect.stringMatching(/Cannot write .*metrics\.jsonl: the disk is full\. Free some space, then go on with --resume\./) });
+    await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({
+      code: 'run_folder',
+      message: expect.stringMatching(
+        /Cannot write .*metrics\.jsonl: the disk is full\. Free some space, then go on with --resume\./,
+      ),
+    });
   });
 });
 
 describe('checkpoints', () => {
   it('keep the newest, and point to the last', async () => {
-    for (let step = 1; step <= 4; step++) await run.save(createTinyTaskBackbone(1), stateOf(step), { maxCheckpoints: 2 });
+    for (let step = 1; step <= 4; step++)
+      await run.save(createTinyTaskBackbone(1), stateOf(step), { maxCheckpoints: 2 });
     expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000003', 'step-000004']);
-    expect(await run.checkpoints.latest()).toEqual({ dir: path.join(run.checkpoints.dir, 'step-000004'), state: stateOf(4) });
+    expect(await run.checkpoints.latest()).toEqual({
+      dir: path.join(run.checkpoints.dir, 'step-000004'),
+      state: stateOf(4),
+    });
   });
 
   it('save what the backbone loads', async () => {
@@ -179,7 +261,12 @@ describe('checkpoints', () => {
       await writeFile(path.join(folder, 'half.safetensors'), 'half');
       throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     });
-    await expect(run.save(full, stateOf(2))).rejects.toMatchObject({ code: 'checkpoint', message: expect.stringMatching(/step-000002: the disk is full\. Free some space, then go on with --resume\. Earlier checkpoints are intact\./) });
+    await expect(run.save(full, stateOf(2))).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringMatching(
+        /step-000002: the disk is full\. Free some space, then go on with --resume\. Earlier checkpoints are intact\./,
+      ),
+    });
     expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
     expect(await run.checkpoints.latest()).toMatchObject({ state: stateOf(1) });
   });
@@ -187,15 +274,21 @@ describe('checkpoints', () => {
   it('name the folder whose state cannot be read', async () => {
     const { dir: saved } = await run.save(createTinyTaskBackbone(1), stateOf(1));
     await writeFile(path.join(saved, 'state.json'), '{"step":1}');
-    await expect(run.checkpoints.latest()).rejects.toThrow(/state\.json is not the state of a checkpoint\. Remove the folder .*step-000001/);
+    await expect(run.checkpoints.latest()).rejects.toThrow(
+      /state\.json is not the state of a checkpoint\. Remove the folder .*step-000001/,
+    );
   });
 
   it.each([0, 4, 9, 17])('survive a kill %i ms into writing', async (delayMs) => {
     await run.save(createTinyTaskBackbone(1), stateOf(1));
-    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('../testing/save-forever.ts', import.meta.url)), run.dir], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, TSX_TSCONFIG_PATH: path.join(import.meta.dirname, '../../../tsconfig.check.json') },
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', fileURLToPath(new URL('../testing/save-forever.ts', import.meta.url)), run.dir],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, TSX_TSCONFIG_PATH: path.join(import.meta.dirname, '../../../tsconfig.check.json') },
+      },
+    );
     const exited = new Promise((resolve) => child.once('exit', resolve));
     await new Promise((resolve) => child.stdout.once('data', resolve));
     await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -206,7 +299,9 @@ describe('checkpoints', () => {
     if (checkpoint === undefined) throw new Error('The checkpoint is gone.');
     await createTinyTaskBackbone(2).load(checkpoint.dir);
     await reopened.rewind(checkpoint.state);
-    expect(await readFile(path.join(reopened.checkpoints.dir, 'latest'), 'utf8')).toBe(`${path.basename(checkpoint.dir)}\n`);
+    expect(await readFile(path.join(reopened.checkpoints.dir, 'latest'), 'utf8')).toBe(
+      `${path.basename(checkpoint.dir)}\n`,
+    );
     expect((await readdir(reopened.checkpoints.dir)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 });

@@ -12,7 +12,15 @@ import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
 import { claimWriting } from './writer-claim.js';
 
-const files = { config: 'config.yaml', metrics: 'metrics.jsonl', evaluations: 'evaluations.jsonl', log: 'log.jsonl', writer: 'writer.json', curve: 'reward.svg', report: 'report.html' } as const;
+const files = {
+  config: 'config.yaml',
+  metrics: 'metrics.jsonl',
+  evaluations: 'evaluations.jsonl',
+  log: 'log.jsonl',
+  writer: 'writer.json',
+  curve: 'reward.svg',
+  report: 'report.html',
+} as const;
 
 /**
  * What a run leaves behind, readable without us:
@@ -57,7 +65,9 @@ export class RunFolder {
 
   /** One event: `{ time, event, ...fields }`. */
   log(event: string, fields: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    return this.#writing('log', (file) => appendJsonLine(file, { time: this.#clock().toISOString(), event, ...fields }));
+    return this.#writing('log', (file) =>
+      appendJsonLine(file, { time: this.#clock().toISOString(), event, ...fields }),
+    );
   }
 
   /** Episodes first, then the line in metrics.jsonl that makes the step count, then the curve. */
@@ -75,7 +85,11 @@ export class RunFolder {
   }
 
   /** Default: the three newest checkpoints are kept; 0 keeps all. */
-  async save(backbone: Backbone, state: TrainingState, { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {}): Promise<Checkpoint> {
+  async save(
+    backbone: Backbone,
+    state: TrainingState,
+    { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {},
+  ): Promise<Checkpoint> {
     const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints });
     await this.log('checkpoint', { step: state.step, dir: path.relative(this.dir, checkpoint.dir) });
     return checkpoint;
@@ -100,15 +114,36 @@ export class RunFolder {
 
   /** report.html as of now. */
   async writeReport(): Promise<void> {
-    const [metrics, evaluations, config, steps] = await Promise.all([this.readMetrics(), this.readEvaluations(), this.readConfig(), this.episodes.steps()]);
+    const [metrics, evaluations, config, steps] = await Promise.all([
+      this.readMetrics(),
+      this.readEvaluations(),
+      this.readConfig(),
+      this.episodes.steps(),
+    ]);
     const shown = [...new Set([steps[0], steps.at(-1)])].filter((step) => step !== undefined);
-    const episodes = (await Promise.all(shown.map((step) => this.episodes.readStep(step)))).flatMap((records) => records.slice(0, 4));
-    await this.#writing('report', (file) => replaceFile(file, renderReport({ name: path.basename(path.dirname(this.dir)), dir: this.dir, metrics, evaluations, config, episodes })));
+    const episodes = (await Promise.all(shown.map((step) => this.episodes.readStep(step)))).flatMap((records) =>
+      records.slice(0, 4),
+    );
+    await this.#writing('report', (file) =>
+      replaceFile(
+        file,
+        renderReport({
+          name: path.basename(path.dirname(this.dir)),
+          dir: this.dir,
+          metrics,
+          evaluations,
+          config,
+          episodes,
+        }),
+      ),
+    );
   }
 
   async #drawCurve(): Promise<void> {
     const { metrics, evaluations } = await this.#readDrawn();
-    await this.#writing('curve', (file) => replaceFile(file, renderRewardCurve(metrics, evaluations), { isFlushed: false }));
+    await this.#writing('curve', (file) =>
+      replaceFile(file, renderRewardCurve(metrics, evaluations), { isFlushed: false }),
+    );
   }
 
   async #readDrawn() {
@@ -135,7 +170,12 @@ export type NewRun = {
 };
 
 /** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
-export async function createRunFolder({ experimentDir, experimentName, configYaml, clock = () => new Date() }: NewRun): Promise<RunFolder> {
+export async function createRunFolder({
+  experimentDir,
+  experimentName,
+  configYaml,
+  clock = () => new Date(),
+}: NewRun): Promise<RunFolder> {
   const parent = path.resolve(experimentDir, experimentName);
   try {
     makeFolders(parent);
@@ -150,21 +190,37 @@ export async function createRunFolder({ experimentDir, experimentName, configYam
 
 /** A run folder that exists. Throws BackboneError `run_folder` for what is none. */
 export async function openRunFolder(dir: string, options: { readonly clock?: () => Date } = {}): Promise<RunFolder> {
-  const isRun = await stat(path.join(dir, files.config)).then((entry) => entry.isFile(), () => false);
-  if (!isRun) throw new BackboneError('run_folder', `${dir} is not a run folder: it holds no ${files.config}. ${await sayWhereRunsAre(dir)}`);
+  const isRun = await stat(path.join(dir, files.config)).then(
+    (entry) => entry.isFile(),
+    () => false,
+  );
+  if (!isRun)
+    throw new BackboneError(
+      'run_folder',
+      `${dir} is not a run folder: it holds no ${files.config}. ${await sayWhereRunsAre(dir)}`,
+    );
   return new RunFolder(path.resolve(dir), options.clock);
 }
 
 async function sayWhereRunsAre(dir: string): Promise<string> {
   const newest = await findLatestRun(dir, '.');
-  return newest === undefined ? 'Runs are the folders <experiment_dir>/<experiment_name>/<time>.' : `The newest run in it is ${newest}.`;
+  return newest === undefined
+    ? 'Runs are the folders <experiment_dir>/<experiment_name>/<time>.'
+    : `The newest run in it is ${newest}.`;
 }
 
 /** The newest run of an experiment; undefined where there is none. */
 export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
   const parent = path.resolve(experimentDir, experimentName);
   const names = await readdir(parent).catch(() => []);
-  const runs = await Promise.all(names.map((name) => stat(path.join(parent, name, files.config)).then(() => [name], () => [])));
+  const runs = await Promise.all(
+    names.map((name) =>
+      stat(path.join(parent, name, files.config)).then(
+        () => [name],
+        () => [],
+      ),
+    ),
+  );
   const newest = runs.flat().sort(compareRunNames).at(-1);
   return newest === undefined ? undefined : path.join(parent, newest);
 }
@@ -179,10 +235,13 @@ function formatTime(date: Date): string {
 async function makeUniqueFolder(dir: string): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     const candidate = attempt === 1 ? dir : `${dir}_${attempt}`;
-    const isNew = await mkdir(candidate).then(() => true, (thrown: NodeJS.ErrnoException) => {
-      if (thrown.code === 'EEXIST') return false;
-      throw thrown;
-    });
+    const isNew = await mkdir(candidate).then(
+      () => true,
+      (thrown: NodeJS.ErrnoException) => {
+        if (thrown.code === 'EEXIST') return false;
+        throw thrown;
+      },
+    );
     if (isNew) return candidate;
   }
 }

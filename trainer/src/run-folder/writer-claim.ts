@@ -16,7 +16,10 @@ const claimed = new Set<string>();
 export async function claimWriting(file: string): Promise<void> {
   const writer = await readWriter(file);
   if (writer !== undefined && isOtherAndAlive(writer)) {
-    throw new BackboneError('run_in_use', `Process ${writer.pid} is writing this run: ${file}. Stop it first, or wait for its end. If it is no run of ours, remove that file.`);
+    throw new BackboneError(
+      'run_in_use',
+      `Process ${writer.pid} is writing this run: ${file}. Stop it first, or wait for its end. If it is no run of ours, remove that file.`,
+    );
   }
   await writeFile(file, JSON.stringify({ pid: process.pid, host: hostname() } satisfies Writer));
   if (claimed.size === 0) process.once('exit', () => claimed.forEach((each) => rmSync(each, { force: true })));

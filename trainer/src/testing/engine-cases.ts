@@ -19,9 +19,15 @@ export type EngineCaseOptions = {
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 1 };
 
 /** Run each with the test runner at hand: `for (const { name, run } of engineCases(open)) it(name, run)`. */
-export function engineCases(open: () => Promise<EngineSubject>, options: EngineCaseOptions = {}): readonly ContractCase[] {
+export function engineCases(
+  open: () => Promise<EngineSubject>,
+  options: EngineCaseOptions = {},
+): readonly ContractCase[] {
   const tolerance = options.tolerance ?? 1e-4;
-  const named = (name: string, use: (subject: EngineSubject) => Promise<void>): ContractCase => ({ name, run: () => withOpened(open, use) });
+  const named = (name: string, use: (subject: EngineSubject) => Promise<void>): ContractCase => ({
+    name,
+    run: () => withOpened(open, use),
+  });
   return [
     named('gives as many logprobs as ids, all of them possible', checkShape),
     named('gives the same tokens for a seed, alone and among others', (subject) => checkSeeds(subject, tolerance)),
@@ -39,7 +45,12 @@ export function engineCases(open: () => Promise<EngineSubject>, options: EngineC
   ];
 }
 
-function request(subject: EngineSubject, length: number, seed: number, sampling: Partial<TokenSampling> = {}): GenerateRequest {
+function request(
+  subject: EngineSubject,
+  length: number,
+  seed: number,
+  sampling: Partial<TokenSampling> = {},
+): GenerateRequest {
   const random = createRandom(seed);
   const promptIds = Int32Array.from({ length }, () => random.int(subject.vocabSize));
   return { promptIds, sampling: { ...plain, seed, ...sampling } };
@@ -47,11 +58,20 @@ function request(subject: EngineSubject, length: number, seed: number, sampling:
 
 async function checkShape(subject: EngineSubject): Promise<void> {
   const { ids, logprobs, finishReason, policyVersion } = await subject.engine.generate(request(subject, 5, 1));
-  assert.ok(ids instanceof Int32Array && logprobs instanceof Float32Array, 'ids are an Int32Array, logprobs a Float32Array');
+  assert.ok(
+    ids instanceof Int32Array && logprobs instanceof Float32Array,
+    'ids are an Int32Array, logprobs a Float32Array',
+  );
   assert.equal(ids.length, 8);
   assert.equal(logprobs.length, ids.length);
-  assert.ok(ids.every((id) => id >= 0 && id < subject.vocabSize), `ids in the vocabulary: ${ids}`);
-  assert.ok(logprobs.every((logprob) => logprob <= 0 && Number.isFinite(logprob)), `finite logprobs of at most 0: ${logprobs}`);
+  assert.ok(
+    ids.every((id) => id >= 0 && id < subject.vocabSize),
+    `ids in the vocabulary: ${ids}`,
+  );
+  assert.ok(
+    logprobs.every((logprob) => logprob <= 0 && Number.isFinite(logprob)),
+    `finite logprobs of at most 0: ${logprobs}`,
+  );
   assert.equal(finishReason, 'length');
   assert.ok(Number.isInteger(policyVersion));
 }
@@ -59,7 +79,9 @@ async function checkShape(subject: EngineSubject): Promise<void> {
 async function checkSeeds(subject: EngineSubject, tolerance: number): Promise<void> {
   const wanted = request(subject, 9, 4);
   const alone = await subject.engine.generate(wanted);
-  const others = Array.from({ length: 7 }, (_, index) => subject.engine.generate(request(subject, 3 + 5 * index, index)));
+  const others = Array.from({ length: 7 }, (_, index) =>
+    subject.engine.generate(request(subject, 3 + 5 * index, index)),
+  );
   const among = await subject.engine.generate(wanted);
   await Promise.all(others);
   assertSame(among, alone, tolerance);
@@ -68,18 +90,24 @@ async function checkSeeds(subject: EngineSubject, tolerance: number): Promise<vo
 async function checkOtherSeeds(subject: EngineSubject): Promise<void> {
   const prompt = request(subject, 6, 2);
   const texts = new Set<string>();
-  for (let seed = 0; seed < 6; seed += 1) texts.add(`${(await subject.engine.generate({ ...prompt, sampling: { ...plain, seed } })).ids}`);
+  for (let seed = 0; seed < 6; seed += 1)
+    texts.add(`${(await subject.engine.generate({ ...prompt, sampling: { ...plain, seed } })).ids}`);
   assert.ok(texts.size > 1, 'six seeds gave one and the same completion');
 }
 
 async function checkGreedy(subject: EngineSubject, tolerance: number): Promise<void> {
   const prompt = request(subject, 6, 3);
-  const [first, second] = await Promise.all([1, 2].map((seed) => subject.engine.generate({ ...prompt, sampling: { ...plain, temperature: 0, seed } })));
+  const [first, second] = await Promise.all(
+    [1, 2].map((seed) => subject.engine.generate({ ...prompt, sampling: { ...plain, temperature: 0, seed } })),
+  );
   const onlyBest = await subject.engine.generate({ ...prompt, sampling: { ...plain, topK: 1 } });
   assert.ok(first !== undefined && second !== undefined);
   assertSame(second, first, tolerance);
   assert.deepEqual(onlyBest.ids, first.ids);
-  assert.ok(onlyBest.logprobs.every((logprob) => Math.abs(logprob) < tolerance), 'a choice of one has logprob 0');
+  assert.ok(
+    onlyBest.logprobs.every((logprob) => Math.abs(logprob) < tolerance),
+    'a choice of one has logprob 0',
+  );
 }
 
 async function checkNarrow(subject: EngineSubject): Promise<void> {
@@ -87,11 +115,17 @@ async function checkNarrow(subject: EngineSubject): Promise<void> {
   for (const limits of [{ topK: 2 }, { topP: 0.3 }, { topK: 3, topP: 0.7 }]) {
     const shares = new Map<number, number>();
     for (let seed = 0; seed < 24; seed += 1) {
-      const { ids, logprobs } = await subject.engine.generate({ ...prompt, sampling: { ...prompt.sampling, ...limits, seed } });
+      const { ids, logprobs } = await subject.engine.generate({
+        ...prompt,
+        sampling: { ...prompt.sampling, ...limits, seed },
+      });
       shares.set(ids[0] ?? -1, Math.exp(logprobs[0] ?? NaN));
     }
     const mass = [...shares.values()].reduce((total, share) => total + share, 0);
-    assert.ok(shares.size <= (limits.topK ?? subject.vocabSize), `${shares.size} different tokens with topK ${limits.topK}`);
+    assert.ok(
+      shares.size <= (limits.topK ?? subject.vocabSize),
+      `${shares.size} different tokens with topK ${limits.topK}`,
+    );
     assert.ok(mass <= 1 + 1e-3, `the drawn tokens have a mass of ${mass} together`);
   }
 }
@@ -167,7 +201,12 @@ async function checkAbort(subject: EngineSubject): Promise<void> {
 
 async function checkMany(subject: EngineSubject): Promise<void> {
   const calls = Array.from({ length: 40 }, (_, index) =>
-    request(subject, 1 + ((index * 7) % 23), index, { maxTokens: 1 + (index % 9), temperature: index % 3, topK: index % 4, topP: index % 2 === 0 ? 1 : 0.9 }),
+    request(subject, 1 + ((index * 7) % 23), index, {
+      maxTokens: 1 + (index % 9),
+      temperature: index % 3,
+      topK: index % 4,
+      topP: index % 2 === 0 ? 1 : 0.9,
+    }),
   );
   const completions = await Promise.all(calls.map((call) => subject.engine.generate(call)));
   for (const [index, { ids, logprobs }] of completions.entries()) {
@@ -177,11 +216,19 @@ async function checkMany(subject: EngineSubject): Promise<void> {
 }
 
 /** Turn by turn, whatever the engine keeps between the turns, against a fresh engine that sees only the last one. */
-async function checkContinuation(subject: EngineSubject, open: () => Promise<EngineSubject>, tolerance: number): Promise<void> {
+async function checkContinuation(
+  subject: EngineSubject,
+  open: () => Promise<EngineSubject>,
+  tolerance: number,
+): Promise<void> {
   let turn = request(subject, 5, 11);
   for (let count = 0; count < 3; count += 1) {
     const { ids } = await subject.engine.generate(turn);
-    turn = { ...turn, promptIds: Int32Array.from([...turn.promptIds, ...ids, count]), sampling: { ...plain, seed: 20 + count } };
+    turn = {
+      ...turn,
+      promptIds: Int32Array.from([...turn.promptIds, ...ids, count]),
+      sampling: { ...plain, seed: 20 + count },
+    };
   }
   const last = await subject.engine.generate(turn);
   await withOpened(open, async (fresh) => assertSame(await fresh.engine.generate(turn), last, tolerance));
@@ -202,12 +249,22 @@ function assertSame(actual: Completion, expected: Completion, tolerance: number)
 
 /** Numbers that may differ by float noise. */
 export function assertClose(actual: number | undefined, expected: number | undefined, tolerance: number): void {
-  assert.ok(Math.abs((actual ?? NaN) - (expected ?? NaN)) <= tolerance, `${actual} is not within ${tolerance} of ${expected}`);
+  assert.ok(
+    Math.abs((actual ?? NaN) - (expected ?? NaN)) <= tolerance,
+    `${actual} is not within ${tolerance} of ${expected}`,
+  );
 }
 
 /** An error of ours with that code; with a readable message. */
-export async function assertRejects(promise: Promise<unknown>, code: string, type: typeof AgentJetError = EngineError): Promise<void> {
-  const outcome = await promise.then(() => 'it resolved', (error: unknown) => error);
+export async function assertRejects(
+  promise: Promise<unknown>,
+  code: string,
+  type: typeof AgentJetError = EngineError,
+): Promise<void> {
+  const outcome = await promise.then(
+    () => 'it resolved',
+    (error: unknown) => error,
+  );
   assert.ok(outcome instanceof type, `expected an error of code ${code}: ${String(outcome)}`);
   assert.equal(outcome.code, code);
   assert.ok(outcome.message.length > 10);

@@ -7,16 +7,35 @@ export type RandomGroupOptions = {
 };
 
 /** Episodes of one to four turns with these rewards. A turn is one token from outside, then two generated ones, and sees all turns before it. */
-export function createRandomGroup(groupId: string, rewards: readonly number[], { isCut, vocabSize }: RandomGroupOptions): EpisodeGroup {
-  return { groupId, episodes: rewards.map((reward, index) => createEpisode(`${groupId}/${index}`, reward, { numTurns: 1 + ((index * 2) % 4), isCut: isCut(index), seed: index, vocabSize })) };
+export function createRandomGroup(
+  groupId: string,
+  rewards: readonly number[],
+  { isCut, vocabSize }: RandomGroupOptions,
+): EpisodeGroup {
+  return {
+    groupId,
+    episodes: rewards.map((reward, index) =>
+      createEpisode(`${groupId}/${index}`, reward, {
+        numTurns: 1 + ((index * 2) % 4),
+        isCut: isCut(index),
+        seed: index,
+        vocabSize,
+      }),
+    ),
+  };
 }
 
-function createEpisode(episodeId: string, reward: number, { numTurns, isCut, seed, vocabSize }: { numTurns: number; isCut: boolean; seed: number; vocabSize: number }): RewardedEpisode {
+function createEpisode(
+  episodeId: string,
+  reward: number,
+  { numTurns, isCut, seed, vocabSize }: { numTurns: number; isCut: boolean; seed: number; vocabSize: number },
+): RewardedEpisode {
   const random = createRandom(seed);
   const ids = Array.from({ length: 1 + 3 * numTurns }, () => random.int(vocabSize));
   const logprobs = ids.map(() => -0.2 - random.next());
   const sampleOf = (from: number, end: number): Sample => {
-    const pick = (value: (t: number) => number, other: number) => Array.from({ length: end }, (_, t) => (t >= from && t > 0 && t % 3 !== 1 ? value(t) : other));
+    const pick = (value: (t: number) => number, other: number) =>
+      Array.from({ length: end }, (_, t) => (t >= from && t > 0 && t % 3 !== 1 ? value(t) : other));
     return {
       episodeId,
       agentName: 'agent',

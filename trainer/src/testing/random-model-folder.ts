@@ -4,10 +4,17 @@ import { parameterLayout } from '../onnx/model/parameter-layout.js';
 import { writeModelFolder } from '../model-files/model-folder.js';
 
 /** Writes a freshly initialised model without a tokenizer: for benchmarks, and for tests that speak token ids. */
-export async function writeRandomModelFolder(dir: string, options: { readonly configJson: { readonly [key: string]: unknown }; readonly seed: number }): Promise<void> {
+export async function writeRandomModelFolder(
+  dir: string,
+  options: { readonly configJson: { readonly [key: string]: unknown }; readonly seed: number },
+): Promise<void> {
   const config = parseModelConfig(options.configJson);
   const layout = parameterLayout(config);
   const weights = initialWeights(config, layout, { seed: options.seed });
-  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
   await writeModelFolder(dir, { config: options.configJson, tensors });
 }

@@ -16,5 +16,10 @@ export type RandomModelOptions = {
 /** The embedded model in this thread, freshly initialised: for benchmarks and for tests that look at its gradients. */
 export function createRandomOnnxModel({ configJson, seed, optimizer, threads = 2 }: RandomModelOptions): OnnxModel {
   const config = parseModelConfig(configJson);
-  return new OnnxModel({ config, weights: initialWeights(config, parameterLayout(config), { seed }), optimizer, threads });
+  return new OnnxModel({
+    config,
+    weights: initialWeights(config, parameterLayout(config), { seed }),
+    optimizer,
+    threads,
+  });
 }

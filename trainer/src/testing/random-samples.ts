@@ -17,7 +17,11 @@ export function createRandomSamples(random: Random, options: RandomSampleOptions
   return rows.map((ids) => createRandomSample(random, ids, options.numEpisodes));
 }
 
-function randomRow(random: Random, earlier: readonly number[][], { maxLength, vocabSize }: RandomSampleOptions): number[] {
+function randomRow(
+  random: Random,
+  earlier: readonly number[][],
+  { maxLength, vocabSize }: RandomSampleOptions,
+): number[] {
   const fresh = (length: number): number[] => Array.from({ length }, () => random.int(vocabSize));
   const other = earlier[random.int(Math.max(earlier.length, 1))] ?? [];
   switch (random.int(earlier.length === 0 ? 1 : 5)) {

@@ -5,4 +5,5 @@ import { createTinyTaskBackbone } from './tiny-task.js';
 const run = await openRunFolder(process.argv[2] ?? '');
 const backbone = createTinyTaskBackbone(1);
 process.stdout.write('saving\n');
-for (let step = 2; ; step++) await run.save(backbone, { step, policyVersion: step, groupsDrawn: step * 4 }, { maxCheckpoints: 2 });
+for (let step = 2; ; step++)
+  await run.save(backbone, { step, policyVersion: step, groupsDrawn: step * 4 }, { maxCheckpoints: 2 });

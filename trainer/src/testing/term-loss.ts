@@ -4,7 +4,12 @@ import type { LossOptions } from '@agentjet/core';
 export type Term = { readonly advantage: number; readonly behaviour: number; readonly reference: number };
 
 /** Loss of one term and its derivative by the logprob; the entropy bonus is apart, for it needs the whole distribution. */
-export type TermLoss = { readonly loss: number; readonly slope: number; readonly kl: number; readonly clipped: boolean };
+export type TermLoss = {
+  readonly loss: number;
+  readonly slope: number;
+  readonly kl: number;
+  readonly clipped: boolean;
+};
 
 /** The formulas at `LossOptions` in @agentjet/core, written out in double precision: the oracle of every backbone. */
 export function termLoss(logprob: number, term: Term, options: LossOptions): TermLoss {
@@ -22,18 +27,26 @@ export function termLoss(logprob: number, term: Term, options: LossOptions): Ter
 
 type PolicyOptions = Extract<LossOptions, { kind: 'policy' }>;
 
-function clippedPolicyLoss(logprob: number, { advantage, behaviour }: Term, { clipLow, clipHigh, dualClip }: PolicyOptions) {
+function clippedPolicyLoss(
+  logprob: number,
+  { advantage, behaviour }: Term,
+  { clipLow, clipHigh, dualClip }: PolicyOptions,
+) {
   const ratio = Math.exp(logprob - behaviour);
   const free = ratio * advantage;
   const bounded = Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh) * advantage;
   const clipped = bounded < free;
   const loss = -Math.min(free, bounded);
-  if (dualClip > 0 && advantage < 0 && loss > -dualClip * advantage) return { loss: -dualClip * advantage, slope: 0, clipped: true };
+  if (dualClip > 0 && advantage < 0 && loss > -dualClip * advantage)
+    return { loss: -dualClip * advantage, slope: 0, clipped: true };
   return { loss, slope: clipped ? 0 : -free, clipped };
 }
 
 /** Estimates of KL(policy, reference) from d = reference - logprob, and their derivative by the logprob. */
-function klEstimate(d: number, estimator: PolicyOptions['klEstimator']): { readonly value: number; readonly slope: number } {
+function klEstimate(
+  d: number,
+  estimator: PolicyOptions['klEstimator'],
+): { readonly value: number; readonly slope: number } {
   switch (estimator) {
     case 'k1':
       return { value: -d, slope: 1 };

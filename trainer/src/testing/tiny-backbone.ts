@@ -1,7 +1,26 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, createRandom, EngineError, type Backbone, type Completion, type Engine, type GenerateRequest, type OptimizerOptions, type TokenRow, type TrainBatch, type TrainStepMetrics } from '@agentjet/core';
-import { createTinyWeights, nextLogprobs, tinyGradient, type TinyGradient, type TinyShape, type TinyWeights } from './tiny-model.js';
+import {
+  BackboneError,
+  createRandom,
+  EngineError,
+  type Backbone,
+  type Completion,
+  type Engine,
+  type GenerateRequest,
+  type OptimizerOptions,
+  type TokenRow,
+  type TrainBatch,
+  type TrainStepMetrics,
+} from '@agentjet/core';
+import {
+  createTinyWeights,
+  nextLogprobs,
+  tinyGradient,
+  type TinyGradient,
+  type TinyShape,
+  type TinyWeights,
+} from './tiny-model.js';
 
 export type TinyBackboneOptions = {
   readonly shape: TinyShape;
@@ -12,7 +31,12 @@ export type TinyBackboneOptions = {
   readonly modelDir?: string;
 };
 
-type TinyState = { readonly weights: TinyWeights; readonly momentum: Float64Array; readonly variance: Float64Array; readonly step: number };
+type TinyState = {
+  readonly weights: TinyWeights;
+  readonly momentum: Float64Array;
+  readonly variance: Float64Array;
+  readonly step: number;
+};
 
 const stateFile = 'tiny-backbone.json';
 
@@ -42,12 +66,16 @@ class TinyBackbone implements Backbone {
     return this.#state.step;
   }
 
-  trainStep({ packs, loss }: TrainBatch, { signal }: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
+  trainStep(
+    { packs, loss }: TrainBatch,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<TrainStepMetrics> {
     return this.#guard(async () => {
       const parts: TinyGradient[] = [];
       for (const pack of packs) {
         await Promise.resolve();
-        if (signal?.aborted) throw new BackboneError('aborted', 'The training step was aborted; the weights are unchanged.');
+        if (signal?.aborted)
+          throw new BackboneError('aborted', 'The training step was aborted; the weights are unchanged.');
         parts.push(tinyGradient(this.#state.weights, this.#options.shape, pack, loss, this.#reference));
       }
       const gradient = this.#reference.map((_, index) => sum(parts, (part) => part.gradient[index] ?? 0));
@@ -73,21 +101,36 @@ class TinyBackbone implements Backbone {
   }
 
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
-    return this.#guard(async () => rows.map(({ ids }) => Float32Array.from(ids, (id, t) => (t === 0 ? 0 : (this.#next(ids.subarray(0, t), 1)[id] ?? Number.NaN)))));
+    return this.#guard(async () =>
+      rows.map(({ ids }) =>
+        Float32Array.from(ids, (id, t) => (t === 0 ? 0 : (this.#next(ids.subarray(0, t), 1)[id] ?? Number.NaN))),
+      ),
+    );
   }
 
   save(dir: string): Promise<void> {
     return this.#guard(async () => {
       await mkdir(dir, { recursive: true });
       const { weights, momentum, variance, step } = this.#state;
-      await writeFile(path.join(dir, stateFile), JSON.stringify({ weights: [...weights], momentum: [...momentum], variance: [...variance], step }));
+      await writeFile(
+        path.join(dir, stateFile),
+        JSON.stringify({ weights: [...weights], momentum: [...momentum], variance: [...variance], step }),
+      );
     });
   }
 
   load(dir: string): Promise<void> {
     return this.#guard(async () => {
-      const saved = JSON.parse(await readFile(path.join(dir, stateFile), 'utf8')) as Record<'weights' | 'momentum' | 'variance', number[]> & { step: number };
-      this.#state = { weights: Float64Array.from(saved.weights), momentum: Float64Array.from(saved.momentum), variance: Float64Array.from(saved.variance), step: saved.step };
+      const saved = JSON.parse(await readFile(path.join(dir, stateFile), 'utf8')) as Record<
+        'weights' | 'momentum' | 'variance',
+        number[]
+      > & { step: number };
+      this.#state = {
+        weights: Float64Array.from(saved.weights),
+        momentum: Float64Array.from(saved.momentum),
+        variance: Float64Array.from(saved.variance),
+        step: saved.step,
+      };
     });
   }
 
@@ -107,21 +150,34 @@ class TinyBackbone implements Backbone {
 
   async #generate({ promptIds, sampling, signal, onToken }: GenerateRequest): Promise<Completion> {
     if (this.#closed) throw new EngineError('closed', 'The engine is closed.');
-    if (promptIds.length >= this.engine.contextLength) throw new EngineError('context_overflow', `The prompt has ${promptIds.length} tokens; the context holds ${this.engine.contextLength}.`);
+    if (promptIds.length >= this.engine.contextLength)
+      throw new EngineError(
+        'context_overflow',
+        `The prompt has ${promptIds.length} tokens; the context holds ${this.engine.contextLength}.`,
+      );
     const random = createRandom(sampling.seed);
     const ids: number[] = [];
     const logprobs: number[] = [];
     const policyVersion = this.policyVersion;
     const limit = Math.min(sampling.maxTokens, this.engine.contextLength - promptIds.length);
-    const done = (finishReason: 'stop' | 'length') => ({ ids: Int32Array.from(ids), logprobs: Float32Array.from(logprobs), finishReason, policyVersion });
+    const done = (finishReason: 'stop' | 'length') => ({
+      ids: Int32Array.from(ids),
+      logprobs: Float32Array.from(logprobs),
+      finishReason,
+      policyVersion,
+    });
     while (ids.length < limit) {
       await Promise.resolve();
       if (signal?.aborted) throw new EngineError('aborted', 'The call was aborted.');
       const distribution = this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1);
-      const id = sampling.temperature === 0 ? distribution.indexOf(Math.max(...distribution)) : drawFrom(distribution, random.next());
+      const id =
+        sampling.temperature === 0
+          ? distribution.indexOf(Math.max(...distribution))
+          : drawFrom(distribution, random.next());
       ids.push(id);
       logprobs.push(distribution[id] ?? Number.NaN);
-      if (onToken?.(id, distribution[id] ?? Number.NaN) === 'stop' || sampling.stopIds.includes(id)) return done('stop');
+      if (onToken?.(id, distribution[id] ?? Number.NaN) === 'stop' || sampling.stopIds.includes(id))
+        return done('stop');
     }
     return done('length');
   }
@@ -146,13 +202,20 @@ function scheduledRate({ learningRate, schedule, warmupSteps, totalSteps }: Opti
 }
 
 /** Decoupled weight decay (Loshchilov & Hutter 2019), on all weights; the gradient is clipped to maxGradNorm first. */
-function stepAdamW(state: TinyState, gradient: Float64Array, options: OptimizerOptions & { readonly gradNorm: number }): TinyState {
+function stepAdamW(
+  state: TinyState,
+  gradient: Float64Array,
+  options: OptimizerOptions & { readonly gradNorm: number },
+): TinyState {
   const { beta1, beta2, epsilon, learningRate, weightDecay, maxGradNorm, gradNorm } = options;
   const scale = maxGradNorm > 0 && gradNorm > maxGradNorm ? maxGradNorm / gradNorm : 1;
   const step = state.step + 1;
   const momentum = state.momentum.map((value, index) => beta1 * value + (1 - beta1) * scale * (gradient[index] ?? 0));
-  const variance = state.variance.map((value, index) => beta2 * value + (1 - beta2) * (scale * (gradient[index] ?? 0)) ** 2);
-  const update = (index: number) => (momentum[index] ?? 0) / (1 - beta1 ** step) / (Math.sqrt((variance[index] ?? 0) / (1 - beta2 ** step)) + epsilon);
+  const variance = state.variance.map(
+    (value, index) => beta2 * value + (1 - beta2) * (scale * (gradient[index] ?? 0)) ** 2,
+  );
+  const update = (index: number) =>
+    (momentum[index] ?? 0) / (1 - beta1 ** step) / (Math.sqrt((variance[index] ?? 0) / (1 - beta2 ** step)) + epsilon);
   const weights = state.weights.map((weight, index) => weight - learningRate * (update(index) + weightDecay * weight));
   return { weights, momentum, variance, step };
 }

@@ -9,7 +9,16 @@ const weights = createTinyWeights(shape, 1);
 const reference = createTinyWeights(shape, 2);
 const samples = createRandomSamples(createRandom(3), { numRows: 8, maxLength: 6, vocabSize: 4, numEpisodes: 3 });
 const [pack] = packTrees(samples, { maxPackTokens: 200 }).packs;
-const policy: LossOptions = { kind: 'policy', clipLow: 0.2, clipHigh: 0.3, dualClip: 3, klCoef: 0.2, klEstimator: 'k1', entropyCoef: 0.05, temperature: 0.7 };
+const policy: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.3,
+  dualClip: 3,
+  klCoef: 0.2,
+  klEstimator: 'k1',
+  entropyCoef: 0.05,
+  temperature: 0.7,
+};
 
 describe('the oracle', () => {
   it.each<[string, LossOptions]>([
@@ -20,7 +29,14 @@ describe('the oracle', () => {
   ])('has the gradient of finite differences: %s', (_, loss) => {
     if (pack === undefined) throw new Error('There is no pack.');
     const { gradient } = tinyGradient(weights, shape, pack, loss, reference);
-    const lossAt = (index: number, change: number) => tinyGradient(weights.map((weight, at) => (at === index ? weight + change : weight)), shape, pack, loss, reference).loss;
+    const lossAt = (index: number, change: number) =>
+      tinyGradient(
+        weights.map((weight, at) => (at === index ? weight + change : weight)),
+        shape,
+        pack,
+        loss,
+        reference,
+      ).loss;
     for (let index = 0; index < weights.length; index++) {
       expect(gradient[index]).toBeCloseTo((lossAt(index, 1e-5) - lossAt(index, -1e-5)) / 2e-5, 7);
     }

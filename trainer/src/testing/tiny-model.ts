@@ -25,7 +25,11 @@ export function createTinyWeights({ vocabSize, width }: TinyShape, seed: number)
 function splitWeights(weights: Float64Array, { vocabSize, width }: TinyShape) {
   const positionsAt = vocabSize * width;
   const outputAt = positionsAt + numPositions * width;
-  return { embedding: weights.subarray(0, positionsAt), position: weights.subarray(positionsAt, outputAt), output: weights.subarray(outputAt) };
+  return {
+    embedding: weights.subarray(0, positionsAt),
+    position: weights.subarray(positionsAt, outputAt),
+    output: weights.subarray(outputAt),
+  };
 }
 
 type Layout = Pick<TreePack, 'ids' | 'positions' | 'ends'>;
@@ -33,7 +37,8 @@ type Layout = Pick<TreePack, 'ids' | 'positions' | 'ends'>;
 /** Calls `visit` for each key that query `i` sees: k <= i < ends[k]. */
 function visitVisible({ positions, ends }: Layout, query: number, visit: (key: number, decay: number) => void): void {
   for (let key = 0; key <= query; key++) {
-    if (query < (ends[key] as number)) visit(key, decayRate ** ((positions[query] as number) - (positions[key] as number)));
+    if (query < (ends[key] as number))
+      visit(key, decayRate ** ((positions[query] as number) - (positions[key] as number)));
   }
 }
 
@@ -50,11 +55,18 @@ function hiddenState(weights: TinyWeights, shape: TinyShape, layout: Layout, que
 }
 
 /** Log of softmax(h W / temperature), shape [V]. */
-function logDistribution(weights: TinyWeights, shape: TinyShape, hidden: Float64Array, temperature: number): Float64Array {
+function logDistribution(
+  weights: TinyWeights,
+  shape: TinyShape,
+  hidden: Float64Array,
+  temperature: number,
+): Float64Array {
   const { output } = splitWeights(weights, shape);
   const logits = new Float64Array(shape.vocabSize);
   for (let d = 0; d < shape.width; d++) {
-    for (let v = 0; v < shape.vocabSize; v++) logits[v] = (logits[v] as number) + ((hidden[d] as number) * (output[d * shape.vocabSize + v] as number)) / temperature;
+    for (let v = 0; v < shape.vocabSize; v++)
+      logits[v] =
+        (logits[v] as number) + ((hidden[d] as number) * (output[d * shape.vocabSize + v] as number)) / temperature;
   }
   const highest = Math.max(...logits);
   const logSum = highest + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));
@@ -62,15 +74,26 @@ function logDistribution(weights: TinyWeights, shape: TinyShape, hidden: Float64
 }
 
 /** Log-probabilities of the token after `context`, shape [V]. */
-export function nextLogprobs(weights: TinyWeights, shape: TinyShape, context: Int32Array, temperature: number): Float64Array {
-  const layout = { ids: context, positions: Int32Array.from(context.keys()), ends: new Int32Array(context.length).fill(context.length) };
+export function nextLogprobs(
+  weights: TinyWeights,
+  shape: TinyShape,
+  context: Int32Array,
+  temperature: number,
+): Float64Array {
+  const layout = {
+    ids: context,
+    positions: Int32Array.from(context.keys()),
+    ends: new Int32Array(context.length).fill(context.length),
+  };
   return logDistribution(weights, shape, hiddenState(weights, shape, layout, context.length - 1), temperature);
 }
 
 /** Log-probability of each (predictor, target) pair of a pack, shape [M]. */
 export function pairLogprobs(weights: TinyWeights, shape: TinyShape, pack: TreePack, temperature = 1): Float64Array {
   return Float64Array.from(pack.predictors, (predictor, pair) => {
-    return logDistribution(weights, shape, hiddenState(weights, shape, pack, predictor), temperature)[pack.targets[pair] as number] as number;
+    return logDistribution(weights, shape, hiddenState(weights, shape, pack, predictor), temperature)[
+      pack.targets[pair] as number
+    ] as number;
   });
 }
 
@@ -86,7 +109,13 @@ export type TinyGradient = {
 };
 
 /** The loss of a pack's terms and its gradient, computed pair by pair. `reference`: weights of the KL term. */
-export function tinyGradient(weights: TinyWeights, shape: TinyShape, pack: TreePack, options: LossOptions, reference: TinyWeights): TinyGradient {
+export function tinyGradient(
+  weights: TinyWeights,
+  shape: TinyShape,
+  pack: TreePack,
+  options: LossOptions,
+  reference: TinyWeights,
+): TinyGradient {
   const temperature = options.kind === 'policy' ? options.temperature : 1;
   const entropyCoef = options.kind === 'policy' ? options.entropyCoef : 0;
   const references = pairLogprobs(reference, shape, pack, temperature);
@@ -103,7 +132,11 @@ export function tinyGradient(weights: TinyWeights, shape: TinyShape, pack: TreeP
     for (const term of termsOf[pair] ?? []) {
       const weight = pack.terms.weights[term] as number;
       const behaviour = pack.terms.logprobs[term] as number;
-      const result = termLoss(logs[target] as number, { advantage: pack.terms.advantages[term] as number, behaviour, reference: references[pair] as number }, options);
+      const result = termLoss(
+        logs[target] as number,
+        { advantage: pack.terms.advantages[term] as number, behaviour, reference: references[pair] as number },
+        options,
+      );
       slope += weight * result.slope;
       weightSum += weight;
       totals.loss += weight * (result.loss - entropyCoef * entropy);
@@ -112,7 +145,11 @@ export function tinyGradient(weights: TinyWeights, shape: TinyShape, pack: TreeP
       totals.clippedTerms += result.clipped ? 1 : 0;
       totals.gaps[term] = Math.abs((logs[target] as number) - behaviour);
     }
-    const byLogit = logs.map((log, v) => (slope * ((v === target ? 1 : 0) - Math.exp(log)) + entropyCoef * weightSum * Math.exp(log) * (log + entropy)) / temperature);
+    const byLogit = logs.map(
+      (log, v) =>
+        (slope * ((v === target ? 1 : 0) - Math.exp(log)) + entropyCoef * weightSum * Math.exp(log) * (log + entropy)) /
+        temperature,
+    );
     addGradient(gradient, weights, shape, pack, { predictor, hidden, byLogit });
   });
   return { gradient, ...totals };
@@ -127,7 +164,13 @@ function termsByPair(pack: TreePack): number[][] {
 type PairGradient = { readonly predictor: number; readonly hidden: Float64Array; readonly byLogit: Float64Array };
 
 /** Backward through W, tanh, P and E of one predictor. */
-function addGradient(gradient: Float64Array, weights: TinyWeights, shape: TinyShape, pack: TreePack, { predictor, hidden, byLogit }: PairGradient): void {
+function addGradient(
+  gradient: Float64Array,
+  weights: TinyWeights,
+  shape: TinyShape,
+  pack: TreePack,
+  { predictor, hidden, byLogit }: PairGradient,
+): void {
   const { width, vocabSize } = shape;
   const { output } = splitWeights(weights, shape);
   const into = splitWeights(gradient, shape);
@@ -136,12 +179,15 @@ function addGradient(gradient: Float64Array, weights: TinyWeights, shape: TinySh
     let byHidden = 0;
     for (let v = 0; v < vocabSize; v++) {
       byHidden += (output[d * vocabSize + v] as number) * (byLogit[v] as number);
-      into.output[d * vocabSize + v] = (into.output[d * vocabSize + v] as number) + (hidden[d] as number) * (byLogit[v] as number);
+      into.output[d * vocabSize + v] =
+        (into.output[d * vocabSize + v] as number) + (hidden[d] as number) * (byLogit[v] as number);
     }
     bySum[d] = byHidden * (1 - (hidden[d] as number) ** 2);
   }
   addScaled(into.position, ((pack.positions[predictor] as number) % numPositions) * width, bySum, 1);
-  visitVisible(pack, predictor, (key, decay) => addScaled(into.embedding, (pack.ids[key] as number) * width, bySum, decay));
+  visitVisible(pack, predictor, (key, decay) =>
+    addScaled(into.embedding, (pack.ids[key] as number) * width, bySum, decay),
+  );
 }
 
 function addScaled(into: Float64Array, at: number, vector: Float64Array, scale: number): void {

@@ -1,4 +1,12 @@
-import { createRandom, deriveSeed, type Backbone, type Engine, type OptimizerOptions, type RewardedEpisode, type Sample } from '@agentjet/core';
+import {
+  createRandom,
+  deriveSeed,
+  type Backbone,
+  type Engine,
+  type OptimizerOptions,
+  type RewardedEpisode,
+  type Sample,
+} from '@agentjet/core';
 import type { TrainingGroup } from '../loop/training-group.js';
 import { createTinyBackbone } from './tiny-backbone.js';
 
@@ -6,24 +14,57 @@ import { createTinyBackbone } from './tiny-backbone.js';
  * A task that the tiny model learns in some ten steps: after the prompt [task mod 3] say 3 as often as possible in
  * two turns of three tokens. Reward is the share of 3s; token 4 comes from outside between the turns.
  */
-export type TinyTaskOptions = { readonly seed: number; readonly numRepeat: number; readonly firstGroup?: number; readonly numGroups?: number };
+export type TinyTaskOptions = {
+  readonly seed: number;
+  readonly numRepeat: number;
+  readonly firstGroup?: number;
+  readonly numGroups?: number;
+};
 
-const optimizer: OptimizerOptions = { learningRate: 0.05, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0 };
+const optimizer: OptimizerOptions = {
+  learningRate: 0.05,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
+};
 
 export function createTinyTaskBackbone(seed: number): Backbone {
   return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer });
 }
 
 /** Groups on demand, in order; the same seed and weights give the same groups. */
-export async function* tinyTaskGroups(engine: Engine, { seed, numRepeat, firstGroup = 0, numGroups = Infinity }: TinyTaskOptions): AsyncGenerator<TrainingGroup> {
+export async function* tinyTaskGroups(
+  engine: Engine,
+  { seed, numRepeat, firstGroup = 0, numGroups = Infinity }: TinyTaskOptions,
+): AsyncGenerator<TrainingGroup> {
   for (let task = firstGroup; task < firstGroup + numGroups; task++) {
     const groupId = `task-${String(task).padStart(4, '0')}`;
-    const repeats = Array.from({ length: numRepeat }, (_, repeat) => runEpisode(engine, `${groupId}-r${repeat}`, task, seed));
+    const repeats = Array.from({ length: numRepeat }, (_, repeat) =>
+      runEpisode(engine, `${groupId}-r${repeat}`, task, seed),
+    );
     const episodes = await Promise.all(repeats);
-    const generatedTokens = episodes.flatMap(({ samples }) => samples).reduce((sum, { lossMask }) => sum + lossMask.filter((mask) => mask === 1).length, 0);
+    const generatedTokens = episodes
+      .flatMap(({ samples }) => samples)
+      .reduce((sum, { lossMask }) => sum + lossMask.filter((mask) => mask === 1).length, 0);
     const successes = episodes.filter(({ reward }) => reward > 0.5).length;
     const rewardSum = episodes.reduce((sum, { reward }) => sum + reward, 0);
-    yield { groupId, episodes, report: { episodes: numRepeat, failedEpisodes: 0, successes, rewardSum, generatedTokens, records: episodes.map(({ episodeId }) => ({ episode_id: episodeId, task })) } };
+    yield {
+      groupId,
+      episodes,
+      report: {
+        episodes: numRepeat,
+        failedEpisodes: 0,
+        successes,
+        rewardSum,
+        generatedTokens,
+        records: episodes.map(({ episodeId }) => ({ episode_id: episodeId, task })),
+      },
+    };
   }
 }
 
@@ -40,10 +81,19 @@ async function runEpisode(engine: Engine, episodeId: string, task: number, seed:
     versions.push(...Array.from(completion.ids, () => completion.policyVersion), -1);
   }
   const generated = ids.filter((_, t) => versions[t] !== -1);
-  return { episodeId, reward: generated.filter((id) => id === 3).length / generated.length, samples: [toSample(episodeId, ids, logprobs, versions)] };
+  return {
+    episodeId,
+    reward: generated.filter((id) => id === 3).length / generated.length,
+    samples: [toSample(episodeId, ids, logprobs, versions)],
+  };
 }
 
-function toSample(episodeId: string, ids: readonly number[], logprobs: readonly number[], versions: readonly number[]): Sample {
+function toSample(
+  episodeId: string,
+  ids: readonly number[],
+  logprobs: readonly number[],
+  versions: readonly number[],
+): Sample {
   return {
     episodeId,
     agentName: 'tiny',

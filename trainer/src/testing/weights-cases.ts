@@ -8,7 +8,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, createRandom } from '@agentjet/core';
-import type { Backbone, Completion, LossOptions, Sample, TokenSampling, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type {
+  Backbone,
+  Completion,
+  LossOptions,
+  Sample,
+  TokenSampling,
+  TrainBatch,
+  TrainStepMetrics,
+} from '@agentjet/core';
 import { packTrees } from '../packing/pack-trees.js';
 import { withOpened } from './contract-case.js';
 import type { ContractCase } from './contract-case.js';
@@ -23,18 +31,34 @@ export type WeightsCaseOptions = {
 };
 
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 1 };
-const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = { kind: 'policy', clipLow: 0.2, clipHigh: 0.28, dualClip: 0, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 };
+const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  dualClip: 0,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
 
 /** Run each with the test runner at hand: `for (const { name, run } of weightsCases(open, options)) it(name, run)`. */
 export function weightsCases(open: () => Promise<Backbone>, options: WeightsCaseOptions): readonly ContractCase[] {
   const suite = new WeightsSuite(open, options);
-  const named = (name: string, use: (backbone: Backbone) => Promise<void>): ContractCase => ({ name, run: () => withOpened(open, use) });
+  const named = (name: string, use: (backbone: Backbone) => Promise<void>): ContractCase => ({
+    name,
+    run: () => withOpened(open, use),
+  });
   return [
-    named('samples with the logprobs that training computes, before and after a step', (backbone) => suite.checkLogprobs(backbone)),
+    named('samples with the logprobs that training computes, before and after a step', (backbone) =>
+      suite.checkLogprobs(backbone),
+    ),
     named('trains on what it sampled without a gap, at other temperatures too', (backbone) => suite.checkGap(backbone)),
     named('samples each completion from one version of the weights', (backbone) => suite.checkVersions(backbone)),
     named('scores rows of any length, the first token with 0', (backbone) => suite.checkScores(backbone)),
-    named('leaves everything as it was when a step is aborted or its batch is empty', (backbone) => suite.checkAborted(backbone)),
+    named('leaves everything as it was when a step is aborted or its batch is empty', (backbone) =>
+      suite.checkAborted(backbone),
+    ),
     named('goes on after save and load as if it had never stopped', (backbone) => suite.checkResume(backbone)),
     named('refuses to load what is no checkpoint, and goes on', (backbone) => suite.checkBadLoad(backbone)),
     named('refuses everything once it is closed', (backbone) => suite.checkClosed(backbone)),
@@ -47,7 +71,10 @@ class WeightsSuite {
   readonly #logprobTolerance: number;
   readonly #lossTolerance: number;
 
-  constructor(open: () => Promise<Backbone>, { vocabSize, logprobTolerance = 1e-4, lossTolerance = 1e-5 }: WeightsCaseOptions) {
+  constructor(
+    open: () => Promise<Backbone>,
+    { vocabSize, logprobTolerance = 1e-4, lossTolerance = 1e-5 }: WeightsCaseOptions,
+  ) {
     this.#open = open;
     this.#vocabSize = vocabSize;
     this.#logprobTolerance = logprobTolerance;
@@ -64,8 +91,13 @@ class WeightsSuite {
   async checkGap(backbone: Backbone): Promise<void> {
     for (const temperature of [1, 0.7]) {
       const samples = await this.#sampleRows(backbone, { ...plain, temperature });
-      const { logprobGapMax, trainedTokens } = await backbone.trainStep(toBatch(samples, { ...policyLoss, temperature }));
-      assert.ok(logprobGapMax <= this.#logprobTolerance, `at temperature ${temperature} the largest gap is ${logprobGapMax}`);
+      const { logprobGapMax, trainedTokens } = await backbone.trainStep(
+        toBatch(samples, { ...policyLoss, temperature }),
+      );
+      assert.ok(
+        logprobGapMax <= this.#logprobTolerance,
+        `at temperature ${temperature} the largest gap is ${logprobGapMax}`,
+      );
       assert.equal(trainedTokens, 4 * plain.maxTokens);
     }
   }
@@ -73,7 +105,8 @@ class WeightsSuite {
   /** Steps and completions asked for in turns, without waiting for any, against one thing after the other. */
   async checkVersions(backbone: Backbone): Promise<void> {
     const [first, numSteps] = [backbone.policyVersion, 3];
-    const sample = (one: Backbone): Promise<Completion> => one.engine.generate({ promptIds: this.#row(4, 1), sampling: { ...plain, temperature: 0, maxTokens: 16 } });
+    const sample = (one: Backbone): Promise<Completion> =>
+      one.engine.generate({ promptIds: this.#row(4, 1), sampling: { ...plain, temperature: 0, maxTokens: 16 } });
     const expected = new Map<number, Completion>();
     await withOpened(this.#open, async (reference) => {
       for (let step = 0; step <= numSteps; step += 1) {
@@ -90,20 +123,28 @@ class WeightsSuite {
     await Promise.all(steps);
     for (const { policyVersion, logprobs } of await Promise.all([...completions, sample(backbone)])) {
       const wanted = expected.get(policyVersion)?.logprobs;
-      for (const [token, logprob] of logprobs.entries()) assertClose(logprob, wanted?.[token], 10 * this.#logprobTolerance);
+      for (const [token, logprob] of logprobs.entries())
+        assertClose(logprob, wanted?.[token], 10 * this.#logprobTolerance);
     }
   }
 
   async checkScores(backbone: Backbone): Promise<void> {
     const rows = [7, 1, 2, 12].map((length, seed) => ({ ids: this.#row(length, seed) }));
     const scores = await backbone.logprobs(rows);
-    assert.deepEqual(scores.map((row) => row.length), [7, 1, 2, 12]);
+    assert.deepEqual(
+      scores.map((row) => row.length),
+      [7, 1, 2, 12],
+    );
     for (const [index, row] of scores.entries()) {
       assert.equal(row[0], 0);
-      assert.ok(row.slice(1).every((logprob) => logprob < 0 && Number.isFinite(logprob)), `row ${index}: ${row}`);
+      assert.ok(
+        row.slice(1).every((logprob) => logprob < 0 && Number.isFinite(logprob)),
+        `row ${index}: ${row}`,
+      );
     }
     const [alone] = await backbone.logprobs(rows.slice(3));
-    for (const [token, logprob] of (alone ?? []).entries()) assertClose(scores[3]?.[token], logprob, this.#logprobTolerance);
+    for (const [token, logprob] of (alone ?? []).entries())
+      assertClose(scores[3]?.[token], logprob, this.#logprobTolerance);
     assert.deepEqual(await backbone.logprobs([]), []);
   }
 
@@ -113,7 +154,10 @@ class WeightsSuite {
     const controller = new AbortController();
     const step = backbone.trainStep(this.#lesson(), { signal: controller.signal });
     controller.abort();
-    const outcome = await step.then(() => 1, () => 0);
+    const outcome = await step.then(
+      () => 1,
+      () => 0,
+    );
     await assertRejects(backbone.trainStep({ packs: [], loss: { kind: 'sft' } }), 'bad_batch', BackboneError);
     assert.equal(backbone.policyVersion, version + outcome);
     if (outcome === 0) assert.deepEqual(await this.#score(backbone), before);
@@ -129,12 +173,18 @@ class WeightsSuite {
       await resumed.load(path.join(dir, 'checkpoint'));
       assert.equal(resumed.policyVersion, backbone.policyVersion);
       for (let step = 2; step < 4; step += 1) {
-        const [expected, actual] = await Promise.all([backbone, resumed].map((one) => one.trainStep(this.#lesson(step))));
+        const [expected, actual] = await Promise.all(
+          [backbone, resumed].map((one) => one.trainStep(this.#lesson(step))),
+        );
         for (const key of ['loss', 'gradNorm', 'learningRate', 'policyVersion'] as const) {
           assertClose(actual?.[key], expected?.[key], this.#lossTolerance * Math.max(1, expected?.[key] ?? 0));
         }
       }
-      const [expected, actual] = await Promise.all([backbone, resumed].map((one) => one.engine.generate({ promptIds: this.#row(5, 1), sampling: { ...plain, temperature: 0 } })));
+      const [expected, actual] = await Promise.all(
+        [backbone, resumed].map((one) =>
+          one.engine.generate({ promptIds: this.#row(5, 1), sampling: { ...plain, temperature: 0 } }),
+        ),
+      );
       assert.deepEqual(actual?.ids, expected?.ids);
       await resumed.close();
     });
@@ -144,7 +194,10 @@ class WeightsSuite {
     await inTemporaryDir(async (dir) => {
       const before = await this.#score(backbone);
       const rejection = await backbone.load(path.join(dir, 'nothing')).catch((error: unknown) => error);
-      assert.ok(rejection instanceof BackboneError && rejection.message.includes('nothing'), `loading a missing folder: ${String(rejection)}`);
+      assert.ok(
+        rejection instanceof BackboneError && rejection.message.includes('nothing'),
+        `loading a missing folder: ${String(rejection)}`,
+      );
       assert.deepEqual(await this.#score(backbone), before);
       await this.#assertScoredAlike(backbone, 1);
     });
@@ -154,7 +207,12 @@ class WeightsSuite {
     await backbone.close();
     await backbone.close();
     await inTemporaryDir(async (dir) => {
-      const calls = [backbone.trainStep(this.#lesson()), backbone.logprobs([{ ids: this.#row(3, 1) }]), backbone.save(path.join(dir, 'model')), backbone.load(dir)];
+      const calls = [
+        backbone.trainStep(this.#lesson()),
+        backbone.logprobs([{ ids: this.#row(3, 1) }]),
+        backbone.save(path.join(dir, 'model')),
+        backbone.load(dir),
+      ];
       for (const call of calls) await assertRejects(call, 'closed', BackboneError);
     });
   }
@@ -163,14 +221,17 @@ class WeightsSuite {
     const samples = await this.#sampleRows(backbone, { ...plain, temperature });
     const scores = await backbone.logprobs(samples);
     for (const [row, { lossMask, logprobs }] of samples.entries()) {
-      for (const [token, mask] of lossMask.entries()) if (mask === 1) assertClose(logprobs[token], scores[row]?.[token], this.#logprobTolerance);
+      for (const [token, mask] of lossMask.entries())
+        if (mask === 1) assertClose(logprobs[token], scores[row]?.[token], this.#logprobTolerance);
     }
   }
 
   /** Four prompts, the third of which shares its beginning with the second, with completions. */
   async #sampleRows(backbone: Backbone, sampling: TokenSampling): Promise<readonly Sample[]> {
     const prompts = [this.#row(3, 1), this.#row(9, 2), Int32Array.from([...this.#row(9, 2), 1, 2]), this.#row(1, 4)];
-    const completions = await Promise.all(prompts.map((promptIds, seed) => backbone.engine.generate({ promptIds, sampling: { ...sampling, seed } })));
+    const completions = await Promise.all(
+      prompts.map((promptIds, seed) => backbone.engine.generate({ promptIds, sampling: { ...sampling, seed } })),
+    );
     return completions.map((completion, index) => toSample(prompts[index] ?? new Int32Array(), completion, index));
   }
 
@@ -179,7 +240,12 @@ class WeightsSuite {
   }
 
   #lesson(seed = 0): TrainBatch {
-    const completion = { ids: this.#row(6, 30 + seed), logprobs: new Float32Array(6), finishReason: 'stop', policyVersion: 0 } as const;
+    const completion = {
+      ids: this.#row(6, 30 + seed),
+      logprobs: new Float32Array(6),
+      finishReason: 'stop',
+      policyVersion: 0,
+    } as const;
     return toBatch([toSample(this.#row(4, 40 + seed), completion, 0)], { kind: 'sft' });
   }
 
@@ -190,16 +256,34 @@ class WeightsSuite {
 }
 
 function toSample(promptIds: Int32Array, { ids, logprobs, policyVersion }: Completion, index: number): Sample {
-  const behind = <Value extends number>(first: number, rest: ArrayLike<Value>): number[] => [...Array.from(promptIds, () => first), ...Array.from(rest)];
+  const behind = <Value extends number>(first: number, rest: ArrayLike<Value>): number[] => [
+    ...Array.from(promptIds, () => first),
+    ...Array.from(rest),
+  ];
   return {
     episodeId: `episode-${index}`,
     agentName: 'agent',
     targetTag: 'agent',
     ids: Int32Array.from([...promptIds, ...ids]),
-    lossMask: Uint8Array.from(behind(0, Array.from(ids, () => 1))),
+    lossMask: Uint8Array.from(
+      behind(
+        0,
+        Array.from(ids, () => 1),
+      ),
+    ),
     logprobs: Float32Array.from(behind(0, logprobs)),
-    policyVersions: Int32Array.from(behind(-1, Array.from(ids, () => policyVersion))),
-    advantages: Float32Array.from(behind(0, Array.from(ids, () => (index % 2 === 0 ? 1 : -1)))),
+    policyVersions: Int32Array.from(
+      behind(
+        -1,
+        Array.from(ids, () => policyVersion),
+      ),
+    ),
+    advantages: Float32Array.from(
+      behind(
+        0,
+        Array.from(ids, () => (index % 2 === 0 ? 1 : -1)),
+      ),
+    ),
   };
 }
 

@@ -2,5 +2,7 @@ import type { MetricsRecord } from '../run-folder/metrics-record.js';
 
 /** Metrics without what depends on the clock. */
 export function withoutSeconds(metrics: readonly MetricsRecord[]): Record<string, number>[] {
-  return metrics.map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('seconds_'))));
+  return metrics.map((record) =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('seconds_'))),
+  );
 }

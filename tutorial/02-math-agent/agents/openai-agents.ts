@@ -14,6 +14,9 @@ const runner = new Runner({ tracingDisabled: true });
 /** An agent of the OpenAI Agents SDK. */
 export async function solve(question: string, model: Model, signal?: AbortSignal): Promise<string> {
   const agent = new Agent({ name: 'solver', instructions: systemPrompt, model, tools: [calculator] });
-  const { finalOutput } = await runner.run(agent, question, { maxTurns: maxCalls, ...(signal !== undefined && { signal }) });
+  const { finalOutput } = await runner.run(agent, question, {
+    maxTurns: maxCalls,
+    ...(signal !== undefined && { signal }),
+  });
   return finalOutput ?? '';
 }

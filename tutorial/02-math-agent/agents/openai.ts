@@ -2,7 +2,9 @@ import type { OpenAI } from 'openai';
 import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../calculator.js';
 
 const parameters = { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] };
-const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'calculator', description: calculatorDescription, parameters } }];
+const tools: OpenAI.ChatCompletionTool[] = [
+  { type: 'function', function: { name: 'calculator', description: calculatorDescription, parameters } },
+];
 
 function readExpression(written: string): string {
   try {
@@ -20,13 +22,21 @@ export async function solve(question: string, client: OpenAI, signal?: AbortSign
     { role: 'user', content: question },
   ];
   for (let numCalls = 0; numCalls < maxCalls; numCalls++) {
-    const { choices } = await client.chat.completions.create({ model: 'gpt-4o-mini', messages, tools }, signal === undefined ? {} : { signal });
+    const { choices } = await client.chat.completions.create(
+      { model: 'gpt-4o-mini', messages, tools },
+      signal === undefined ? {} : { signal },
+    );
     const message = choices[0]?.message;
     if (message === undefined) break;
     messages.push(message);
     const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
     if (calls.length === 0) return message.content ?? '';
-    for (const call of calls) messages.push({ role: 'tool', tool_call_id: call.id, content: calculate(readExpression(call.function.arguments)) });
+    for (const call of calls)
+      messages.push({
+        role: 'tool',
+        tool_call_id: call.id,
+        content: calculate(readExpression(call.function.arguments)),
+      });
   }
   return '';
 }

@@ -11,7 +11,16 @@ const calculator: Tool = {
 
 /** The ReAct agent of @agentjet/react. */
 export async function solve(question: string, model: ChatModel, signal?: AbortSignal): Promise<string> {
-  const agent = new ReActAgent({ name: 'solver', systemPrompt, model, toolkit: new Toolkit([calculator]), maxIterations: maxCalls });
-  const { content } = await agent.reply({ name: 'user', role: 'user', content: question }, signal === undefined ? {} : { signal });
+  const agent = new ReActAgent({
+    name: 'solver',
+    systemPrompt,
+    model,
+    toolkit: new Toolkit([calculator]),
+    maxIterations: maxCalls,
+  });
+  const { content } = await agent.reply(
+    { name: 'user', role: 'user', content: question },
+    signal === undefined ? {} : { signal },
+  );
   return content;
 }

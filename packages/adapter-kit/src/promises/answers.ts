@@ -17,20 +17,32 @@ export const answerPromises: readonly AdapterPromise[] = [
   {
     sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with an id of its own.',
     check: async ({ open, begin, call }) => {
-      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('multiply', '{"a": 3, "b": 4}')] });
+      const { model, engine } = open({
+        replies: [callText('add', '{"a": 1, "b": 2}') + callText('multiply', '{"a": 3, "b": 4}')],
+      });
       const multiplyTool = { ...addTool, name: 'multiply', description: 'Multiplies two numbers.' };
       const { toolCalls } = await call(model, begin(), { tools: [addTool, multiplyTool] });
       const prompt = engine.requests[0]?.text ?? '';
-      for (const { description } of [addTool, multiplyTool]) expectTrue(prompt.includes(description ?? ''), 'The description of the tool is not in the prompt.');
-      expectTrue(prompt.includes('"b"'), 'The parameters of the tool are not in the prompt: its parameter "b" is missing.');
-      expectEqual(toolCalls.map(({ name }) => name), ['add', 'multiply'], 'The names of the calls');
+      for (const { description } of [addTool, multiplyTool])
+        expectTrue(prompt.includes(description ?? ''), 'The description of the tool is not in the prompt.');
+      expectTrue(
+        prompt.includes('"b"'),
+        'The parameters of the tool are not in the prompt: its parameter "b" is missing.',
+      );
+      expectEqual(
+        toolCalls.map(({ name }) => name),
+        ['add', 'multiply'],
+        'The names of the calls',
+      );
       expectEqual(new Set(toolCalls.map(({ id }) => id)).size, 2, 'The number of different call ids');
     },
   },
   {
     sentence: 'Tool results reach the model, in the order of the calls.',
     check: async ({ driver, open, begin, call }) => {
-      const { model, engine } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}'), 'three'] });
+      const { model, engine } = open({
+        replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}'), 'three'],
+      });
       const first = await call(model, begin(), { tools: [addTool] });
       const contents = ['the sum is 3', 'the sum is 7'];
       const results = first.toolCalls.map(({ id, name }, place) => ({ id, name, content: contents[place] ?? '' }));
@@ -47,10 +59,23 @@ export const answerPromises: readonly AdapterPromise[] = [
     check: async ({ open, begin, call }) => {
       const hidden = open({ replies: ['no tools'] });
       await call(hidden.model, begin(), { tools: [addTool], toolChoice: 'none' });
-      expectTrue(!(hidden.engine.requests[0]?.text.includes('Adds two numbers.') ?? true), 'With tool choice none the tool is in the prompt.');
-      for (const [toolChoice, said] of [['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'], [{ name: 'add' }, ' {"a": 1}}\n</tool_call>']] as const) {
-        const { toolCalls, text } = await call(open({ replies: [said] }).model, begin(), { tools: [addTool], toolChoice });
-        expectEqual([toolCalls.map(({ name }) => name), text], [['add'], ''], `The calls and the text with tool choice ${JSON.stringify(toolChoice)}`);
+      expectTrue(
+        !(hidden.engine.requests[0]?.text.includes('Adds two numbers.') ?? true),
+        'With tool choice none the tool is in the prompt.',
+      );
+      for (const [toolChoice, said] of [
+        ['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'],
+        [{ name: 'add' }, ' {"a": 1}}\n</tool_call>'],
+      ] as const) {
+        const { toolCalls, text } = await call(open({ replies: [said] }).model, begin(), {
+          tools: [addTool],
+          toolChoice,
+        });
+        expectEqual(
+          [toolCalls.map(({ name }) => name), text],
+          [['add'], ''],
+          `The calls and the text with tool choice ${JSON.stringify(toolChoice)}`,
+        );
       }
     },
   },
@@ -78,7 +103,11 @@ export const answerPromises: readonly AdapterPromise[] = [
       const { model, engine } = open({ replies: ['some answer'] });
       const { usage } = await call(model, begin());
       const [request] = engine.requests;
-      expectEqual(usage, { promptTokens: request?.request.promptIds.length, completionTokens: request?.completion?.ids.length }, 'Usage');
+      expectEqual(
+        usage,
+        { promptTokens: request?.request.promptIds.length, completionTokens: request?.completion?.ids.length },
+        'Usage',
+      );
     },
   },
   {
@@ -87,11 +116,27 @@ export const answerPromises: readonly AdapterPromise[] = [
     check: async ({ driver, open, begin, call }) => {
       const reasonOf = async (text: string, maxTokens: number) => {
         const sampling = driver.says.includes('maxTokens') ? { maxTokens } : {};
-        return (await call(open({ replies: [text], sampling: { maxTokens } }).model, begin(), { tools: [addTool], sampling })).finishReason ?? 'none';
+        return (
+          (
+            await call(open({ replies: [text], sampling: { maxTokens } }).model, begin(), {
+              tools: [addTool],
+              sampling,
+            })
+          ).finishReason ?? 'none'
+        );
       };
-      expectTrue(/length|incomplete/i.test(await reasonOf('many more words', 2)), `A truncated answer says "${await reasonOf('many more words', 2)}".`);
-      expectTrue(/stop|completed/i.test(await reasonOf('done', 99)), `A finished answer says "${await reasonOf('done', 99)}".`);
-      expectTrue(/tool/i.test(await reasonOf(callText('add', '{}'), 99)), `An answer with calls says "${await reasonOf(callText('add', '{}'), 99)}".`);
+      expectTrue(
+        /length|incomplete/i.test(await reasonOf('many more words', 2)),
+        `A truncated answer says "${await reasonOf('many more words', 2)}".`,
+      );
+      expectTrue(
+        /stop|completed/i.test(await reasonOf('done', 99)),
+        `A finished answer says "${await reasonOf('done', 99)}".`,
+      );
+      expectTrue(
+        /tool/i.test(await reasonOf(callText('add', '{}'), 99)),
+        `An answer with calls says "${await reasonOf(callText('add', '{}'), 99)}".`,
+      );
     },
   },
   {
@@ -99,9 +144,15 @@ export const answerPromises: readonly AdapterPromise[] = [
     check: async ({ driver, open, begin, call, stream }) => {
       const broken = callText('add', '{"a": 1, "b": ');
       const whole = await call(open({ replies: [broken] }).model, begin(), { tools: [addTool] });
-      expectEqual([whole.toolCalls.length, whole.text.includes('"b": ')], [0, true], 'Calls, and whether the broken block is in the text');
+      expectEqual(
+        [whole.toolCalls.length, whole.text.includes('"b": ')],
+        [0, true],
+        'Calls, and whether the broken block is in the text',
+      );
       if (!driver.says.includes('stream')) return;
-      const streamed = await stream(open({ replies: [{ text: broken, tokenDelayMs: 0 }] }).model, begin(), { tools: [addTool] });
+      const streamed = await stream(open({ replies: [{ text: broken, tokenDelayMs: 0 }] }).model, begin(), {
+        tools: [addTool],
+      });
       expectEqual([streamed.toolCalls.length, streamed.text], [0, whole.text], 'Calls and text when it is streamed');
     },
   },

@@ -14,8 +14,15 @@ export const endingPromises: readonly AdapterPromise[] = [
         pieces.push(text);
         numEarly += engine.numRunning;
       });
-      expectTrue(numEarly > 1, `${numEarly} of ${pieces.length} pieces came before the engine was done. Pass deltas on as onDelta brings them.`);
-      expectEqual([pieces.join(''), answer.text], ['one two three four five', 'one two three four five'], 'The pieces together, and the answer');
+      expectTrue(
+        numEarly > 1,
+        `${numEarly} of ${pieces.length} pieces came before the engine was done. Pass deltas on as onDelta brings them.`,
+      );
+      expectEqual(
+        [pieces.join(''), answer.text],
+        ['one two three four five', 'one two three four five'],
+        'The pieces together, and the answer',
+      );
     },
   },
   {
@@ -26,7 +33,10 @@ export const endingPromises: readonly AdapterPromise[] = [
       const controller = new AbortController();
       setTimeout(() => controller.abort(), 10);
       await expectRejection(call(model, begin(), { signal: controller.signal }), 'An aborted call');
-      await expectSoon(() => engine.numRunning === 0, () => 'The engine is still busy with an aborted call. Pass the signal on to ChatModel.generate.');
+      await expectSoon(
+        () => engine.numRunning === 0,
+        () => 'The engine is still busy with an aborted call. Pass the signal on to ChatModel.generate.',
+      );
       expectEqual(finish().samples.length, 0, 'The number of samples after an aborted call');
     },
   },
@@ -37,7 +47,10 @@ export const endingPromises: readonly AdapterPromise[] = [
       const { model, engine, finish } = open({ replies: [slow] });
       const controller = new AbortController();
       await stream(model, begin(), { signal: controller.signal }, () => controller.abort()).catch(() => undefined);
-      await expectSoon(() => engine.requests.length > 0 && engine.numRunning === 0, () => 'The engine is still busy with an aborted stream. Pass the signal on to ChatModel.generate.');
+      await expectSoon(
+        () => engine.requests.length > 0 && engine.numRunning === 0,
+        () => 'The engine is still busy with an aborted stream. Pass the signal on to ChatModel.generate.',
+      );
       expectEqual(finish().samples.length, 0, 'The number of samples after an aborted stream');
     },
   },
@@ -55,8 +68,15 @@ export const endingPromises: readonly AdapterPromise[] = [
       for (const how of driver.says.includes('stream') ? ([call, stream] as const) : ([call] as const)) {
         const { model, engine } = open({ replies: [{ text: '', error: new Error('the device is lost') }] });
         const error = await expectRejection(how(model, begin()), 'A call whose engine fails');
-        expectEqual(engine.requests.length, 1, 'How often the engine was asked (a retry would be a second sample; turn retries off)');
-        expectTrue(allMessages(error).includes('the device is lost'), `The error says ${allMessages(error)}; it must say what the engine said.`);
+        expectEqual(
+          engine.requests.length,
+          1,
+          'How often the engine was asked (a retry would be a second sample; turn retries off)',
+        );
+        expectTrue(
+          allMessages(error).includes('the device is lost'),
+          `The error says ${allMessages(error)}; it must say what the engine said.`,
+        );
       }
     },
   },
@@ -74,7 +94,11 @@ export const endingPromises: readonly AdapterPromise[] = [
     check: async ({ open, begin, call }) => {
       const { model } = open({ replies: async ({ text }) => `echo ${/number (\d+)/.exec(text)?.[1] ?? 'none'}` });
       const answers = await Promise.all(Array.from({ length: 32 }, (_none, at) => call(model, begin(`number ${at}`))));
-      expectEqual(answers.map(({ text }) => text), answers.map((_answer, at) => `echo ${at}`), 'The answers');
+      expectEqual(
+        answers.map(({ text }) => text),
+        answers.map((_answer, at) => `echo ${at}`),
+        'The answers',
+      );
     },
   },
 ];

@@ -8,7 +8,10 @@ export const identityPromises: readonly AdapterPromise[] = [
     check: async ({ driver, open }) => {
       const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
       const model = driver.asModel(tuner, { agentName: 'other', debugModel: driver.debugModel });
-      expectTrue(model === driver.debugModel, 'asModel returned another object than debugModel. Return tuner.selectModel(...) as it is.');
+      expectTrue(
+        model === driver.debugModel,
+        'asModel returned another object than debugModel. Return tuner.selectModel(...) as it is.',
+      );
     },
   },
   {
@@ -16,7 +19,10 @@ export const identityPromises: readonly AdapterPromise[] = [
     check: async ({ driver, open }) => {
       const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
       const error = catchError(() => driver.asModel(tuner, { agentName: 'other' }));
-      expectTrue(error instanceof ConfigError && error.message.includes('"other"'), `asModel threw ${String(error)}; it must let the ConfigError of tuner.selectModel through.`);
+      expectTrue(
+        error instanceof ConfigError && error.message.includes('"other"'),
+        `asModel threw ${String(error)}; it must let the ConfigError of tuner.selectModel through.`,
+      );
     },
   },
   {

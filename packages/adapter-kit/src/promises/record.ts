@@ -5,7 +5,11 @@ import { type AdapterPromise, type Bench, expectEqual, expectTrue } from '../pro
 type How = 'call' | 'stream';
 
 /** Calls tools as the script says, gives results, asks once more; each prompt must go on from the one before. */
-async function expectExactLoop<M, H>({ driver, open, begin, ...bench }: Bench<M, H>, how: How, replies: readonly string[]): Promise<void> {
+async function expectExactLoop<M, H>(
+  { driver, open, begin, ...bench }: Bench<M, H>,
+  how: How,
+  replies: readonly string[],
+): Promise<void> {
   const { model, ...episode } = open({ replies: replies.map((text) => ({ text, tokenDelayMs: 0 })) });
   let history = begin();
   for (let step = 0; step < replies.length; step++) {
@@ -15,21 +19,27 @@ async function expectExactLoop<M, H>({ driver, open, begin, ...bench }: Bench<M,
     if (step > 0) expectContinuation(episode, step - 1, step);
   }
   const { stats } = episode.finish();
-  expectEqual([stats.trainedTokens, stats.foreignMessages], [stats.generatedTokens, {}], 'Trained tokens (which must be all that were generated) and messages taken for somebody else\'s');
+  expectEqual(
+    [stats.trainedTokens, stats.foreignMessages],
+    [stats.generatedTokens, {}],
+    "Trained tokens (which must be all that were generated) and messages taken for somebody else's",
+  );
 }
 
-const spellings = Object.entries(oddCalls).map(([spelling, text]): AdapterPromise => ({
-  sentence: `The next prompt goes on from the model's own tokens after a call with ${spelling}.`,
-  check: async (bench) => {
-    await expectExactLoop(bench, 'call', [text, text, 'done']);
-    if (bench.driver.says.includes('stream')) await expectExactLoop(bench, 'stream', [text, text, 'done']);
-  },
-}));
+const spellings = Object.entries(oddCalls).map(
+  ([spelling, text]): AdapterPromise => ({
+    sentence: `The next prompt goes on from the model's own tokens after a call with ${spelling}.`,
+    check: async (bench) => {
+      await expectExactLoop(bench, 'call', [text, text, 'done']);
+      if (bench.driver.says.includes('stream')) await expectExactLoop(bench, 'stream', [text, text, 'done']);
+    },
+  }),
+);
 
 export const recordPromises: readonly AdapterPromise[] = [
   ...spellings,
   {
-    sentence: 'A further question goes on from the model\'s own tokens.',
+    sentence: "A further question goes on from the model's own tokens.",
     check: async ({ driver, open, begin, call }) => {
       const { model, ...episode } = open({ replies: [' First  answer.\n', 'second'] });
       const first = await call(model, begin());
@@ -47,17 +57,30 @@ export const recordPromises: readonly AdapterPromise[] = [
         const [one, again] = await Promise.all([ask('one'), ask('one')]);
         const late = await ask('one');
         const other = await ask('other');
-        expectEqual([one, again, late, other].map(({ text }) => text), ['first', 'first', 'first', 'second'], 'The answers to a call, its two repeats, and another call');
-        expectEqual([engine.requests.length, finish().samples.length], [2, 2], 'How often the engine was asked, and the number of samples');
+        expectEqual(
+          [one, again, late, other].map(({ text }) => text),
+          ['first', 'first', 'first', 'second'],
+          'The answers to a call, its two repeats, and another call',
+        );
+        expectEqual(
+          [engine.requests.length, finish().samples.length],
+          [2, 2],
+          'How often the engine was asked, and the number of samples',
+        );
       }
     },
   },
   {
     sentence: 'Two conversations of one agent do not mix.',
     check: async ({ driver, open, begin, call }) => {
-      const { model, ...episode } = open({ replies: ({ text }) => (text.includes('red') ? 'I like red.' : 'I like blue.') });
+      const { model, ...episode } = open({
+        replies: ({ text }) => (text.includes('red') ? 'I like red.' : 'I like blue.'),
+      });
       const [red, blue] = await Promise.all([call(model, begin('red?')), call(model, begin('blue?'))]);
-      await Promise.all([call(model, driver.addQuestion(red.history, 'why?')), call(model, driver.addQuestion(blue.history, 'why?'))]);
+      await Promise.all([
+        call(model, driver.addQuestion(red.history, 'why?')),
+        call(model, driver.addQuestion(blue.history, 'why?')),
+      ]);
       const mixed = episode.engine.requests.filter(({ text }) => text.includes('red') && text.includes('blue'));
       expectEqual(mixed.length, 0, 'The number of prompts with words of both');
     },
@@ -79,7 +102,10 @@ async function expectOwnIds<M, H>({ driver, open, begin, ...bench }: Bench<M, H>
   const results = (answer: typeof first) => answer.toolCalls.map(({ id, name }) => ({ id, name, content: '3' }));
   const second = await ask(driver.addToolResults(first.history, results(first)));
   const ids = [...first.toolCalls, ...second.toolCalls].map(({ id }) => id);
-  expectTrue(new Set(ids).size === ids.length, `Two calls share an id: ${ids.join(', ')}. Keep the ids that the model's answer came with.`);
+  expectTrue(
+    new Set(ids).size === ids.length,
+    `Two calls share an id: ${ids.join(', ')}. Keep the ids that the model's answer came with.`,
+  );
   await ask(driver.addToolResults(second.history, results(second)));
   expectContinuation(episode, 1, 2);
 }

@@ -20,19 +20,32 @@ export const samplingPromises: readonly AdapterPromise[] = [
     sentence: 'A stop text ends the answer before the text.',
     needs: ['stop'],
     check: async ({ open, begin, call }) => {
-      const { text } = await call(open({ replies: ['one two HALT three'] }).model, begin(), { sampling: { stop: ['HALT'] } });
+      const { text } = await call(open({ replies: ['one two HALT three'] }).model, begin(), {
+        sampling: { stop: ['HALT'] },
+      });
       expectEqual(text.trim(), 'one two', 'The text of the answer');
     },
   },
   {
     sentence: 'What a call leaves open comes from the run, and each call has a seed of its own.',
     check: async ({ open, begin, call }) => {
-      const { model, engine } = open({ replies: ['x'], sampling: { temperature: 0.7, topP: 0.8, topK: 0, maxTokens: 55 } });
+      const { model, engine } = open({
+        replies: ['x'],
+        sampling: { temperature: 0.7, topP: 0.8, topK: 0, maxTokens: 55 },
+      });
       await call(model, begin());
       await call(model, begin());
-      expectEqual(engine.requests.length, 2, 'How often the engine was asked by two calls with the same words (an answer that is kept and given again is no sample of the model)');
+      expectEqual(
+        engine.requests.length,
+        2,
+        'How often the engine was asked by two calls with the same words (an answer that is kept and given again is no sample of the model)',
+      );
       const [first, second] = engine.requests.map(({ request }) => request.sampling);
-      expectEqual([first?.temperature, first?.topP, first?.topK, first?.maxTokens], [0.7, 0.8, 0, 55], 'temperature, topP, topK and maxTokens');
+      expectEqual(
+        [first?.temperature, first?.topP, first?.topK, first?.maxTokens],
+        [0.7, 0.8, 0, 55],
+        'temperature, topP, topK and maxTokens',
+      );
       expectEqual(first?.seed === second?.seed, false, 'Whether two calls have the same seed');
     },
   },

@@ -1,4 +1,12 @@
-import { EngineError, type AssistantMessage, type ChatFinishReason, type ChatMessage, type ChatRequest, type ChatResponse, type ToolCall } from '@agentjet/core';
+import {
+  EngineError,
+  type AssistantMessage,
+  type ChatFinishReason,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatResponse,
+  type ToolCall,
+} from '@agentjet/core';
 
 /** What crosses the wire to an OpenAI-compatible `/chat/completions`, and back. */
 
@@ -27,7 +35,9 @@ function toWireChoice(choice: ChatRequest['toolChoice']): unknown {
 }
 
 function toWireFormat(format: ChatRequest['responseFormat']): unknown {
-  return format?.type === 'json_schema' ? { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } } : format;
+  return format?.type === 'json_schema'
+    ? { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
+    : format;
 }
 
 /** Fields that are not asked for are left out (JSON drops undefined). */
@@ -48,8 +58,16 @@ export function toWireRequest(request: ChatRequest, model: string): Record<strin
   };
 }
 
-type WireCall = { readonly id?: unknown; readonly function?: { readonly name?: unknown; readonly arguments?: unknown } };
-type WireMessage = { readonly content?: unknown; readonly reasoning_content?: unknown; readonly reasoning?: unknown; readonly tool_calls?: readonly WireCall[] | null };
+type WireCall = {
+  readonly id?: unknown;
+  readonly function?: { readonly name?: unknown; readonly arguments?: unknown };
+};
+type WireMessage = {
+  readonly content?: unknown;
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+  readonly tool_calls?: readonly WireCall[] | null;
+};
 type WireBody = {
   readonly id?: unknown;
   readonly model?: unknown;
@@ -61,7 +79,11 @@ const toText = (value: unknown): string => (typeof value === 'string' ? value : 
 const toCount = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 function fromWireCall(call: WireCall, index: number): ToolCall {
-  return { id: toText(call.id) || `call_${index}`, name: toText(call.function?.name), arguments: toText(call.function?.arguments) };
+  return {
+    id: toText(call.id) || `call_${index}`,
+    name: toText(call.function?.name),
+    arguments: toText(call.function?.arguments),
+  };
 }
 
 function fromWireMessage(message: WireMessage): AssistantMessage {
@@ -81,11 +103,17 @@ function toFinishReason(reason: unknown, message: AssistantMessage): ChatFinishR
 }
 
 /** Throws EngineError `failed` when the body holds no answer. */
-export function fromWireResponse(body: unknown, fallback: { readonly id: string; readonly model: string }): ChatResponse {
+export function fromWireResponse(
+  body: unknown,
+  fallback: { readonly id: string; readonly model: string },
+): ChatResponse {
   const { id, model, choices, usage } = (typeof body === 'object' && body !== null ? body : {}) as WireBody;
   const [choice] = choices ?? [];
   if (choice?.message === undefined) {
-    throw new EngineError('failed', `The endpoint answered without choices[0].message: ${JSON.stringify(body).slice(0, 300)}`);
+    throw new EngineError(
+      'failed',
+      `The endpoint answered without choices[0].message: ${JSON.stringify(body).slice(0, 300)}`,
+    );
   }
   const message = fromWireMessage(choice.message);
   return {

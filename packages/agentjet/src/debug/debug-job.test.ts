@@ -22,7 +22,9 @@ const scripted: ChatModel = {
 };
 const policy: Policy = { kind: 'chat', model: scripted };
 const endpointHost: EndpointHost = { open: () => ({ baseUrl: '', apiKey: '', model: '' }) };
-const reader = createTaskReader({ training: ['a', 'b', 'c'].map((taskId) => ({ taskId, mainQuery: `What is 1+2, ${taskId}?` })) });
+const reader = createTaskReader({
+  training: ['a', 'b', 'c'].map((taskId) => ({ taskId, mainQuery: `What is 1+2, ${taskId}?` })),
+});
 
 const addUp: WorkflowFunction = async (task, tuner) => {
   const model = tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned);
@@ -37,8 +39,17 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 async function debug(given: WorkflowFunction, config = createConfig({ debug: { debugMaxParallel: 1 } })) {
   const events: JobEvent[] = [];
   const workflow = limitCalls(given, config.rollout.multiTurn.maxSteps, endpointHost);
-  const result = await debugJob({ config, workflow, judge: undefined, policy, endpointHost, emit: (event) => events.push(event) }, { reader });
-  return { result, text: events.map(formatEvent).filter((line) => line !== undefined).join('\n') };
+  const result = await debugJob(
+    { config, workflow, judge: undefined, policy, endpointHost, emit: (event) => events.push(event) },
+    { reader },
+  );
+  return {
+    result,
+    text: events
+      .map(formatEvent)
+      .filter((line) => line !== undefined)
+      .join('\n'),
+  };
 }
 
 it('runs the first tasks and prints each episode once, with the line where it broke', async () => {
@@ -66,7 +77,13 @@ it('says when an agent sends another history', async () => {
 it('shows what it can of a request that is none, and what was wrong with it', async () => {
   const circular: Record<string, unknown> = { role: 'user', content: 'hello' };
   circular['self'] = circular;
-  for (const request of ['hello', undefined, {}, { messages: 'hello' }, { messages: [null, 'hello', { text: 'hi' }, { role: 'user', content: [{ type: 'text', text: 'hi' }] }, circular] }]) {
+  for (const request of [
+    'hello',
+    undefined,
+    {},
+    { messages: 'hello' },
+    { messages: [null, 'hello', { text: 'hi' }, { role: 'user', content: [{ type: 'text', text: 'hi' }] }, circular] },
+  ]) {
     const { result, text } = await debug(async (_, tuner) => {
       await tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned).generate(request as never);
       throw new Error('the workflow went on');
@@ -81,14 +98,21 @@ it('shows a call that never got its answer', async () => {
   const hanging: Policy = { kind: 'chat', model: { name: 'hanging', generate: () => new Promise(() => undefined) } };
   const config = createConfig({ rollout: { episodeTimeout: 0.05 }, debug: { debugFirstNTasks: 1 } });
   const events: JobEvent[] = [];
-  await debugJob({ config, workflow: addUp, judge: undefined, policy: hanging, endpointHost, emit: (event) => events.push(event) }, { reader });
+  await debugJob(
+    { config, workflow: addUp, judge: undefined, policy: hanging, endpointHost, emit: (event) => events.push(event) },
+    { reader },
+  );
   const text = events.map(formatEvent).join('\n');
-  expect(text).toMatch(/solver \| user +What is 1\+2, a\?\nsolver \| error +no answer before the episode ended\nfailed \(timeout\)/);
+  expect(text).toMatch(
+    /solver \| user +What is 1\+2, a\?\nsolver \| error +no answer before the episode ended\nfailed \(timeout\)/,
+  );
 });
 
 it('fails an episode that makes more model calls than multi_turn.max_steps', async () => {
   const config = createConfig({ rollout: { multiTurn: { maxSteps: 1 } }, debug: { debugFirstNTasks: 1 } });
   const { result, text } = await debug(addUp, config);
   expect(result.failedEpisodes).toBe(1);
-  expect(text).toContain('failed (too_many_calls): Agent "solver" makes model call 2 of its episode, but rollout.multi_turn.max_steps is 1.');
+  expect(text).toContain(
+    'failed (too_many_calls): Agent "solver" makes model call 2 of its episode, but rollout.multi_turn.max_steps is 1.',
+  );
 });

@@ -22,13 +22,17 @@ async function firstTasks(reader: TaskReader, count: number): Promise<readonly T
 }
 
 /** One episode of each of the first tasks, printed as they finish. Nothing is trained and nothing is written. */
-export async function debugJob(context: RolloutContext, options: { readonly reader: TaskReader; readonly signal?: AbortSignal | undefined }): Promise<DebugResult> {
+export async function debugJob(
+  context: RolloutContext,
+  options: { readonly reader: TaskReader; readonly signal?: AbortSignal | undefined },
+): Promise<DebugResult> {
   const { config, endpointHost } = context;
   const { debug, rollout } = config;
   const recorder = new TranscriptRecorder();
   const emit: JobListener = (event) => {
     context.emit(event);
-    if (event.type === 'episode_finished') context.emit({ type: 'transcript', transcript: recorder.take(event.episode) });
+    if (event.type === 'episode_finished')
+      context.emit({ type: 'transcript', transcript: recorder.take(event.episode) });
   };
   const workflow = wrapWorkflow(context.workflow, { wrapModels: () => recorder.wrapModel, endpointHost });
   const { groups } = await runPhase(

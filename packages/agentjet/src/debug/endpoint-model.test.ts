@@ -3,7 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { createEndpointModel } from './endpoint-model.js';
 
-type Seen = { readonly url: string | undefined; readonly authorization: string | undefined; readonly body: Record<string, unknown> };
+type Seen = {
+  readonly url: string | undefined;
+  readonly authorization: string | undefined;
+  readonly body: Record<string, unknown>;
+};
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -21,7 +25,9 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
 }
 
 /** Answers each request with the next of `answers`; the last one again and again. */
-async function serve(answers: readonly { readonly status?: number; readonly body: unknown; readonly delayMs?: number }[]) {
+async function serve(
+  answers: readonly { readonly status?: number; readonly body: unknown; readonly delayMs?: number }[],
+) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
@@ -39,13 +45,31 @@ async function serve(answers: readonly { readonly status?: number; readonly body
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, seen };
 }
 
-const hello = { id: 'c1', model: 'm', choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 1 } };
+const hello = {
+  id: 'c1',
+  model: 'm',
+  choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1 },
+};
 const greet = { messages: [{ role: 'user', content: 'hello' }] } as const;
 
 it('sends a conversation with tools and gets calls back, arguments untouched', async () => {
   const call = { id: 'call_9', type: 'function', function: { name: 'add', arguments: '{"a": 1,  "b":2}' } };
-  const { baseUrl, seen } = await serve([{ body: { choices: [{ message: { content: null, reasoning_content: 'sum', tool_calls: [call] }, finish_reason: 'tool_calls' }] } }]);
-  const model = await createEndpointModel({ baseUrl: `${baseUrl}/`, apiKey: 'sk-1', model: 'qwen', sampling: { temperature: 0.5, seed: 7, maxTokens: 20 } });
+  const { baseUrl, seen } = await serve([
+    {
+      body: {
+        choices: [
+          { message: { content: null, reasoning_content: 'sum', tool_calls: [call] }, finish_reason: 'tool_calls' },
+        ],
+      },
+    },
+  ]);
+  const model = await createEndpointModel({
+    baseUrl: `${baseUrl}/`,
+    apiKey: 'sk-1',
+    model: 'qwen',
+    sampling: { temperature: 0.5, seed: 7, maxTokens: 20 },
+  });
   const response = await model.generate({
     messages: [
       { role: 'system', content: 's' },
@@ -55,7 +79,12 @@ it('sends a conversation with tools and gets calls back, arguments untouched', a
     tools: [{ name: 'add', parameters: { type: 'object' } }],
     sampling: { temperature: 0 },
   });
-  expect(response.message).toEqual({ role: 'assistant', content: '', reasoning: 'sum', toolCalls: [{ id: 'call_9', name: 'add', arguments: '{"a": 1,  "b":2}' }] });
+  expect(response.message).toEqual({
+    role: 'assistant',
+    content: '',
+    reasoning: 'sum',
+    toolCalls: [{ id: 'call_9', name: 'add', arguments: '{"a": 1,  "b":2}' }],
+  });
   expect(response.finishReason).toBe('tool_calls');
   expect(seen[0]?.url).toBe('/v1/chat/completions');
   expect(seen[0]?.authorization).toBe('Bearer sk-1');
@@ -66,7 +95,11 @@ it('sends a conversation with tools and gets calls back, arguments untouched', a
     seed: 7,
     messages: [
       { role: 'system', content: 's' },
-      { role: 'assistant', content: '', tool_calls: [{ id: 'x', type: 'function', function: { name: 'add', arguments: '{ }' } }] },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'x', type: 'function', function: { name: 'add', arguments: '{ }' } }],
+      },
       { role: 'tool', tool_call_id: 'x', content: '3' },
     ],
     tools: [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }],
@@ -98,19 +131,29 @@ it('tries again when the endpoint is busy, and not when the request is wrong', a
 it('says what is wrong with an address where nothing listens', async () => {
   const { baseUrl } = await serve([]);
   servers[0]?.close();
-  await expect(createEndpointModel({ baseUrl, model: null, sampling: {} })).rejects.toMatchObject({ code: 'unreachable', message: expect.stringContaining('ECONNREFUSED') });
+  await expect(createEndpointModel({ baseUrl, model: null, sampling: {} })).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
   const model = await createEndpointModel({ baseUrl, model: 'm', sampling: {} });
   await expect(model.generate(greet)).rejects.toThrow(/did not answer .*ECONNREFUSED.*debug.base_url/);
 });
 
 it('says what to do about a key that is refused, and about a wrong address', async () => {
   const locked = await serve([{ status: 401, body: { error: { message: 'Incorrect API key' } } }]);
-  await expect(createEndpointModel({ baseUrl: locked.baseUrl, model: null, sampling: {} })).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(/refuses the key \(status 401: .*Incorrect API key.*Set debug\.api_key/) });
+  await expect(createEndpointModel({ baseUrl: locked.baseUrl, model: null, sampling: {} })).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringMatching(/refuses the key \(status 401: .*Incorrect API key.*Set debug\.api_key/),
+  });
   const model = await createEndpointModel({ baseUrl: locked.baseUrl, model: 'm', sampling: {} });
-  await expect(model.generate(greet)).rejects.toThrow(/status 401: .*Set debug\.api_key, or the environment variable OPENAI_API_KEY/);
+  await expect(model.generate(greet)).rejects.toThrow(
+    /status 401: .*Set debug\.api_key, or the environment variable OPENAI_API_KEY/,
+  );
   const elsewhere = await serve([{ status: 404, body: 'not here' }]);
   const lost = await createEndpointModel({ baseUrl: elsewhere.baseUrl, model: 'm', sampling: {} });
-  await expect(lost.generate(greet)).rejects.toThrow(/status 404: not here\. Does debug\.base_url end as it should \(often in \/v1\), and is there a model "m"\?/);
+  await expect(lost.generate(greet)).rejects.toThrow(
+    /status 404: not here\. Does debug\.base_url end as it should \(often in \/v1\), and is there a model "m"\?/,
+  );
 });
 
 it('ends a call that its caller aborts', async () => {

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError, EngineError, toErrorMessage, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type SamplingOptions } from '@agentjet/core';
+import {
+  ConfigError,
+  EngineError,
+  toErrorMessage,
+  type ChatModel,
+  type ChatOptions,
+  type ChatRequest,
+  type ChatResponse,
+  type SamplingOptions,
+} from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { fromWireResponse, toWireRequest } from './chat-wire.js';
 
@@ -21,10 +30,17 @@ type Connection = { readonly baseUrl: string; readonly headers: Readonly<Record<
 
 function connect(options: EndpointModelOptions): Connection {
   const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
-  return { baseUrl: options.baseUrl.replace(/\/+$/, ''), headers: { 'content-type': 'application/json', ...authorization } };
+  return {
+    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    headers: { 'content-type': 'application/json', ...authorization },
+  };
 }
 
-async function fetchJson(connection: Connection, path: string, init: RequestInit): Promise<{ readonly status: number; readonly body: unknown }> {
+async function fetchJson(
+  connection: Connection,
+  path: string,
+  init: RequestInit,
+): Promise<{ readonly status: number; readonly body: unknown }> {
   const response = await fetch(`${connection.baseUrl}${path}`, { ...init, headers: connection.headers });
   const text = await response.text();
   try {
@@ -40,7 +56,9 @@ const excerpt = (body: unknown): string => (typeof body === 'string' ? body : JS
 function describeFailure(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  return [toErrorMessage(error), code ?? (cause === undefined ? undefined : toErrorMessage(cause))].filter(Boolean).join(': ');
+  return [toErrorMessage(error), code ?? (cause === undefined ? undefined : toErrorMessage(cause))]
+    .filter(Boolean)
+    .join(': ');
 }
 
 const keyRepair = 'Set debug.api_key, or the environment variable OPENAI_API_KEY, to a key that is valid there.';
@@ -54,13 +72,27 @@ function repairFor(status: number, model: string): string {
 
 async function findFirstModel(connection: Connection): Promise<string> {
   const repair = 'Set debug.model to the name of the model there.';
-  const answer = await fetchJson(connection, '/models', { signal: AbortSignal.timeout(listTimeoutMs) }).catch((error: unknown) => {
-    throw new ConfigError('unreachable', `The endpoint debug.base_url ${connection.baseUrl} cannot be reached (${describeFailure(error)}). Start it, or correct the address.`, { cause: error });
-  });
-  if (isRefusal(answer.status)) throw new ConfigError('refused', `${connection.baseUrl}/models refuses the key (status ${answer.status}: ${excerpt(answer.body)}). ${keyRepair}`);
+  const answer = await fetchJson(connection, '/models', { signal: AbortSignal.timeout(listTimeoutMs) }).catch(
+    (error: unknown) => {
+      throw new ConfigError(
+        'unreachable',
+        `The endpoint debug.base_url ${connection.baseUrl} cannot be reached (${describeFailure(error)}). Start it, or correct the address.`,
+        { cause: error },
+      );
+    },
+  );
+  if (isRefusal(answer.status))
+    throw new ConfigError(
+      'refused',
+      `${connection.baseUrl}/models refuses the key (status ${answer.status}: ${excerpt(answer.body)}). ${keyRepair}`,
+    );
   const models = (answer.body as { data?: readonly { id?: unknown }[] } | null)?.data;
   const id = models?.[0]?.id;
-  if (typeof id !== 'string') throw new ConfigError('no_model', `${connection.baseUrl}/models lists no model (status ${answer.status}: ${excerpt(answer.body)}). ${repair}`);
+  if (typeof id !== 'string')
+    throw new ConfigError(
+      'no_model',
+      `${connection.baseUrl}/models lists no model (status ${answer.status}: ${excerpt(answer.body)}). ${repair}`,
+    );
   return id;
 }
 
@@ -68,10 +100,18 @@ const isWorthRetrying = (status: number): boolean => status === 429 || status >=
 
 async function requestOnce(connection: Connection, body: string, signal: AbortSignal | undefined) {
   try {
-    return await fetchJson(connection, '/chat/completions', { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
+    return await fetchJson(connection, '/chat/completions', {
+      method: 'POST',
+      body,
+      ...(signal === undefined ? {} : { signal }),
+    });
   } catch (error) {
     if (signal?.aborted) throw new EngineError('aborted', 'The call was aborted.', { cause: signal.reason });
-    throw new EngineError('failed', `The endpoint ${connection.baseUrl} did not answer (${describeFailure(error)}). Check debug.base_url.`, { cause: error });
+    throw new EngineError(
+      'failed',
+      `The endpoint ${connection.baseUrl} did not answer (${describeFailure(error)}). Check debug.base_url.`,
+      { cause: error },
+    );
   }
 }
 
@@ -83,7 +123,10 @@ async function requestWithRetries(connection: Connection, call: ChatCall, delays
   if (answer.status < 400) return answer.body;
   const [delayMs, ...laterMs] = delaysMs;
   if (delayMs === undefined || !isWorthRetrying(answer.status)) {
-    throw new EngineError('failed', `The endpoint ${connection.baseUrl} answered with status ${answer.status}: ${excerpt(answer.body)}.${repairFor(answer.status, model)}`);
+    throw new EngineError(
+      'failed',
+      `The endpoint ${connection.baseUrl} answered with status ${answer.status}: ${excerpt(answer.body)}.${repairFor(answer.status, model)}`,
+    );
   }
   await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   return requestWithRetries(connection, call, laterMs);

@@ -5,7 +5,10 @@ import { createEndpointModel } from './endpoint-model.js';
 
 function checkUrl(baseUrl: string): string {
   if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return baseUrl;
-  throw new ConfigError('wrong_type', `"debug.base_url" is ${JSON.stringify(baseUrl)}, but must be an address such as http://localhost:8000/v1.`);
+  throw new ConfigError(
+    'wrong_type',
+    `"debug.base_url" is ${JSON.stringify(baseUrl)}, but must be an address such as http://localhost:8000/v1.`,
+  );
 }
 
 /** Answers from the endpoint at `debug.base_url`. */

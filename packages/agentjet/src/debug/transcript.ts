@@ -1,4 +1,10 @@
-import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import {
+  toErrorMessage,
+  type AssistantMessage,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatResponse,
+} from '@agentjet/core';
 import { failureFrames, type Episode } from '@agentjet/rollout';
 import type { WrapModel } from '../wrap-workflow.js';
 
@@ -21,7 +27,12 @@ export class TranscriptRecorder {
     name: model.name,
     generate: async (request, options) => {
       const startedAt = performance.now();
-      const record = this.#add(episodeId, { agentName, request, seconds: 0, error: 'no answer before the episode ended' });
+      const record = this.#add(episodeId, {
+        agentName,
+        request,
+        seconds: 0,
+        error: 'no answer before the episode ended',
+      });
       const note = (outcome: { response: ChatResponse } | { error: string }): void => {
         record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome };
       };
@@ -65,12 +76,23 @@ function countShared(seen: readonly string[], messages: readonly string[]): numb
 
 type Writer = { readonly style: TranscriptStyle; readonly nameWidth: number };
 
-function formatPart(writer: Writer, part: { readonly agentName: string; readonly role: string; readonly text: string; readonly isModel?: boolean }): string {
+function formatPart(
+  writer: Writer,
+  part: { readonly agentName: string; readonly role: string; readonly text: string; readonly isModel?: boolean },
+): string {
   const label = `${part.agentName.padEnd(writer.nameWidth)} ${part.isModel ? '>' : '|'} ${part.role.padEnd(9)} `;
-  return writer.style('label', label) + (part.isModel ? writer.style('model', indent(part.text, label.length)) : indent(part.text, label.length));
+  return (
+    writer.style('label', label) +
+    (part.isModel ? writer.style('model', indent(part.text, label.length)) : indent(part.text, label.length))
+  );
 }
 
-function formatAssistant(writer: Writer, agentName: string, message: AssistantMessage, isModel: boolean): readonly string[] {
+function formatAssistant(
+  writer: Writer,
+  agentName: string,
+  message: AssistantMessage,
+  isModel: boolean,
+): readonly string[] {
   const part = (role: string, text: string): string => formatPart(writer, { agentName, role, text, isModel });
   const calls = message.toolCalls ?? [];
   return [
@@ -86,7 +108,8 @@ function formatMessage(writer: Writer, agentName: string, message: ChatMessage):
 }
 
 function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
-  if ('error' in call) return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
+  if ('error' in call)
+    return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
   const { message, usage, finishReason } = call.response;
   const cut = finishReason === 'length' ? ', cut by a token limit' : '';
   const note = `${' '.repeat(writer.nameWidth + 13)}(${usage.promptTokens} + ${usage.completionTokens} tokens, ${call.seconds.toFixed(2)} s${cut})`;
@@ -104,7 +127,10 @@ function toText(value: unknown): string {
 
 /** A workflow may hand in anything, and the debug run is where its author looks for what was wrong with it. */
 function toReadable(message: unknown): ChatMessage {
-  const { role, content } = (typeof message === 'object' && message !== null ? message : {}) as { readonly role?: unknown; readonly content?: unknown };
+  const { role, content } = (typeof message === 'object' && message !== null ? message : {}) as {
+    readonly role?: unknown;
+    readonly content?: unknown;
+  };
   if (typeof role !== 'string') return { role: 'user', content: toText(message) };
   return { ...(message as ChatMessage), content: toText(content ?? '') };
 }
@@ -128,14 +154,21 @@ function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly s
     const ownTurn = continues && before.length > 0 && messages[shared]?.role === 'assistant' ? 1 : 0;
     const known = shared + ownTurn;
     seen.set(agentName, sent);
-    return [...note, ...messages.slice(known).flatMap((message) => formatMessage(writer, agentName, message)), ...formatAnswer(writer, call)];
+    return [
+      ...note,
+      ...messages.slice(known).flatMap((message) => formatMessage(writer, agentName, message)),
+      ...formatAnswer(writer, call),
+    ];
   });
 }
 
 function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): string {
   const facts = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${episode.seconds.toFixed(1)} s`;
   if (episode.status === 'completed') {
-    return style(episode.isSuccess ? 'good' : 'title', `reward ${Number(episode.reward.toFixed(4))}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`);
+    return style(
+      episode.isSuccess ? 'good' : 'title',
+      `reward ${Number(episode.reward.toFixed(4))}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`,
+    );
   }
   const { code, message } = episode.error;
   return style('bad', [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n')) + `\n(${facts})`;
@@ -146,5 +179,7 @@ export function formatTranscript(transcript: Transcript, style: TranscriptStyle 
   const { episode, calls } = transcript;
   const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };
   const title = `--- episode ${episode.episodeId}, task ${episode.task.taskId} `;
-  return [style('title', title.padEnd(80, '-')), ...formatCalls(writer, calls), formatOutcome(style, transcript)].join('\n');
+  return [style('title', title.padEnd(80, '-')), ...formatCalls(writer, calls), formatOutcome(style, transcript)].join(
+    '\n',
+  );
 }

@@ -10,10 +10,16 @@ function isPass(value: unknown): value is Pass {
 function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTasks'): Pass {
   const pass: unknown = reader[method]();
   if (isPass(pass)) return pass;
-  throw new TaskError('bad_reader', `${method}() of the task reader returned ${String(pass)}, which is no iterable of tasks. Make it an async generator: async *${method}() { yield { taskId, mainQuery }; }`);
+  throw new TaskError(
+    'bad_reader',
+    `${method}() of the task reader returned ${String(pass)}, which is no iterable of tasks. Make it an async generator: async *${method}() { yield { taskId, mainQuery }; }`,
+  );
 }
 
 /** The same reader, with every task checked as it comes: an id of its own, and what else a task must have. */
 export function checkReader(reader: TaskReader): TaskReader {
-  return createTaskReader({ training: () => startPass(reader, 'trainingTasks'), evaluation: () => startPass(reader, 'evaluationTasks') });
+  return createTaskReader({
+    training: () => startPass(reader, 'trainingTasks'),
+    evaluation: () => startPass(reader, 'evaluationTasks'),
+  });
 }

@@ -27,13 +27,25 @@ async function idsOf(source: AsyncIterable<Task>): Promise<readonly string[]> {
 it('a file for one part and a list for the other are both read', async () => {
   const given = readJobData({ training: path.join(folder, 'train.jsonl'), validation: [task] });
   if (!('reader' in given)) throw new Error('a reader was expected');
-  expect([await idsOf(given.reader.trainingTasks()), await idsOf(given.reader.evaluationTasks())]).toEqual([['f'], ['a']]);
+  expect([await idsOf(given.reader.trainingTasks()), await idsOf(given.reader.evaluationTasks())]).toEqual([
+    ['f'],
+    ['a'],
+  ]);
 });
 
 it('files, counts and readers stay what they are', () => {
   const reader = { trainingTasks: async function* () {}, evaluationTasks: async function* () {} };
-  expect(readJobData({ training: 'a.jsonl' })).toMatchObject({ config: { taskReader: { type: 'jsonl_dataset_file', jsonlDatasetFile: { training: { filePath: 'a.jsonl' }, validation: { filePath: null } } } } });
-  expect(readJobData({ type: 'random_dummy', training: 7 })).toEqual({ config: { taskReader: { type: 'random_dummy', randomDummy: { training: { numTasks: 7 } } } } });
+  expect(readJobData({ training: 'a.jsonl' })).toMatchObject({
+    config: {
+      taskReader: {
+        type: 'jsonl_dataset_file',
+        jsonlDatasetFile: { training: { filePath: 'a.jsonl' }, validation: { filePath: null } },
+      },
+    },
+  });
+  expect(readJobData({ type: 'random_dummy', training: 7 })).toEqual({
+    config: { taskReader: { type: 'random_dummy', randomDummy: { training: { numTasks: 7 } } } },
+  });
   expect(readJobData(reader)).toEqual({ reader });
 });
 
@@ -51,10 +63,41 @@ it.each<[string, unknown, string, RegExp]>([
 });
 
 it.each<[string, TaskReader, RegExp]>([
-  ['throws at once', { trainingTasks: () => { throw new Error('no database'); }, evaluationTasks: async function* () {} }, /^The task reader failed: no database/],
-  ['returns no tasks', { trainingTasks: () => 5 as never, evaluationTasks: async function* () {} }, /trainingTasks\(\) of the task reader returned 5, which is no iterable/],
-  ['yields an id twice', { trainingTasks: async function* () { yield* [given('a'), given('a')]; }, evaluationTasks: async function* () {} }, /Task id "a" of training task 2 was used by task 1 already/],
-  ['yields an empty id', { trainingTasks: async function* () { yield given(''); }, evaluationTasks: async function* () {} }, /The training task 1 has taskId ""/],
+  [
+    'throws at once',
+    {
+      trainingTasks: () => {
+        throw new Error('no database');
+      },
+      evaluationTasks: async function* () {},
+    },
+    /^The task reader failed: no database/,
+  ],
+  [
+    'returns no tasks',
+    { trainingTasks: () => 5 as never, evaluationTasks: async function* () {} },
+    /trainingTasks\(\) of the task reader returned 5, which is no iterable/,
+  ],
+  [
+    'yields an id twice',
+    {
+      trainingTasks: async function* () {
+        yield* [given('a'), given('a')];
+      },
+      evaluationTasks: async function* () {},
+    },
+    /Task id "a" of training task 2 was used by task 1 already/,
+  ],
+  [
+    'yields an empty id',
+    {
+      trainingTasks: async function* () {
+        yield given('');
+      },
+      evaluationTasks: async function* () {},
+    },
+    /The training task 1 has taskId ""/,
+  ],
 ])('a reader that %s is said so', async (_, reader, message) => {
   await expect(idsOf(checkReader(reader).trainingTasks())).rejects.toThrow(message);
 });
@@ -64,7 +107,10 @@ it('what a reader throws comes out as an error of the reader', async () => {
     yield { ...task, initMessages: [], metadata: {} };
     throw new Error('the database is gone');
   };
-  await expect(idsOf(broken())).rejects.toMatchObject({ code: 'reader_failed', message: expect.stringMatching(/^The task reader failed: the database is gone/) });
+  await expect(idsOf(broken())).rejects.toMatchObject({
+    code: 'reader_failed',
+    message: expect.stringMatching(/^The task reader failed: the database is gone/),
+  });
   for await (const first of readTasks(broken())) {
     expect(first.taskId).toBe('a');
     break;

@@ -21,7 +21,10 @@ function isReader(data: Fields): boolean {
 }
 
 function badData(seen: string): ConfigError {
-  return new ConfigError('bad_data', `setData() got ${seen}. Pass { training, validation }: for each a JSONL file, a list of tasks, or a function that returns an iterable of them.`);
+  return new ConfigError(
+    'bad_data',
+    `setData() got ${seen}. Pass { training, validation }: for each a JSONL file, a list of tasks, or a function that returns an iterable of them.`,
+  );
 }
 
 function show(value: unknown): string {
@@ -34,8 +37,16 @@ function checkPart(name: string, part: unknown): TaskPart {
 }
 
 function toCounts({ training, validation }: Fields): ConfigInput {
-  const counts = [['training', training], ['validation', validation]].filter(([, count]) => count !== undefined);
-  return { taskReader: { type: 'random_dummy', randomDummy: Object.fromEntries(counts.map(([split, count]) => [split, { numTasks: count }])) } };
+  const counts = [
+    ['training', training],
+    ['validation', validation],
+  ].filter(([, count]) => count !== undefined);
+  return {
+    taskReader: {
+      type: 'random_dummy',
+      randomDummy: Object.fromEntries(counts.map(([split, count]) => [split, { numTasks: count }])),
+    },
+  };
 }
 
 function toSource(part: TaskPart): TaskSource {
@@ -54,11 +65,30 @@ export function readJobData(data: JobData): GivenData {
   if (isReader(fields as Fields)) return { reader: fields as TaskReader };
   if (type === 'random_dummy') return { config: toCounts(fields as Fields) };
   if (type !== undefined && type !== 'jsonl_dataset_file') throw badData(`the type ${show(type)}`);
-  if (training === undefined) throw new ConfigError('no_tasks', 'setData() got no training tasks. Pass { training: tasks }, a file, a list or an async generator function.');
-  const parts = [checkPart('training', training), ...(validation === undefined || validation === null ? [] : [checkPart('validation', validation)])] as const;
+  if (training === undefined)
+    throw new ConfigError(
+      'no_tasks',
+      'setData() got no training tasks. Pass { training: tasks }, a file, a list or an async generator function.',
+    );
+  const parts = [
+    checkPart('training', training),
+    ...(validation === undefined || validation === null ? [] : [checkPart('validation', validation)]),
+  ] as const;
   const [train, evaluate] = parts;
   if (typeof train === 'string' && (evaluate === undefined || typeof evaluate === 'string')) {
-    return { config: { taskReader: { type: 'jsonl_dataset_file', jsonlDatasetFile: { training: { filePath: train }, validation: { filePath: evaluate ?? null } } } } };
+    return {
+      config: {
+        taskReader: {
+          type: 'jsonl_dataset_file',
+          jsonlDatasetFile: { training: { filePath: train }, validation: { filePath: evaluate ?? null } },
+        },
+      },
+    };
   }
-  return { reader: createTaskReader({ training: toSource(train), ...(evaluate === undefined ? {} : { evaluation: toSource(evaluate) }) }) };
+  return {
+    reader: createTaskReader({
+      training: toSource(train),
+      ...(evaluate === undefined ? {} : { evaluation: toSource(evaluate) }),
+    }),
+  };
 }

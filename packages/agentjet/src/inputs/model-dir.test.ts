@@ -15,7 +15,9 @@ it('refuses the folder of a run, and names its last checkpoint', () => {
   mkdirSync(path.join(run, 'checkpoints/step-000020'), { recursive: true });
   writeFileSync(path.join(run, 'checkpoints/latest'), 'step-000020\n');
   const checkpoint = path.join(run, 'checkpoints', 'step-000020');
-  expect(() => findModelDir(run)).toThrow(`is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`);
+  expect(() => findModelDir(run)).toThrow(
+    `is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`,
+  );
   expect(findModelDir(checkpoint)).toBe(checkpoint);
 });
 

@@ -8,14 +8,21 @@ function refuseRunFolder(folder: string): void {
   const pointer = path.join(folder, 'checkpoints', 'latest');
   if (existsSync(path.join(folder, 'config.json')) || !existsSync(pointer)) return;
   const checkpoint = path.join(folder, 'checkpoints', readFileSync(pointer, 'utf8').trim());
-  throw new BackboneError('bad_model_files', `model.path ${folder} is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`);
+  throw new BackboneError(
+    'bad_model_files',
+    `model.path ${folder} is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`,
+  );
 }
 
 /** The folder that `model.path` means. Throws BackboneError `bad_model_files`. */
 export function findModelDir(modelPath: string): string {
   if (modelPath === 'nano') return nanoModelDir;
   if (existsSync(modelPath)) {
-    if (!statSync(modelPath).isDirectory()) throw new BackboneError('bad_model_files', `model.path ${modelPath} is a file. Name the folder that holds config.json and the weights.`);
+    if (!statSync(modelPath).isDirectory())
+      throw new BackboneError(
+        'bad_model_files',
+        `model.path ${modelPath} is a file. Name the folder that holds config.json and the weights.`,
+      );
     refuseRunFolder(modelPath);
     return modelPath;
   }

@@ -6,15 +6,19 @@ import { expect, it } from 'vitest';
 import { openTaskReader } from './open-task-reader.js';
 
 const file = path.join(mkdtempSync(path.join(tmpdir(), 'reader-')), 'tasks.ts');
-writeFileSync(file, `
+writeFileSync(
+  file,
+  `
 export async function* sums() { yield { taskId: 'a', mainQuery: '1 + 1?' }; }
 export function* more() { yield { taskId: 'b', mainQuery: '1 + 2?' }; }
 export class Both { trainingTasks = sums; evaluationTasks = more; }
 export class Broken { constructor() { throw new Error('no database'); } }
 export const half = { trainingTasks: sums };
-`);
+`,
+);
 
-const open = (name: string) => openTaskReader(createConfig({ taskReader: { type: 'customized_protocol', readerProtocol: `${file}->${name}` } }));
+const open = (name: string) =>
+  openTaskReader(createConfig({ taskReader: { type: 'customized_protocol', readerProtocol: `${file}->${name}` } }));
 
 async function idsOf(tasks: AsyncIterable<Task>): Promise<readonly string[]> {
   const ids: string[] = [];
@@ -32,6 +36,8 @@ it.each([
 });
 
 it('says what a reader is where something else is named', async () => {
-  await expect(open('half')).rejects.toThrow(/half is not a task reader: it needs the methods trainingTasks\(\) and evaluationTasks\(\)/);
+  await expect(open('half')).rejects.toThrow(
+    /half is not a task reader: it needs the methods trainingTasks\(\) and evaluationTasks\(\)/,
+  );
   await expect(open('Broken')).rejects.toThrow(/Broken threw while it was constructed: no database/);
 });

@@ -6,7 +6,12 @@ type RandomTaskOptions = { readonly numTraining: number; readonly numValidation:
 async function* createTasks(split: string, count: number, seed: number): AsyncGenerator<Task> {
   const random = createRandom(deriveSeed(seed, 'random_dummy', split));
   for (let index = 0; index < count; index++) {
-    yield { taskId: `${split}-${index}`, mainQuery: '', initMessages: [], metadata: { random_number: random.int(2 ** 31) } };
+    yield {
+      taskId: `${split}-${index}`,
+      mainQuery: '',
+      initMessages: [],
+      metadata: { random_number: random.int(2 ** 31) },
+    };
   }
 }
 

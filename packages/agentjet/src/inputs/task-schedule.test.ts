@@ -2,7 +2,8 @@ import type { Task } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { collectTasks, createTaskSchedule, type Draw } from './task-schedule.js';
 
-const makeTasks = (count: number): Task[] => Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, mainQuery: '', initMessages: [], metadata: {} }));
+const makeTasks = (count: number): Task[] =>
+  Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, mainQuery: '', initMessages: [], metadata: {} }));
 const idsOf = (draws: readonly Draw[]): string[] => draws.map(({ task }) => task.taskId);
 const options = { batchSize: 4, epochs: 2, totalSteps: null, shuffle: true, seed: 1 };
 
@@ -36,7 +37,8 @@ describe('createTaskSchedule', () => {
 
 describe('collectTasks', () => {
   async function* count(limit: number): AsyncGenerator<Task> {
-    for (let index = 0; index < limit; index++) yield { taskId: String(index), mainQuery: '', initMessages: [], metadata: {} };
+    for (let index = 0; index < limit; index++)
+      yield { taskId: String(index), mainQuery: '', initMessages: [], metadata: {} };
   }
 
   it('takes a list whole, however few tasks are needed', async () => {

@@ -31,7 +31,8 @@ export function createTaskSchedule(tasks: readonly Task[], options: ScheduleOpti
   let cached = { epoch: -1, order: tasks };
   const orderOf = (epoch: number): readonly Task[] => {
     if (!options.shuffle) return tasks;
-    if (cached.epoch !== epoch) cached = { epoch, order: shuffleTasks(tasks, deriveSeed(options.seed, 'epoch', epoch)) };
+    if (cached.epoch !== epoch)
+      cached = { epoch, order: shuffleTasks(tasks, deriveSeed(options.seed, 'epoch', epoch)) };
     return cached.order;
   };
   const drawAt = (index: number): Draw[] => {
@@ -63,7 +64,10 @@ export async function collectTasks(source: AsyncIterable<Task>, neededTasks: num
     tasks.push(task);
   }
   if (neededTasks === null && tasks.length >= limit) {
-    throw new TaskError('too_many_tasks', `The task reader has more than ${taskLimit} training tasks. Set trainer_common.total_training_steps, so that only what those steps need is drawn.`);
+    throw new TaskError(
+      'too_many_tasks',
+      `The task reader has more than ${taskLimit} training tasks. Set trainer_common.total_training_steps, so that only what those steps need is drawn.`,
+    );
   }
   return tasks;
 }

@@ -18,20 +18,38 @@ export type InspectedEpisode = {
  */
 export async function inspectEpisode(runDir: string, episodeId: string): Promise<InspectedEpisode> {
   const { episodes } = await openRunFolder(runDir);
-  const record = (await episodes.find(episodeId)) ?? (await episodes.find(pickOne(runDir, episodeId, await episodes.findIds(episodeId))));
+  const record =
+    (await episodes.find(episodeId)) ??
+    (await episodes.find(pickOne(runDir, episodeId, await episodes.findIds(episodeId))));
   if (record === undefined) throw noEpisode(runDir, episodeId);
-  const rows = record.samples.map((sample) => ({ agentName: sample.agent_name, targetTag: sample.target_tag, ids: sample.ids, lossMask: sample.loss_mask, policyVersions: sample.policy_versions }));
+  const rows = record.samples.map((sample) => ({
+    agentName: sample.agent_name,
+    targetTag: sample.target_tag,
+    ids: sample.ids,
+    lossMask: sample.loss_mask,
+    policyVersions: sample.policy_versions,
+  }));
   const tokenizer = await loadRunTokenizer(runDir);
-  return { record, tree: layOutEpisode(rows, readTurnRecords(record['turns'])), createDecoder: tokenizer && (() => tokenizer.createStreamDecoder()) };
+  return {
+    record,
+    tree: layOutEpisode(rows, readTurnRecords(record['turns'])),
+    createDecoder: tokenizer && (() => tokenizer.createStreamDecoder()),
+  };
 }
 
 function pickOne(runDir: string, prefix: string, ids: readonly string[]): string {
   const [first, second] = ids;
   if (first === undefined) throw noEpisode(runDir, prefix);
   if (second === undefined) return first;
-  throw new BackboneError('no_episode', `"${prefix}" is the beginning of ${ids.length} episodes: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}. Name one of them.`);
+  throw new BackboneError(
+    'no_episode',
+    `"${prefix}" is the beginning of ${ids.length} episodes: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}. Name one of them.`,
+  );
 }
 
 function noEpisode(runDir: string, episodeId: string): BackboneError {
-  return new BackboneError('no_episode', `The run ${runDir} has no episode "${episodeId}". \`ajet inspect ${runDir}\` lists them.`);
+  return new BackboneError(
+    'no_episode',
+    `The run ${runDir} has no episode "${episodeId}". \`ajet inspect ${runDir}\` lists them.`,
+  );
 }

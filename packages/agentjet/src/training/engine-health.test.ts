@@ -2,7 +2,10 @@ import { EngineError, type Engine, type GenerateRequest } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { watchEngine } from './engine-health.js';
 
-const request: GenerateRequest = { promptIds: Int32Array.of(1), sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 1, stopIds: [], seed: 1 } };
+const request: GenerateRequest = {
+  promptIds: Int32Array.of(1),
+  sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 1, stopIds: [], seed: 1 },
+};
 
 /** Answers or fails, as told call by call. */
 function createEngine(codes: readonly string[]): Engine {
@@ -23,13 +26,18 @@ async function callAll(codes: readonly string[]) {
   return watched;
 }
 
-it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed']], [[]]])('%j is no reason to end a run', async (codes) => {
-  const { check } = await callAll(codes);
-  expect(check).not.toThrow();
-});
+it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed']], [[]]])(
+  '%j is no reason to end a run',
+  async (codes) => {
+    const { check } = await callAll(codes);
+    expect(check).not.toThrow();
+  },
+);
 
 it('an engine that only fails ends it, with its own reason, told once', async () => {
   const { check } = await callAll(['aborted', 'failed', 'failed']);
-  expect(check).toThrow(expect.objectContaining({ code: 'engine_failed', message: 'The engine answers no call any more: no luck: failed' }));
+  expect(check).toThrow(
+    expect.objectContaining({ code: 'engine_failed', message: 'The engine answers no call any more: no luck: failed' }),
+  );
   expect(check).not.toThrow();
 });

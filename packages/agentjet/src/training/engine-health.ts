@@ -29,7 +29,10 @@ export function watchEngine(engine: Engine): WatchedEngine {
       const reason = answered === 0 ? failure : undefined;
       answered = 0;
       failure = undefined;
-      if (reason !== undefined) throw new BackboneError('engine_failed', `The engine answers no call any more: ${toErrorMessage(reason)}`, { cause: reason });
+      if (reason !== undefined)
+        throw new BackboneError('engine_failed', `The engine answers no call any more: ${toErrorMessage(reason)}`, {
+          cause: reason,
+        });
     },
   };
 }

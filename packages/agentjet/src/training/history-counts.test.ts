@@ -2,15 +2,35 @@ import type { TrackerStats } from '@agentjet/context-tracker';
 import { expect, it } from 'vitest';
 import { countHistories } from './history-counts.js';
 
-const nothing: TrackerStats = { calls: 1, generatedTokens: 1, trainedTokens: 1, samples: 1, forks: {}, splices: {}, foreignMessages: {} };
+const nothing: TrackerStats = {
+  calls: 1,
+  generatedTokens: 1,
+  trainedTokens: 1,
+  samples: 1,
+  forks: {},
+  splices: {},
+  foreignMessages: {},
+};
 
 it('forks, splices and foreign messages are counted in all, and by agent and cause', () => {
   const episodes = [
-    { stats: { ...nothing, forks: { a: { template: 2, tools: 1 }, b: { template: 1 } }, splices: { a: { call_ids: 3 } } } },
+    {
+      stats: {
+        ...nothing,
+        forks: { a: { template: 2, tools: 1 }, b: { template: 1 } },
+        splices: { a: { call_ids: 3 } },
+      },
+    },
     { stats: { ...nothing, forks: { a: { template: 1 } } } },
   ];
   expect(countHistories(episodes)).toEqual({
-    forks: 5, 'forks/a/template': 3, 'forks/a/tools': 1, 'forks/b/template': 1, splices: 3, 'splices/a/call_ids': 3, foreign_messages: 0,
+    forks: 5,
+    'forks/a/template': 3,
+    'forks/a/tools': 1,
+    'forks/b/template': 1,
+    splices: 3,
+    'splices/a/call_ids': 3,
+    foreign_messages: 0,
   });
   expect(countHistories([])).toEqual({ forks: 0, splices: 0, foreign_messages: 0 });
 });

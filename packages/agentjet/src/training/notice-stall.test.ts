@@ -4,15 +4,45 @@ import type { JobEvent } from '../events.js';
 import { noticeStall } from './notice-stall.js';
 
 const stats = { generatedTokens: 0, trainedTokens: 0, samples: 0, forks: {}, splices: {}, foreignMessages: {} };
-const calls = { answered: 0, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
+const calls = {
+  answered: 0,
+  aborted: 0,
+  failed: 0,
+  repeated: 0,
+  truncated: 0,
+  malformedToolCalls: 0,
+  malformedArguments: 0,
+  unknownTools: 0,
+  malformedJson: 0,
+};
 
 function episodeWith(numCalls: number): JobEvent {
   const task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: {} };
-  const episode: Episode = { episodeId: 'e', task, repeatIndex: 0, seed: 1, samples: [], turns: [], stats: { ...stats, calls: numCalls }, calls, metadata: {}, logMetrics: {}, seconds: 1, status: 'completed', reward: 1, isSuccess: true };
+  const episode: Episode = {
+    episodeId: 'e',
+    task,
+    repeatIndex: 0,
+    seed: 1,
+    samples: [],
+    turns: [],
+    stats: { ...stats, calls: numCalls },
+    calls,
+    metadata: {},
+    logMetrics: {},
+    seconds: 1,
+    status: 'completed',
+    reward: 1,
+    isSuccess: true,
+  };
   return { type: 'episode_finished', phase: 'sample', step: 1, episode };
 }
 
-const stepWith = (step: number, metrics: Readonly<Record<string, number>>): JobEvent => ({ type: 'step_finished', step, totalSteps: 9, metrics: { groups: 2, ...metrics } });
+const stepWith = (step: number, metrics: Readonly<Record<string, number>>): JobEvent => ({
+  type: 'step_finished',
+  step,
+  totalSteps: 9,
+  metrics: { groups: 2, ...metrics },
+});
 
 function noticesOf(events: readonly JobEvent[], targets: readonly string[] | null = null): readonly string[] {
   const notices: string[] = [];
@@ -29,24 +59,41 @@ it('says once that no model was asked, and how to change that', () => {
 });
 
 it('shows the trainable targets, one of which may be misspelt', () => {
-  expect(noticesOf([episodeWith(0), stepWith(1, { groups_skipped: 2, policy_version: 0 })], ['wolf', 'sear'])).toEqual([expect.stringContaining('trainable_targets, which is [wolf, sear], names its target')]);
+  expect(noticesOf([episodeWith(0), stepWith(1, { groups_skipped: 2, policy_version: 0 })], ['wolf', 'sear'])).toEqual([
+    expect.stringContaining('trainable_targets, which is [wolf, sear], names its target'),
+  ]);
 });
 
 it('says that all episodes that could teach something were too long', () => {
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 0, dropped_episodes: 4 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: 4 episodes .*were dropped\. .*max_prompt_length/)]);
+  expect(
+    noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 0, dropped_episodes: 4 })]),
+  ).toEqual([expect.stringMatching(/^Step 1 changed nothing: 4 episodes .*were dropped\. .*max_prompt_length/)]);
 });
 
 it('says that equal rewards teach nothing', () => {
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: in none of its 2 groups/)]);
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups: 1, groups_skipped: 1, policy_version: 0 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: in its group no episode got another reward/)]);
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([
+    expect.stringMatching(/^Step 1 changed nothing: in none of its 2 groups/),
+  ]);
+  expect(noticesOf([episodeWith(3), stepWith(1, { groups: 1, groups_skipped: 1, policy_version: 0 })])).toEqual([
+    expect.stringMatching(/^Step 1 changed nothing: in its group no episode got another reward/),
+  ]);
 });
 
 it('says that groups were dropped where episodes failed', () => {
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0, failed_episodes: 3 })])).toEqual([expect.stringMatching(/^Step 1 changed nothing: 3 episodes failed, .*failed_episode_policy/)]);
+  expect(
+    noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0, failed_episodes: 3 })]),
+  ).toEqual([expect.stringMatching(/^Step 1 changed nothing: 3 episodes failed, .*failed_episode_policy/)]);
 });
 
 it('keeps quiet in a run that learns, and in one whose later steps have nothing to teach', () => {
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 1, policy_version: 1 }), episodeWith(3), stepWith(2, { groups_skipped: 2, policy_version: 1 })])).toEqual([]);
+  expect(
+    noticesOf([
+      episodeWith(3),
+      stepWith(1, { groups_skipped: 1, policy_version: 1 }),
+      episodeWith(3),
+      stepWith(2, { groups_skipped: 2, policy_version: 1 }),
+    ]),
+  ).toEqual([]);
 });
 
 it('leaves runs in which every episode failed to what is said of them elsewhere', () => {

@@ -28,11 +28,21 @@ function silenceOf(targets: readonly string[] | null): string {
   return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName where it has none.`;
 }
 
-function reasonOf({ groups, groups_skipped: skipped, dropped_episodes: dropped = 0, failed_episodes: failed = 0 }: Readonly<Record<string, number>>): string | undefined {
-  if (skipped !== groups) return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
+function reasonOf({
+  groups,
+  groups_skipped: skipped,
+  dropped_episodes: dropped = 0,
+  failed_episodes: failed = 0,
+}: Readonly<Record<string, number>>): string | undefined {
+  if (skipped !== groups)
+    return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
   const isEqual = `${groups === 1 ? 'in its group no episode got' : `in none of its ${groups} groups did one episode get`} another reward than the next. ${equalRewards}`;
-  return failed === 0 ? isEqual : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
+  return failed === 0
+    ? isEqual
+    : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
 }
 
-const tooLong = 'A sample of each is longer than data.max_prompt_length + data.max_response_length: raise them, shorten the conversation, or set data.overlong_sample_policy to truncate.';
-const equalRewards = 'Episodes of one task are compared with each other, rollout.num_repeat of them: there may be too few, the tasks too hard or too easy, the reward too coarse, or the temperature too low.';
+const tooLong =
+  'A sample of each is longer than data.max_prompt_length + data.max_response_length: raise them, shorten the conversation, or set data.overlong_sample_policy to truncate.';
+const equalRewards =
+  'Episodes of one task are compared with each other, rollout.num_repeat of them: there may be too few, the tasks too hard or too easy, the reward too coarse, or the temperature too low.';

@@ -20,7 +20,12 @@ async function eventsOf(testFreq: number, evaluationTasks: readonly Task[]): Pro
 }
 
 it('says that evaluations were asked for and there is nothing to evaluate', async () => {
-  expect(await eventsOf(5, [])).toEqual([{ type: 'notice', message: expect.stringMatching(/^trainer_common\.test_freq is 5, but there are no evaluation tasks/) }]);
+  expect(await eventsOf(5, [])).toEqual([
+    {
+      type: 'notice',
+      message: expect.stringMatching(/^trainer_common\.test_freq is 5, but there are no evaluation tasks/),
+    },
+  ]);
 });
 
 it('keeps quiet where there are evaluation tasks, or nobody asked for evaluations between the steps', async () => {

@@ -1,5 +1,12 @@
 import path from 'node:path';
-import { BackboneError, compareConfigs, ConfigError, loadConfig, type AgentJetConfig, type ConfigDifference } from '@agentjet/core';
+import {
+  BackboneError,
+  compareConfigs,
+  ConfigError,
+  loadConfig,
+  type AgentJetConfig,
+  type ConfigDifference,
+} from '@agentjet/core';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/trainer';
 
 /** Keys that may change between a run and its continuation: they decide how long and how fast it goes, not what it computes. */
@@ -36,7 +43,10 @@ async function findRun(config: AgentJetConfig, resume: true | string): Promise<s
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
   if (latest !== undefined) return latest;
   const place = path.join(config.experimentDir, config.experimentName);
-  throw new BackboneError('nothing_to_resume', `--resume: there is no run in ${place}. Leave out --resume to start one, or correct experiment_dir and experiment_name.`);
+  throw new BackboneError(
+    'nothing_to_resume',
+    `--resume: there is no run in ${place}. Leave out --resume to start one, or correct experiment_dir and experiment_name.`,
+  );
 }
 
 /** Opens the run and puts it back to where its last checkpoint left it. Throws ConfigError `resume_mismatch`. */

@@ -13,7 +13,12 @@ export type RunEvaluations = {
   seconds(): number;
 };
 
-type EvaluationOptions = { readonly context: RolloutContext; readonly run: RunFolder; readonly tasks: readonly Task[]; readonly signal: AbortSignal | undefined };
+type EvaluationOptions = {
+  readonly context: RolloutContext;
+  readonly run: RunFolder;
+  readonly tasks: readonly Task[];
+  readonly signal: AbortSignal | undefined;
+};
 
 function toRecord({ step, logMetrics, ...evaluation }: Evaluation): MetricsRecord {
   return {

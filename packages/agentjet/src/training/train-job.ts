@@ -48,7 +48,10 @@ class Progress {
 }
 
 /** Counts, so that a run in which nothing ever worked does not end as if it had. */
-function countCompleted(emit: JobListener): { readonly emit: JobListener; readonly counts: { completed: number; failed: number } } {
+function countCompleted(emit: JobListener): {
+  readonly emit: JobListener;
+  readonly counts: { completed: number; failed: number };
+} {
   const counts = { completed: 0, failed: 0 };
   return {
     counts,
@@ -59,7 +62,18 @@ function countCompleted(emit: JobListener): { readonly emit: JobListener; readon
   };
 }
 
-async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun; readonly plan: Plan; readonly context: RolloutContext; readonly evaluations: RunEvaluations; readonly progress: Progress; readonly checkEngine: () => void; readonly signal: AbortSignal | undefined }) {
+async function runSteps(
+  config: AgentJetConfig,
+  parts: {
+    readonly open: OpenRun;
+    readonly plan: Plan;
+    readonly context: RolloutContext;
+    readonly evaluations: RunEvaluations;
+    readonly progress: Progress;
+    readonly checkEngine: () => void;
+    readonly signal: AbortSignal | undefined;
+  },
+) {
   const { open, plan, context, evaluations, progress, checkEngine, signal } = parts;
   const { schedule } = plan;
   const state = open.checkpoint?.state;
@@ -68,7 +82,12 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
     ...toTrainSettings(config),
     backbone: open.backbone,
     run: open.run,
-    source: createTrainingGroups(context, schedule, { step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: ahead.signal, checkEngine }),
+    source: createTrainingGroups(context, schedule, {
+      step: state?.step ?? 0,
+      groupsDrawn: state?.groupsDrawn ?? 0,
+      signal: ahead.signal,
+      checkEngine,
+    }),
     onSourceLeft: () => ahead.abort(),
     groupsPerStep: schedule.batchSize,
     maxSteps: schedule.totalSteps,
@@ -79,42 +98,62 @@ async function runSteps(config: AgentJetConfig, parts: { readonly open: OpenRun;
   });
 }
 
-async function runOpened(config: AgentJetConfig, options: TrainJobOptions & { readonly open: OpenRun; readonly plan: Plan; readonly chatTokenizer: ChatTokenizer; readonly startedAt: number }): Promise<JobResult> {
+async function runOpened(
+  config: AgentJetConfig,
+  options: TrainJobOptions & {
+    readonly open: OpenRun;
+    readonly plan: Plan;
+    readonly chatTokenizer: ChatTokenizer;
+    readonly startedAt: number;
+  },
+): Promise<JobResult> {
   const { open, plan, chatTokenizer, inputs, signal, startedAt } = options;
   const { run, backbone } = open;
   const { emit, counts } = countCompleted(noticeStall(options.emit, config.trainableTargets));
   const { engine, check: checkEngine } = watchEngine(backbone.engine);
-  return withSession(config, { inputs, policy: toEnginePolicy(config, { engine, chatTokenizer }), emit }, async (context) => {
-    const evaluations = createRunEvaluations({ context, run, tasks: plan.evaluationTasks, signal });
-    const progress = new Progress(emit, plan.schedule.totalSteps);
-    emit({ type: 'run_started', runDir: run.dir, model: config.model.path, plan: toRunPlan(config, plan, open) });
-    const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
-    const outcome = await runSteps(config, { open, plan, context, evaluations, progress, checkEngine, signal });
-    const isInterrupted = outcome.status === 'stopped';
-    const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
-    await run.writeReport();
-    if (counts.completed === 0 && counts.failed > 0 && !isInterrupted) throw nothingCompleted(counts.failed, run.dir);
-    return {
-      runDir: run.dir,
-      modelDir: (outcome.checkpoint ?? open.checkpoint)?.dir ?? null,
-      successBefore,
-      successAfter,
-      seconds: (performance.now() - startedAt) / 1000,
-      secondsSampling: progress.secondsSampling,
-      secondsTraining: progress.secondsTraining,
-      secondsEvaluating: evaluations.seconds(),
-      policyVersion: outcome.state.policyVersion,
-      isInterrupted,
-    };
-  });
+  return withSession(
+    config,
+    { inputs, policy: toEnginePolicy(config, { engine, chatTokenizer }), emit },
+    async (context) => {
+      const evaluations = createRunEvaluations({ context, run, tasks: plan.evaluationTasks, signal });
+      const progress = new Progress(emit, plan.schedule.totalSteps);
+      emit({ type: 'run_started', runDir: run.dir, model: config.model.path, plan: toRunPlan(config, plan, open) });
+      const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
+      const outcome = await runSteps(config, { open, plan, context, evaluations, progress, checkEngine, signal });
+      const isInterrupted = outcome.status === 'stopped';
+      const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
+      await run.writeReport();
+      if (counts.completed === 0 && counts.failed > 0 && !isInterrupted) throw nothingCompleted(counts.failed, run.dir);
+      return {
+        runDir: run.dir,
+        modelDir: (outcome.checkpoint ?? open.checkpoint)?.dir ?? null,
+        successBefore,
+        successAfter,
+        seconds: (performance.now() - startedAt) / 1000,
+        secondsSampling: progress.secondsSampling,
+        secondsTraining: progress.secondsTraining,
+        secondsEvaluating: evaluations.seconds(),
+        policyVersion: outcome.state.policyVersion,
+        isInterrupted,
+      };
+    },
+  );
 }
 
 function toRunPlan(config: AgentJetConfig, { schedule }: Plan, { checkpoint }: OpenRun): RunPlan {
-  return { firstStep: (checkpoint?.state.step ?? 0) + 1, totalSteps: schedule.totalSteps, tasksPerStep: schedule.batchSize, episodesPerTask: config.rollout.numRepeat };
+  return {
+    firstStep: (checkpoint?.state.step ?? 0) + 1,
+    totalSteps: schedule.totalSteps,
+    tasksPerStep: schedule.batchSize,
+    episodesPerTask: config.rollout.numRepeat,
+  };
 }
 
 function nothingCompleted(failed: number, runDir: string): WorkflowError {
-  return new WorkflowError('nothing_completed', `Not one of ${failed} episodes completed, so nothing was learned. Their errors stand in ${runDir}/episodes; \`--backbone=debug\` shows them one by one.`);
+  return new WorkflowError(
+    'nothing_completed',
+    `Not one of ${failed} episodes completed, so nothing was learned. Their errors stand in ${runDir}/episodes; \`--backbone=debug\` shows them one by one.`,
+  );
 }
 
 /** Trains, as the configuration says: evaluation, steps, evaluation; everything goes into a run folder. */
@@ -125,9 +164,16 @@ export async function trainJob(config: AgentJetConfig, options: TrainJobOptions)
   const open = await openRun(config, plan.schedule.totalSteps, options);
   const { run, backbone } = open;
   try {
-    await run.log('started', { model: config.model.path, backbone: config.backbone, total_steps: plan.schedule.totalSteps });
+    await run.log('started', {
+      model: config.model.path,
+      backbone: config.backbone,
+      total_steps: plan.schedule.totalSteps,
+    });
     const result = await runOpened(config, { ...options, open, plan, chatTokenizer, startedAt });
-    await run.log(result.isInterrupted ? 'stopped' : 'finished', { success_before: result.successBefore, success_after: result.successAfter });
+    await run.log(result.isInterrupted ? 'stopped' : 'finished', {
+      success_before: result.successBefore,
+      success_after: result.successAfter,
+    });
     options.emit({ type: 'run_finished', result });
     return result;
   } catch (error) {

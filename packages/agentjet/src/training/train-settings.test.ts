@@ -4,19 +4,47 @@ import { toOptimizerOptions, toTrainSettings } from './train-settings.js';
 
 describe('what the trainer gets from the names of the YAML', () => {
   it('the loss', () => {
-    const { loss } = toTrainSettings(createConfig({ trainerCommon: { clipRatioLow: 0.1, clipRatioHigh: 0.3, klLossCoef: 0.01, useKlLoss: true }, rollout: { temperature: 0.7 } }));
-    expect(loss).toEqual({ kind: 'policy', clipLow: 0.1, clipHigh: 0.3, dualClip: 3, klCoef: 0.01, klEstimator: 'k3', entropyCoef: 0, temperature: 0.7 });
+    const { loss } = toTrainSettings(
+      createConfig({
+        trainerCommon: { clipRatioLow: 0.1, clipRatioHigh: 0.3, klLossCoef: 0.01, useKlLoss: true },
+        rollout: { temperature: 0.7 },
+      }),
+    );
+    expect(loss).toEqual({
+      kind: 'policy',
+      clipLow: 0.1,
+      clipHigh: 0.3,
+      dualClip: 3,
+      klCoef: 0.01,
+      klEstimator: 'k3',
+      entropyCoef: 0,
+      temperature: 0.7,
+    });
   });
 
   it('no KL term unless it is asked for; greedy answers carry logprobs at temperature 1; sft has a loss of its own', () => {
-    expect(toTrainSettings(createConfig({ rollout: { temperature: 0 } })).loss).toMatchObject({ klCoef: 0, temperature: 1 });
-    expect(toTrainSettings(createConfig({ trainerCommon: { algorithm: { advEstimator: 'sft' } } })).loss).toEqual({ kind: 'sft' });
+    expect(toTrainSettings(createConfig({ rollout: { temperature: 0 } })).loss).toMatchObject({
+      klCoef: 0,
+      temperature: 1,
+    });
+    expect(toTrainSettings(createConfig({ trainerCommon: { algorithm: { advEstimator: 'sft' } } })).loss).toEqual({
+      kind: 'sft',
+    });
   });
 
   it('packing, limits and intervals', () => {
     const config = createConfig({
       data: { maxPromptLength: 100, maxResponseLength: 50, overlongSamplePolicy: 'truncate' },
-      trainerCommon: { lossAggMode: 'seq-mean-token-mean', lossWeighting: 'row', maxPackTokens: 512, saveFreq: 3, testFreq: 5, maxCheckpoints: 2, miniBatchNum: 4, ppoEpochs: 2 },
+      trainerCommon: {
+        lossAggMode: 'seq-mean-token-mean',
+        lossWeighting: 'row',
+        maxPackTokens: 512,
+        saveFreq: 3,
+        testFreq: 5,
+        maxCheckpoints: 2,
+        miniBatchNum: 4,
+        ppoEpochs: 2,
+      },
     });
     expect(toTrainSettings(config)).toMatchObject({
       packing: { maxPackTokens: 512, weighting: 'row', normalization: 'sequence' },
@@ -33,18 +61,35 @@ describe('what the trainer gets from the names of the YAML', () => {
 
   it('sums of episodes over a constant length: the one given, or the longest response', () => {
     const normalizationOf = (trainerCommon: ConfigInput['trainerCommon']) =>
-      toTrainSettings(createConfig({ data: { maxResponseLength: 300 }, trainerCommon: { lossAggMode: 'seq-mean-token-sum-norm', ...trainerCommon } })).packing.normalization;
+      toTrainSettings(
+        createConfig({
+          data: { maxResponseLength: 300 },
+          trainerCommon: { lossAggMode: 'seq-mean-token-sum-norm', ...trainerCommon },
+        }),
+      ).packing.normalization;
     expect(normalizationOf({})).toEqual({ constantLength: 300 });
     expect(normalizationOf({ lossScaleFactor: 128 })).toEqual({ constantLength: 128 });
   });
 
   it('whitening, and how far sampling may run ahead', () => {
-    const config = createConfig({ trainerCommon: { maxStaleness: 2, algorithm: { advEstimator: 'reinforce', whitenAdvantages: true } } });
-    expect(toTrainSettings(config)).toMatchObject({ maxStaleness: 2, whitenAdvantages: true, algorithm: { name: 'reinforce' } });
+    const config = createConfig({
+      trainerCommon: { maxStaleness: 2, algorithm: { advEstimator: 'reinforce', whitenAdvantages: true } },
+    });
+    expect(toTrainSettings(config)).toMatchObject({
+      maxStaleness: 2,
+      whitenAdvantages: true,
+      algorithm: { name: 'reinforce' },
+    });
   });
 
   it('the optimizer, whose schedule counts its own steps', () => {
-    const config = createConfig({ trainerCommon: { miniBatchNum: 2, ppoEpochs: 3, optim: { lr: 1e-4, lrSchedulerType: 'cosine', lrWarmupSteps: 5, gradClip: 0.5 } } });
+    const config = createConfig({
+      trainerCommon: {
+        miniBatchNum: 2,
+        ppoEpochs: 3,
+        optim: { lr: 1e-4, lrSchedulerType: 'cosine', lrWarmupSteps: 5, gradClip: 0.5 },
+      },
+    });
     expect(toOptimizerOptions(config, 10)).toEqual({
       learningRate: 1e-4,
       beta1: 0.9,

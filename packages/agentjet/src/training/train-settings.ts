@@ -38,7 +38,17 @@ export function toOptimizerOptions({ trainerCommon }: AgentJetConfig, totalSteps
 
 type Settings = Pick<
   TrainOptions,
-  'algorithm' | 'whitenAdvantages' | 'loss' | 'packing' | 'lengthLimit' | 'maxStaleness' | 'numMiniBatches' | 'numEpochs' | 'saveEvery' | 'maxCheckpoints' | 'evaluateEvery'
+  | 'algorithm'
+  | 'whitenAdvantages'
+  | 'loss'
+  | 'packing'
+  | 'lengthLimit'
+  | 'maxStaleness'
+  | 'numMiniBatches'
+  | 'numEpochs'
+  | 'saveEvery'
+  | 'maxCheckpoints'
+  | 'evaluateEvery'
 >;
 
 function toNormalization({ trainerCommon, data }: AgentJetConfig): Normalization {
@@ -52,7 +62,10 @@ export function toTrainSettings(config: AgentJetConfig): Settings {
   const { trainerCommon, data } = config;
   const { algorithm } = trainerCommon;
   return {
-    algorithm: createAlgorithm(algorithm.advEstimator, { normalizeByStd: algorithm.normAdvByStdInGrpo, baseline: algorithm.reinforceBaseline }),
+    algorithm: createAlgorithm(algorithm.advEstimator, {
+      normalizeByStd: algorithm.normAdvByStdInGrpo,
+      baseline: algorithm.reinforceBaseline,
+    }),
     whitenAdvantages: algorithm.whitenAdvantages,
     loss: toLossOptions(config),
     packing: {

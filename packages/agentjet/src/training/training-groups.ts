@@ -8,7 +8,10 @@ import { runPhase, type RolloutContext } from '../run-phase.js';
 import { countHistories } from './history-counts.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
-function toTrainingGroup(group: TaskGroup, failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy']): TrainingGroup {
+function toTrainingGroup(
+  group: TaskGroup,
+  failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy'],
+): TrainingGroup {
   const { groupId, episodes } = group;
   const trained = toEpisodeGroup(group, failedPolicy) ?? { groupId, episodes: [] };
   return {
@@ -32,7 +35,11 @@ function groupByEpoch(draws: readonly Draw[]): readonly (readonly Draw[])[] {
   return epochs.map((epoch) => draws.filter((draw) => draw.epoch === epoch));
 }
 
-async function runDraws(context: RolloutContext, draws: readonly Draw[], at: { readonly step: number; readonly signal: AbortSignal }): Promise<readonly TaskGroup[]> {
+async function runDraws(
+  context: RolloutContext,
+  draws: readonly Draw[],
+  at: { readonly step: number; readonly signal: AbortSignal },
+): Promise<readonly TaskGroup[]> {
   const { rollout, trainerCommon } = context.config;
   const epoch = draws[0]?.epoch ?? 0;
   const { groups } = await runPhase(context, {
@@ -50,13 +57,22 @@ async function runDraws(context: RolloutContext, draws: readonly Draw[], at: { r
 }
 
 /** Where a run begins, and what ends its sampling early: then no group of the batch that is being sampled comes out. */
-export type SamplingStart = { readonly step: number; readonly groupsDrawn: number; readonly signal: AbortSignal; readonly checkEngine: () => void };
+export type SamplingStart = {
+  readonly step: number;
+  readonly groupsDrawn: number;
+  readonly signal: AbortSignal;
+  readonly checkEngine: () => void;
+};
 
 /**
  * The groups of a run. Samples a whole batch when its first group is asked for, and the next batch only when that is
  * asked for: with a consumer that trains in between, every batch is on-policy.
  */
-export async function* createTrainingGroups(context: RolloutContext, schedule: TaskSchedule, begin: SamplingStart): AsyncGenerator<TrainingGroup> {
+export async function* createTrainingGroups(
+  context: RolloutContext,
+  schedule: TaskSchedule,
+  begin: SamplingStart,
+): AsyncGenerator<TrainingGroup> {
   const { batchSize } = schedule;
   const { signal } = begin;
   for (let { step, groupsDrawn: start } = begin; ; start += batchSize) {

@@ -10,7 +10,11 @@ import { renderPage } from '../inspect/render-page.js';
 import type { InspectFlags } from '../program.js';
 
 /** `ajet inspect`. Returns the exit code. */
-export async function inspectRun(run: string, episode: string | undefined, { html = false, tokens = false }: InspectFlags): Promise<number> {
+export async function inspectRun(
+  run: string,
+  episode: string | undefined,
+  { html = false, tokens = false }: InspectFlags,
+): Promise<number> {
   // `--html <run> <episode>` reads as if the run were the page's file.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined) await printEpisodes(run);
@@ -24,7 +28,15 @@ async function printEpisodes(run: string): Promise<void> {
   for await (const episode of listEpisodes(run)) {
     if (numListed++ === 0) console.log('step  reward  tokens  trained  samples  status     episode');
     const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
-    const columns = [String(episode.step).padStart(4), reward.padStart(6), String(episode.generatedTokens).padStart(6), String(episode.trainedTokens).padStart(7), String(episode.samples).padStart(7), episode.status.padEnd(9), episode.episodeId];
+    const columns = [
+      String(episode.step).padStart(4),
+      reward.padStart(6),
+      String(episode.generatedTokens).padStart(6),
+      String(episode.trainedTokens).padStart(7),
+      String(episode.samples).padStart(7),
+      episode.status.padEnd(9),
+      episode.episodeId,
+    ];
     console.log(makeVisible(columns.join('  ')));
   }
   if (numListed === 0) console.log(`${run} holds no episodes: no step was finished.`);
@@ -42,7 +54,11 @@ async function writePage(run: string, episodeId: string, target: string | true):
   try {
     writeFileSync(file, renderPage(episode));
   } catch (cause) {
-    throw new AgentJetError('unwritable_page', `Cannot write the page: ${toErrorMessage(cause)}. Name another file: --html <file>.`, { cause });
+    throw new AgentJetError(
+      'unwritable_page',
+      `Cannot write the page: ${toErrorMessage(cause)}. Name another file: --html <file>.`,
+      { cause },
+    );
   }
   console.log(file);
 }

@@ -21,7 +21,8 @@ function toJson(result: JobResult): Record<string, unknown> {
 /** `ajet --conf`: trains, or debugs. Returns the exit code. */
 export async function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
-  const onFirst = (): void => output.writeLine('Stopping: what is under way is finished and saved. Once more to exit now.');
+  const onFirst = (): void =>
+    output.writeLine('Stopping: what is under way is finished and saved. Once more to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
     const result = await job.tune({ onEvent: output.listener, signal, resume: flags.run ?? flags.resume ?? false });

@@ -13,7 +13,13 @@ export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Br
 }
 
 /** The branch in which most of what follows stands is shown as going on; the others branch off before it. */
-export function splitChildren({ children }: Branch): { readonly side: readonly Branch[]; readonly main: Branch | undefined } {
-  const main = children.reduce<Branch | undefined>((best, child) => (best === undefined || child.size > best.size ? child : best), undefined);
+export function splitChildren({ children }: Branch): {
+  readonly side: readonly Branch[];
+  readonly main: Branch | undefined;
+} {
+  const main = children.reduce<Branch | undefined>(
+    (best, child) => (best === undefined || child.size > best.size ? child : best),
+    undefined,
+  );
   return { side: children.filter((child) => child !== main), main };
 }

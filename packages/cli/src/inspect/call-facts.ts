@@ -1,7 +1,11 @@
 import type { InspectedEpisode, TurnDescription } from 'agentjet';
 
 /** The table of calls: a heading, and how a call fills it. */
-export type CallColumn = { readonly title: string; readonly isText?: true; readonly valueOf: (turn: TurnDescription) => string };
+export type CallColumn = {
+  readonly title: string;
+  readonly isText?: true;
+  readonly valueOf: (turn: TurnDescription) => string;
+};
 
 export function callColumns({ record, tree }: InspectedEpisode): readonly CallColumn[] {
   return [
@@ -10,12 +14,26 @@ export function callColumns({ record, tree }: InspectedEpisode): readonly CallCo
     { title: 'policy', valueOf: ({ policyVersion }) => String(policyVersion) },
     { title: 'prompt', valueOf: ({ promptTokens }) => String(promptTokens) },
     { title: 'reused', valueOf: ({ reusedTokens }) => (tree.areTurnsRecorded ? String(reusedTokens) : '-') },
-    { title: 'generated', valueOf: ({ generatedTokens, isTruncated }) => `${generatedTokens}${isTruncated ? ' cut' : ''}` },
+    {
+      title: 'generated',
+      valueOf: ({ generatedTokens, isTruncated }) => `${generatedTokens}${isTruncated ? ' cut' : ''}`,
+    },
     { title: 'mean logprob', valueOf: (turn) => formatMean(logprobsOf(record.samples, turn)) },
     { title: 'row', valueOf: ({ sample }) => (sample === null ? '-' : String(sample)) },
     { title: 'forked', isText: true, valueOf: ({ fork }) => fork ?? '' },
-    { title: 'spliced', isText: true, valueOf: ({ splices }) => splices.map(({ turn, cause }) => `#${turn} ${cause}`).join(', ') },
-    { title: 'foreign', isText: true, valueOf: ({ foreignMessages }) => Object.entries(foreignMessages).map(([cause, count]) => `${cause} ${count}`).join(', ') },
+    {
+      title: 'spliced',
+      isText: true,
+      valueOf: ({ splices }) => splices.map(({ turn, cause }) => `#${turn} ${cause}`).join(', '),
+    },
+    {
+      title: 'foreign',
+      isText: true,
+      valueOf: ({ foreignMessages }) =>
+        Object.entries(foreignMessages)
+          .map(([cause, count]) => `${cause} ${count}`)
+          .join(', '),
+    },
   ];
 }
 
@@ -27,7 +45,10 @@ function formatAgent({ agentName, targetTag }: TurnDescription): string {
 type Samples = InspectedEpisode['record']['samples'];
 
 /** Shape [G]: of what the turn sampled. */
-export function logprobsOf(samples: Samples, { sample, promptTokens, generatedTokens }: TurnDescription): readonly number[] {
+export function logprobsOf(
+  samples: Samples,
+  { sample, promptTokens, generatedTokens }: TurnDescription,
+): readonly number[] {
   return samples[sample ?? -1]?.logprobs.slice(promptTokens, promptTokens + generatedTokens) ?? [];
 }
 

@@ -11,7 +11,10 @@ export function* formatEpisode(episode: InspectedEpisode, palette: Palette): Gen
   yield '';
   yield* formatCalls(episode, palette);
   yield '';
-  yield palette.tone('faint', 'The tree shows every token once. ⟦ ⟧: sampled and trained, the likelier the brighter. Numbers: place in the row. ⏎: a line end beside a message.');
+  yield palette.tone(
+    'faint',
+    'The tree shows every token once. ⟦ ⟧: sampled and trained, the likelier the brighter. Numbers: place in the row. ⏎: a line end beside a message.',
+  );
   yield* formatTree(episode, palette);
 }
 
@@ -24,9 +27,13 @@ function formatCalls(episode: InspectedEpisode, palette: Palette): readonly stri
   const { turns } = episode.tree;
   const isFilled = ({ valueOf }: CallColumn): boolean => turns.some((turn) => valueOf(turn) !== '');
   const columns = callColumns(episode).filter(isFilled);
-  const cells = [columns.map(({ title }) => title), ...turns.map((turn) => columns.map(({ valueOf }) => makeVisible(valueOf(turn))))];
+  const cells = [
+    columns.map(({ title }) => title),
+    ...turns.map((turn) => columns.map(({ valueOf }) => makeVisible(valueOf(turn)))),
+  ];
   const widths = columns.map((_, column) => cells.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0));
-  const align = (cell: string, column: number): string => (columns[column]?.isText ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0));
+  const align = (cell: string, column: number): string =>
+    columns[column]?.isText ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
   const lines = cells.map((row) => row.map(align).join('  ').trimEnd());
   return lines.map((line, at) => (at === 0 ? palette.tone('faint', line) : line));
 }

@@ -12,13 +12,19 @@ export function* formatTokens(episode: InspectedEpisode): Generator<string> {
   yield '';
   const width = labelWidthOf(episode);
   yield `${'place'.padStart(6)}  ${'id'.padStart(6)}  ${'author'.padEnd(width)}  mask  ${'logprob'.padStart(8)}  text`;
-  for (const root of episode.tree.branches) yield* formatBranch(root, { episode, width, isForked: episode.tree.branches.length > 1 || root.children.length > 0 });
+  for (const root of episode.tree.branches)
+    yield* formatBranch(root, {
+      episode,
+      width,
+      isForked: episode.tree.branches.length > 1 || root.children.length > 0,
+    });
 }
 
 type Printing = { readonly episode: InspectedEpisode; readonly width: number; readonly isForked: boolean };
 
 function* formatBranch(branch: Branch, printing: Printing): Generator<string> {
-  if (printing.isForked) yield `tokens ${branch.start}-${branch.end - 1} of ${branch.rows.length === 1 ? 'row' : 'rows'} ${formatRanges(branch.rows)}`;
+  if (printing.isForked)
+    yield `tokens ${branch.start}-${branch.end - 1} of ${branch.rows.length === 1 ? 'row' : 'rows'} ${formatRanges(branch.rows)}`;
   yield* formatLines(branch, printing);
   for (const child of branch.children) yield* formatBranch(child, printing);
 }

@@ -42,14 +42,21 @@ function* withIndent(lines: Iterable<string>, indent: string): Generator<string>
 
 function formatHeading({ start, end, rows, begun }: Branch, { palette }: Printer): string {
   const calls = begun.length === 0 ? '' : `, ${begun.length === 1 ? 'call' : 'calls'} ${formatRanges(begun, '#')}`;
-  return palette.tone('title', `tokens ${start}-${end - 1} (${formatInteger(end - start)}), ${rows.length === 1 ? 'row' : 'rows'} ${formatRanges(rows)}${calls}`);
+  return palette.tone(
+    'title',
+    `tokens ${start}-${end - 1} (${formatInteger(end - start)}), ${rows.length === 1 ? 'row' : 'rows'} ${formatRanges(rows)}${calls}`,
+  );
 }
 
 /** Why calls left what was known in here. */
 function* formatForks({ begun }: Branch, { episode: { tree }, palette }: Printer): Generator<string> {
   for (const index of begun) {
     const turn = tree.turns[index];
-    if (turn?.fork) yield palette.tone('warning', `#${index} ${makeVisible(turn.agentName)} forked, ${turn.fork}: ${forkReasons[turn.fork]}`);
+    if (turn?.fork)
+      yield palette.tone(
+        'warning',
+        `#${index} ${makeVisible(turn.agentName)} forked, ${turn.fork}: ${forkReasons[turn.fork]}`,
+      );
   }
 }
 
@@ -83,9 +90,13 @@ function generatedText(span: Span, texts: readonly string[], { palette, episode 
   const { record, tree } = episode;
   const sampled = span.turns.flatMap((index) => {
     const turn = tree.turns[index];
-    return turn === undefined ? [] : [logprobsOf(record.samples, turn).slice(span.start - turn.promptTokens, span.end - turn.promptTokens)];
+    return turn === undefined
+      ? []
+      : [logprobsOf(record.samples, turn).slice(span.start - turn.promptTokens, span.end - turn.promptTokens)];
   });
-  const text = texts.map((token, at) => byLine(makeVisible(token), (line) => palette.generated(sampled[0]?.[at] ?? 0, line))).join('');
+  const text = texts
+    .map((token, at) => byLine(makeVisible(token), (line) => palette.generated(sampled[0]?.[at] ?? 0, line)))
+    .join('');
   const sums = sampled.map((logprobs) => logprobs.reduce((sum, logprob) => sum + logprob, 0));
   const notes = sums.map((sum) => `logprob ${sum.toFixed(2)}, mean ${(sum / (span.end - span.start)).toFixed(3)}`);
   return `${palette.tone('faint', '⟦')}${text}${palette.tone('faint', `⟧ ${notes.join('; ')}`)}`;

@@ -12,22 +12,74 @@ import { renderPage } from './render-page.js';
 /** Two answers to one question; the second was sent back with a foreign message, and forks. Ids are letters of a made-up alphabet. */
 const decoder = { push: (id: number) => String.fromCodePoint(id), flush: () => '' };
 const ids = (text: string): number[] => [...text].map((letter) => letter.codePointAt(0) ?? 0);
-const masked = (text: string, spans: readonly (readonly [number, number])[]): number[] => ids(text).map((_, at) => Number(spans.some(([start, end]) => at >= start && at < end)));
+const masked = (text: string, spans: readonly (readonly [number, number])[]): number[] =>
+  ids(text).map((_, at) => Number(spans.some(([start, end]) => at >= start && at < end)));
 
 function sample(text: string, spans: readonly (readonly [number, number])[]) {
   const mask = masked(text, spans);
-  return { agent_name: 'solver', target_tag: 'math', ids: ids(text), loss_mask: mask, logprobs: mask.map((one, at) => (one === 1 ? -0.5 * (at % 3) : 0)), advantages: mask.map((one) => one * 0.75), policy_versions: mask.map((one) => one * 5 - 1) };
+  return {
+    agent_name: 'solver',
+    target_tag: 'math',
+    ids: ids(text),
+    loss_mask: mask,
+    logprobs: mask.map((one, at) => (one === 1 ? -0.5 * (at % 3) : 0)),
+    advantages: mask.map((one) => one * 0.75),
+    policy_versions: mask.map((one) => one * 5 - 1),
+  };
 }
 
-const turn = { agent_name: 'solver', target_tag: 'math', policy_version: 4, is_truncated: false, fork: null, splices: [], foreign_messages: {} };
+const turn = {
+  agent_name: 'solver',
+  target_tag: 'math',
+  policy_version: 4,
+  is_truncated: false,
+  fork: null,
+  splices: [],
+  foreign_messages: {},
+};
 const turns = [
-  { ...turn, turn_id: 'e1/0', index: 0, prompt_tokens: 6, reused_tokens: 0, generated_tokens: 3, sample: 0, parts: [{ author: 'user', name: 'eve', start: 1, end: 4 }] },
-  { ...turn, turn_id: 'e1/1', index: 1, prompt_tokens: 8, reused_tokens: 6, generated_tokens: 2, sample: 1, is_truncated: true, fork: 'rewritten', splices: [{ turn: 0, cause: 'text' }], foreign_messages: { unknown: 1 }, parts: [{ author: 'foreign', start: 6, end: 7 }] },
+  {
+    ...turn,
+    turn_id: 'e1/0',
+    index: 0,
+    prompt_tokens: 6,
+    reused_tokens: 0,
+    generated_tokens: 3,
+    sample: 0,
+    parts: [{ author: 'user', name: 'eve', start: 1, end: 4 }],
+  },
+  {
+    ...turn,
+    turn_id: 'e1/1',
+    index: 1,
+    prompt_tokens: 8,
+    reused_tokens: 6,
+    generated_tokens: 2,
+    sample: 1,
+    is_truncated: true,
+    fork: 'rewritten',
+    splices: [{ turn: 0, cause: 'text' }],
+    foreign_messages: { unknown: 1 },
+    parts: [{ author: 'foreign', start: 6, end: 7 }],
+  },
 ];
 const record = {
-  episode_id: 'e1-<b>-r0', step: 3, task_id: 'sum', status: 'completed', reward: 0.5, is_success: false, seconds: 2, calls: { answered: 2, aborted: 0, malformedToolCalls: 1 },
-  forks: { solver: { rewritten: 1 } }, splices: { solver: { text: 1 } }, foreign_messages: { solver: { unknown: 1 } }, generated_tokens: 5, trained_tokens: 5, log_metrics: { moves: 7 },
-  turns, samples: [sample('[1+\n]:2\u001b&', [[6, 9]]), sample('[1+\n]:x|<b', [[8, 10]])],
+  episode_id: 'e1-<b>-r0',
+  step: 3,
+  task_id: 'sum',
+  status: 'completed',
+  reward: 0.5,
+  is_success: false,
+  seconds: 2,
+  calls: { answered: 2, aborted: 0, malformedToolCalls: 1 },
+  forks: { solver: { rewritten: 1 } },
+  splices: { solver: { text: 1 } },
+  foreign_messages: { solver: { unknown: 1 } },
+  generated_tokens: 5,
+  trained_tokens: 5,
+  log_metrics: { moves: 7 },
+  turns,
+  samples: [sample('[1+\n]:2\u001b&', [[6, 9]]), sample('[1+\n]:x|<b', [[8, 10]])],
 };
 
 let dir: string;
@@ -49,7 +101,9 @@ async function inspect(episode: object = record): Promise<InspectedEpisode> {
 
 describe('in the terminal', () => {
   it('an episode is said in facts, calls and a tree', async () => {
-    await expect(`${[...formatEpisode(await inspect(), plainPalette)].join('\n')}\n`).toMatchFileSnapshot('golden/episode.txt');
+    await expect(`${[...formatEpisode(await inspect(), plainPalette)].join('\n')}\n`).toMatchFileSnapshot(
+      'golden/episode.txt',
+    );
   });
 
   it('a table has a line per token: who wrote it, mask, logprob', async () => {
@@ -70,7 +124,19 @@ describe('in the terminal', () => {
   });
 
   it('one that failed says why, and one without samples has no tree', async () => {
-    const lines = [...formatEpisode(await inspect({ ...record, status: 'failed', reward: undefined, error: { code: 'timeout', message: 'too slow' }, turns: [], samples: [] }), plainPalette)];
+    const lines = [
+      ...formatEpisode(
+        await inspect({
+          ...record,
+          status: 'failed',
+          reward: undefined,
+          error: { code: 'timeout', message: 'too slow' },
+          turns: [],
+          samples: [],
+        }),
+        plainPalette,
+      ),
+    ];
     expect(lines).toContainEqual(expect.stringMatching(/outcome +failed after 2.0 s: too slow/));
     expect(lines.filter((line) => line.includes('●'))).toEqual([]);
   });
@@ -90,9 +156,16 @@ describe('in the terminal', () => {
   });
 
   it('colours are for terminals that have them, unless the environment says otherwise', () => {
-    const terminal = { isTTY: true, hasColors: (_: number, env: NodeJS.ProcessEnv) => env['TERM'] !== 'dumb' } as unknown as NodeJS.WriteStream;
+    const terminal = {
+      isTTY: true,
+      hasColors: (_: number, env: NodeJS.ProcessEnv) => env['TERM'] !== 'dumb',
+    } as unknown as NodeJS.WriteStream;
     const file = { isTTY: false } as unknown as NodeJS.WriteStream;
-    expect([choosePalette(terminal, {}), choosePalette(terminal, { TERM: 'dumb' }), choosePalette(terminal, { NO_COLOR: '1' })]).toEqual([colourPalette, plainPalette, plainPalette]);
+    expect([
+      choosePalette(terminal, {}),
+      choosePalette(terminal, { TERM: 'dumb' }),
+      choosePalette(terminal, { NO_COLOR: '1' }),
+    ]).toEqual([colourPalette, plainPalette, plainPalette]);
     expect([choosePalette(file, {}), choosePalette(file, { FORCE_COLOR: '1' })]).toEqual([plainPalette, colourPalette]);
   });
 });
@@ -105,27 +178,68 @@ describe('the page', () => {
     expect(page).toContain('<title>e1-&lt;b&gt;-r0</title>');
     expect(page.match(/<b>/g)?.length).toBe(page.match(/<\/b>/g)?.length);
     expect(page).toContain('<i class="p1">&lt;</i><i class="p4">b</i>');
-    expect(page).toContain('<div class="fork">#1 solver forked, rewritten: earlier messages were changed, cut or summarised</div>');
+    expect(page).toContain(
+      '<div class="fork">#1 solver forked, rewritten: earlier messages were changed, cut or summarised</div>',
+    );
   });
 
   it('shows a token or a call that is clicked', async () => {
     const page = openPage(renderPage(await inspect()));
     expect(page.clickToken({ branch: 2, start: 8, author: '#1 solver', turns: '1', place: 1, text: 'b' })).toEqual({
-      title: 'Token 9', text: '"b"', id: '98', 'written by': 'the model: sampled and trained', mask: '1', call: '#1', logprob: '0', probability: '1.000', advantage: '0.75',
-      agent: 'solver', 'policy version': '4', forked: 'rewritten: earlier messages were changed, cut or summarised',
+      title: 'Token 9',
+      text: '"b"',
+      id: '98',
+      'written by': 'the model: sampled and trained',
+      mask: '1',
+      call: '#1',
+      logprob: '0',
+      probability: '1.000',
+      advantage: '0.75',
+      agent: 'solver',
+      'policy version': '4',
+      forked: 'rewritten: earlier messages were changed, cut or summarised',
     });
-    expect(page.clickToken({ branch: 0, start: 1, author: 'user eve', place: 2, text: '\n' })).toEqual({ title: 'Token 3', text: '"\\n"', id: '10', 'written by': 'user eve', mask: '0' });
+    expect(page.clickToken({ branch: 0, start: 1, author: 'user eve', place: 2, text: '\n' })).toEqual({
+      title: 'Token 3',
+      text: '"\\n"',
+      id: '10',
+      'written by': 'user eve',
+      mask: '0',
+    });
     expect(page.clickCall(1)).toMatchObject({
-      title: 'Call #1', prompt: '8 tokens, 6 of them known before', generated: '2 tokens, cut by a limit or a stop text', spliced: 'the answer of call #0, recognised by text', 'foreign messages': 'unknown 1', row: '1', 'trained as': 'math',
+      title: 'Call #1',
+      prompt: '8 tokens, 6 of them known before',
+      generated: '2 tokens, cut by a limit or a stop text',
+      spliced: 'the answer of call #0, recognised by text',
+      'foreign messages': 'unknown 1',
+      row: '1',
+      'trained as': 'math',
     });
   });
 });
 
-type FakeElement = { textContent: string; children: FakeElement[]; append(...children: FakeElement[]): void; replaceChildren(...children: FakeElement[]): void };
-type Click = { readonly branch: number; readonly start: number; readonly author: string; readonly turns?: string; readonly place: number; readonly text: string };
+type FakeElement = {
+  textContent: string;
+  children: FakeElement[];
+  append(...children: FakeElement[]): void;
+  replaceChildren(...children: FakeElement[]): void;
+};
+type Click = {
+  readonly branch: number;
+  readonly start: number;
+  readonly author: string;
+  readonly turns?: string;
+  readonly place: number;
+  readonly text: string;
+};
 
 function createElement(): FakeElement {
-  const element: FakeElement = { textContent: '', children: [], append: (...children) => void element.children.push(...children), replaceChildren: (...children) => void (element.children = children) };
+  const element: FakeElement = {
+    textContent: '',
+    children: [],
+    append: (...children) => void element.children.push(...children),
+    replaceChildren: (...children) => void (element.children = children),
+  };
   return element;
 }
 
@@ -146,20 +260,34 @@ function openPage(html: string) {
   const shown = () => {
     const [heading, list] = panel.children;
     const facts = list?.children ?? [];
-    return { title: heading?.textContent, ...Object.fromEntries(facts.flatMap((term, at) => (at % 2 === 0 ? [[term.textContent, facts[at + 1]?.textContent]] : []))) };
+    return {
+      title: heading?.textContent,
+      ...Object.fromEntries(
+        facts.flatMap((term, at) => (at % 2 === 0 ? [[term.textContent, facts[at + 1]?.textContent]] : [])),
+      ),
+    };
   };
   const classList = { add: () => undefined, remove: () => undefined };
   return {
     clickToken: ({ branch, start, author, turns, place, text }: Click) => {
-      const span = { dataset: { branch: String(branch), start: String(start), author, ...(turns === undefined ? {} : { turns }) } };
-      const token = { textContent: text, classList, parentElement: { children: [] as unknown[] }, closest: (selector: string) => (selector === 'i' ? token : selector === '.span' ? span : null) };
+      const span = {
+        dataset: { branch: String(branch), start: String(start), author, ...(turns === undefined ? {} : { turns }) },
+      };
+      const token = {
+        textContent: text,
+        classList,
+        parentElement: { children: [] as unknown[] },
+        closest: (selector: string) => (selector === 'i' ? token : selector === '.span' ? span : null),
+      };
       token.parentElement.children = [...Array.from({ length: place }, () => ({})), token];
       listeners.get('click')?.({ target: token });
       return shown();
     },
     clickCall: (index: number) => {
       const row = { dataset: { turn: String(index) }, classList };
-      listeners.get('click')?.({ target: { closest: (selector: string) => (selector === 'tr[data-turn]' ? row : null) } });
+      listeners.get('click')?.({
+        target: { closest: (selector: string) => (selector === 'tr[data-turn]' ? row : null) },
+      });
       return shown();
     },
   };

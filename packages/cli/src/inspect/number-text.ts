@@ -11,5 +11,7 @@ export function formatRanges(numbers: readonly number[], mark = ''): string {
     if (last?.[1] === number - 1) last[1] = number;
     else ranges.push([number, number]);
   }
-  return ranges.map(([first, last]) => (first === last ? `${mark}${first}` : `${mark}${first}-${mark}${last}`)).join(', ');
+  return ranges
+    .map(([first, last]) => (first === last ? `${mark}${first}` : `${mark}${first}-${mark}${last}`))
+    .join(', ');
 }

@@ -42,14 +42,16 @@ export class PageBranches {
     const calls = begun.length === 0 ? '' : `, ${begun.length === 1 ? 'call' : 'calls'} ${formatRanges(begun, '#')}`;
     yield `<details class="branch" open><summary>tokens ${start}-${end - 1} <small>(${formatInteger(end - start)}), ${rows.length === 1 ? 'row' : 'rows'} ${formatRanges(rows)}${calls}</small></summary>`;
     yield* this.#renderForks(branch);
-    for (const span of branch.spans) yield this.#renderSpan(span, number, tokens.texts.slice(span.start - start, span.end - start));
+    for (const span of branch.spans)
+      yield this.#renderSpan(span, number, tokens.texts.slice(span.start - start, span.end - start));
     yield '</details>';
   }
 
   *#renderForks({ begun }: Branch): Generator<string> {
     for (const index of begun) {
       const turn = this.#episode.tree.turns[index];
-      if (turn?.fork) yield `<div class="fork">#${index} ${escapeHtml(turn.agentName)} forked, ${turn.fork}: ${forkReasons[turn.fork]}</div>`;
+      if (turn?.fork)
+        yield `<div class="fork">#${index} ${escapeHtml(turn.agentName)} forked, ${turn.fork}: ${forkReasons[turn.fork]}</div>`;
     }
   }
 
@@ -59,7 +61,9 @@ export class PageBranches {
     const label = escapeHtml([written, name ?? this.#agentsOf(span)].join(' ').trim());
     const sampled = author === 'generated' ? ` data-turns="${turns.join(' ')}"` : '';
     const logprobs = this.#logprobsOf(span);
-    const tokens = texts.map((text, at) => renderToken(author === 'template' ? text.replaceAll('\n', '⏎') : text, logprobs[at])).join('');
+    const tokens = texts
+      .map((text, at) => renderToken(author === 'template' ? text.replaceAll('\n', '⏎') : text, logprobs[at]))
+      .join('');
     return `<div class="span ${author}" data-branch="${branch}" data-start="${start}" data-author="${label}"${sampled}><small>${start}</small><b>${label}</b><code>${tokens}</code></div>`;
   }
 
@@ -70,7 +74,9 @@ export class PageBranches {
   /** Of the first turn that sampled the span. */
   #logprobsOf({ start, end, turns: [index = -1] }: Span): readonly number[] {
     const turn = this.#episode.tree.turns[index];
-    return turn === undefined ? [] : logprobsOf(this.#episode.record.samples, turn).slice(start - turn.promptTokens, end - turn.promptTokens);
+    return turn === undefined
+      ? []
+      : logprobsOf(this.#episode.record.samples, turn).slice(start - turn.promptTokens, end - turn.promptTokens);
   }
 }
 

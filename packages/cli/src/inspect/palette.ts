@@ -9,7 +9,19 @@ export type Palette = {
   readonly generated: (logprob: number, text: string) => string;
 };
 
-const codes: Readonly<Record<Tone, string>> = { system: '34', user: '33', tool: '35', model: '36', foreign: '31', opening: '36', template: '2', context: '2', title: '1', faint: '2', warning: '31' };
+const codes: Readonly<Record<Tone, string>> = {
+  system: '34',
+  user: '33',
+  tool: '35',
+  model: '36',
+  foreign: '31',
+  opening: '36',
+  template: '2',
+  context: '2',
+  title: '1',
+  faint: '2',
+  warning: '31',
+};
 
 /** Greens of the 256 colours, from unlikely to likely. */
 const greens = [22, 28, 34, 40, 46] as const;

@@ -41,9 +41,13 @@ function renderFacts(facts: readonly Fact[]): string {
 
 function renderCalls(episode: InspectedEpisode): string {
   const columns = callColumns(episode);
-  const cell = (tag: string, text: string, isText: boolean | undefined): string => `<${tag}${isText ? ' class="text"' : ''}>${escapeHtml(text)}</${tag}>`;
+  const cell = (tag: string, text: string, isText: boolean | undefined): string =>
+    `<${tag}${isText ? ' class="text"' : ''}>${escapeHtml(text)}</${tag}>`;
   const head = columns.map(({ title, isText }) => cell('th', title, isText)).join('');
-  const rows = episode.tree.turns.map((turn) => `<tr data-turn="${turn.index}">${columns.map(({ valueOf, isText }) => cell('td', valueOf(turn), isText)).join('')}</tr>`);
+  const rows = episode.tree.turns.map(
+    (turn) =>
+      `<tr data-turn="${turn.index}">${columns.map(({ valueOf, isText }) => cell('td', valueOf(turn), isText)).join('')}</tr>`,
+  );
   return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
@@ -52,11 +56,29 @@ function toTurnData({ record: { samples } }: InspectedEpisode, turn: TurnDescrip
   const { promptTokens, generatedTokens, sample } = turn;
   const advantages = samples[sample ?? -1]?.advantages.slice(promptTokens, promptTokens + generatedTokens) ?? [];
   const isSame = advantages.every((advantage) => advantage === advantages[0]);
-  return { facts: toTurnFacts(turn), promptTokens, logprobs: logprobsOf(samples, turn), advantages: isSame ? advantages[0] : advantages };
+  return {
+    facts: toTurnFacts(turn),
+    promptTokens,
+    logprobs: logprobsOf(samples, turn),
+    advantages: isSame ? advantages[0] : advantages,
+  };
 }
 
 function toTurnFacts(turn: TurnDescription): readonly Fact[] {
-  const { turnId, agentName, targetTag, policyVersion, promptTokens, reusedTokens, generatedTokens, isTruncated, fork, sample, splices, foreignMessages } = turn;
+  const {
+    turnId,
+    agentName,
+    targetTag,
+    policyVersion,
+    promptTokens,
+    reusedTokens,
+    generatedTokens,
+    isTruncated,
+    fork,
+    sample,
+    splices,
+    foreignMessages,
+  } = turn;
   const foreign = Object.entries(foreignMessages).map(([cause, count]) => `${cause} ${count}`);
   return [
     ['agent', agentName],
@@ -65,7 +87,14 @@ function toTurnFacts(turn: TurnDescription): readonly Fact[] {
     ['prompt', `${promptTokens} tokens, ${reusedTokens} of them known before`],
     ['generated', `${generatedTokens} tokens${isTruncated ? ', cut by a limit or a stop text' : ''}`],
     ['forked', fork === null ? 'no' : `${fork}: ${forkReasons[fork]}`],
-    ['spliced', splices.length === 0 ? 'nothing' : splices.map(({ turn: other, cause }) => `the answer of call #${other}, recognised by ${cause.replace('_', ' ')}`).join('; ')],
+    [
+      'spliced',
+      splices.length === 0
+        ? 'nothing'
+        : splices
+            .map(({ turn: other, cause }) => `the answer of call #${other}, recognised by ${cause.replace('_', ' ')}`)
+            .join('; '),
+    ],
     ['foreign messages', foreign.length === 0 ? 'none' : foreign.join(', ')],
     ['row', sample === null ? 'none: it sampled nothing' : String(sample)],
     ['turn', turnId],

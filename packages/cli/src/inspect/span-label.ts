@@ -10,6 +10,12 @@ export function labelSpan({ author, name, turns }: Span, { turns: all }: Inspect
 
 /** Columns that the labels of an episode take, 28 at most. */
 export function labelWidthOf({ tree }: InspectedEpisode): number {
-  const labels = tree.turns.flatMap(({ index, agentName, parts }) => [`#${index} ${agentName}`, ...parts.map(({ author, name = '' }) => `${author} ${name}`)]);
-  return Math.min(labels.reduce((width, { length }) => Math.max(width, length), 'template'.length), 28);
+  const labels = tree.turns.flatMap(({ index, agentName, parts }) => [
+    `#${index} ${agentName}`,
+    ...parts.map(({ author, name = '' }) => `${author} ${name}`),
+  ]);
+  return Math.min(
+    labels.reduce((width, { length }) => Math.max(width, length), 'template'.length),
+    28,
+  );
 }

@@ -6,19 +6,30 @@ const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'too
 /** Throws EngineError `bad_request`. */
 export function checkHasMessages(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new EngineError('bad_request', 'The request has no messages. Send at least one, such as { role: "user", content: "..." }.');
+    throw new EngineError(
+      'bad_request',
+      'The request has no messages. Send at least one, such as { role: "user", content: "..." }.',
+    );
   }
 }
 
 /** A copy of a message as frameworks of all kinds send it; absent text becomes "". Throws EngineError `bad_request`. */
 export function readMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
-  const { role, content, name, reasoning, toolCalls } = (message ?? {}) as Readonly<Record<'role' | 'content' | 'name' | 'reasoning' | 'toolCalls', unknown>>;
+  const { role, content, name, reasoning, toolCalls } = (message ?? {}) as Readonly<
+    Record<'role' | 'content' | 'name' | 'reasoning' | 'toolCalls', unknown>
+  >;
   if (!roles.has(role)) {
-    throw new EngineError('bad_request', `Message ${at} has the role ${JSON.stringify(role)}. Use system, user, assistant or tool.`);
+    throw new EngineError(
+      'bad_request',
+      `Message ${at} has the role ${JSON.stringify(role)}. Use system, user, assistant or tool.`,
+    );
   }
   if (content !== null && content !== undefined && typeof content !== 'string') {
     const kind = Array.isArray(content) ? 'a list of parts' : `of type ${typeof content}`;
-    throw new EngineError('bad_request', `The content of message ${at} (${String(role)}) is ${kind}, not a text. Join its text parts into one string.`);
+    throw new EngineError(
+      'bad_request',
+      `The content of message ${at} (${String(role)}) is ${kind}, not a text. Join its text parts into one string.`,
+    );
   }
   checkText(name, `The name of message ${at} (${String(role)})`);
   checkText(reasoning, `The reasoning of message ${at} (${String(role)})`);
@@ -33,26 +44,44 @@ function checkText(value: unknown, what: string): void {
 
 /** A template prints whatever it is given: arguments as an object would stand in the prompt as "[object Object]". */
 function checkToolCalls(toolCalls: unknown, at: number): void {
-  if (!Array.isArray(toolCalls)) throw new EngineError('bad_request', `The toolCalls of message ${at} are of type ${typeof toolCalls}, not a list.`);
+  if (!Array.isArray(toolCalls))
+    throw new EngineError('bad_request', `The toolCalls of message ${at} are of type ${typeof toolCalls}, not a list.`);
   for (const [place, call] of toolCalls.entries()) {
     const { id, name, arguments: written }: { id?: unknown; name?: unknown; arguments?: unknown } = call ?? {};
     const what = `tool call ${place} of message ${at}`;
-    if (typeof name !== 'string') throw new EngineError('bad_request', `The name of ${what} is of type ${typeof name}. A call is { id, name, arguments }.`);
-    if (typeof written !== 'string') throw new EngineError('bad_request', `The arguments of ${what} ("${name}") are of type ${typeof written}, not a text. Send the JSON text that the model wrote, or JSON.stringify of them.`);
+    if (typeof name !== 'string')
+      throw new EngineError(
+        'bad_request',
+        `The name of ${what} is of type ${typeof name}. A call is { id, name, arguments }.`,
+      );
+    if (typeof written !== 'string')
+      throw new EngineError(
+        'bad_request',
+        `The arguments of ${what} ("${name}") are of type ${typeof written}, not a text. Send the JSON text that the model wrote, or JSON.stringify of them.`,
+      );
     checkText(id, `The id of ${what} ("${name}")`);
   }
 }
 
 /** The tools as JSON, by which conversations are told apart. Throws EngineError `bad_request`. */
 export function printTools(tools: unknown): string {
-  if (!Array.isArray(tools)) throw new EngineError('bad_request', `The tools of the request are of type ${typeof tools}, not a list.`);
+  if (!Array.isArray(tools))
+    throw new EngineError('bad_request', `The tools of the request are of type ${typeof tools}, not a list.`);
   for (const [place, tool] of tools.entries()) {
     const { name }: { name?: unknown } = (tool as ToolSpec | null) ?? {};
-    if (typeof name !== 'string' || name === '') throw new EngineError('bad_request', `Tool ${place} of the request has the name ${JSON.stringify(name)}. A tool is { name, description, parameters }.`);
+    if (typeof name !== 'string' || name === '')
+      throw new EngineError(
+        'bad_request',
+        `Tool ${place} of the request has the name ${JSON.stringify(name)}. A tool is { name, description, parameters }.`,
+      );
   }
   try {
     return JSON.stringify(tools);
   } catch (error) {
-    throw new EngineError('bad_request', `The tools of the request cannot be written as JSON: ${toErrorMessage(error)}. Send each tool's parameters as a plain JSON Schema.`, { cause: error });
+    throw new EngineError(
+      'bad_request',
+      `The tools of the request cannot be written as JSON: ${toErrorMessage(error)}. Send each tool's parameters as a plain JSON Schema.`,
+      { cause: error },
+    );
   }
 }

@@ -10,7 +10,11 @@ type CauseOptions = { readonly agentName: string; readonly index: TurnIndex };
  * Why a request with these new messages does not go on from what was seen. A request that leads to a place where no
  * turn of the agent stands, and repeats none from elsewhere, is a new conversation or a new branch: no fork.
  */
-export function findForkCause(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
+export function findForkCause(
+  node: MessageNode,
+  tail: readonly HistoryEntry[],
+  options: CauseOptions,
+): ForkCause | undefined {
   const [first] = tail;
   if (first === undefined) return undefined;
   const moved = findMoved(node, tail, options);
@@ -32,10 +36,16 @@ function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: Ca
 }
 
 /** A turn of the agent with this text: best one that answered the same message as here, or stood further on in this conversation. */
-function findByText(message: AssistantMessage, previous: ChatMessage | undefined, node: MessageNode, { agentName, index }: CauseOptions): SeenTurn | undefined {
+function findByText(
+  message: AssistantMessage,
+  previous: ChatMessage | undefined,
+  node: MessageNode,
+  { agentName, index }: CauseOptions,
+): SeenTurn | undefined {
   if ((message.toolCalls ?? []).length > 0) return undefined;
   const sameText = index.ofText(message.content).filter(({ agent }) => agent.agentName === agentName);
-  const answeredSame = (turn: SeenTurn): boolean => previous !== undefined && turn.node.message !== undefined && isSameMessage(turn.node.message, previous);
+  const answeredSame = (turn: SeenTurn): boolean =>
+    previous !== undefined && turn.node.message !== undefined && isSameMessage(turn.node.message, previous);
   return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
 
@@ -60,7 +70,10 @@ function isNotSystem({ role }: ChatMessage): boolean {
 }
 
 function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[]): boolean {
-  return left.length === right.length && left.every((message, at) => right[at] !== undefined && isSameMessage(message, right[at]));
+  return (
+    left.length === right.length &&
+    left.every((message, at) => right[at] !== undefined && isSameMessage(message, right[at]))
+  );
 }
 
 /** Whether the message begins with the turn's text and goes on: the same text, but other tokens at the seam. */

@@ -23,7 +23,8 @@ export class Guides {
     if (callIndex < guide.callIndex) return;
     const added: MessageNode[] = [];
     let current: MessageNode | undefined = node;
-    for (; current?.message !== undefined && guide.nodes[current.length - 1] !== current; current = current.parent) added.push(current);
+    for (; current?.message !== undefined && guide.nodes[current.length - 1] !== current; current = current.parent)
+      added.push(current);
     guide.nodes.length = guide.contents.length = guide.roles.length = current?.length ?? 0;
     for (const next of added.reverse()) push(guide, next);
     guide.callIndex = callIndex;
@@ -34,7 +35,12 @@ export class Guides {
 export type Guided = { readonly node: MessageNode; readonly length: number };
 
 /** Every call goes through a whole conversation: text and role stand in lists of their own, which a processor reads ahead. */
-type Guide = { callIndex: number; readonly nodes: MessageNode[]; readonly contents: string[]; readonly roles: (Role | undefined)[] };
+type Guide = {
+  callIndex: number;
+  readonly nodes: MessageNode[];
+  readonly contents: string[];
+  readonly roles: (Role | undefined)[];
+};
 
 type Role = ChatMessage['role'];
 
@@ -44,13 +50,20 @@ function push(guide: Guide, node: MessageNode): void {
   guide.roles.push(node.message !== undefined && isPlain(node.message) ? node.message.role : undefined);
 }
 
-function countRepeated({ nodes, contents, roles }: Guide, messages: readonly (ChatMessage | undefined | null)[]): number {
+function countRepeated(
+  { nodes, contents, roles }: Guide,
+  messages: readonly (ChatMessage | undefined | null)[],
+): number {
   const limit = Math.min(nodes.length, messages.length);
   for (let at = 0; at < limit; at++) {
     const message = messages[at];
     if (message === undefined || message === null) return at;
     // Mostly it is the very same string: Object.is finds that out without reading it, unlike ===.
-    const isSame = Object.is(message.content, contents[at]) && message.role === roles[at] && message.role !== undefined && isPlain(message);
+    const isSame =
+      Object.is(message.content, contents[at]) &&
+      message.role === roles[at] &&
+      message.role !== undefined &&
+      isPlain(message);
     if (!isSame && !isRepeated(nodes[at], message)) return at;
   }
   return limit;
@@ -68,7 +81,9 @@ function countCertain(root: MessageNode, nodes: readonly MessageNode[], length: 
 
 /** Nothing but a role and a text. */
 function isPlain(message: ChatMessage): boolean {
-  const { name, reasoning, toolCalls, toolCallId } = message as Partial<Record<'name' | 'reasoning' | 'toolCalls' | 'toolCallId', unknown>>;
+  const { name, reasoning, toolCalls, toolCallId } = message as Partial<
+    Record<'name' | 'reasoning' | 'toolCalls' | 'toolCallId', unknown>
+  >;
   return name === undefined && reasoning === undefined && toolCalls === undefined && toolCallId === undefined;
 }
 

@@ -37,7 +37,12 @@ export class MessageNode {
   #byText: Map<string, MessageNode[]> | undefined;
   #turns: MessageNode[] | undefined;
 
-  private constructor(parent: MessageNode | undefined, tools: readonly ToolSpec[], entry?: HistoryEntry, turn?: SeenTurn) {
+  private constructor(
+    parent: MessageNode | undefined,
+    tools: readonly ToolSpec[],
+    entry?: HistoryEntry,
+    turn?: SeenTurn,
+  ) {
     this.parent = parent;
     this.tools = tools;
     this.message = entry?.message;
@@ -64,7 +69,8 @@ export class MessageNode {
   find(message: ChatMessage): readonly MessageNode[] {
     const candidates = this.#withText(message.content);
     const [only] = candidates;
-    if (candidates.length === 1 && only?.message !== undefined) return isSameMessage(only.message, message) ? candidates : none;
+    if (candidates.length === 1 && only?.message !== undefined)
+      return isSameMessage(only.message, message) ? candidates : none;
     return candidates.filter((child) => child.message !== undefined && isSameMessage(child.message, message));
   }
 
@@ -80,7 +86,10 @@ export class MessageNode {
 
   /** The child for this message, made where there is none. */
   ensure(entry: HistoryEntry): MessageNode {
-    const existing = entry.origin === undefined ? this.find(entry.message).find(({ turn }) => turn === undefined) : this.findOrigin(entry.origin);
+    const existing =
+      entry.origin === undefined
+        ? this.find(entry.message).find(({ turn }) => turn === undefined)
+        : this.findOrigin(entry.origin);
     return existing ?? this.#append(new MessageNode(this, this.tools, entry));
   }
 
@@ -95,10 +104,12 @@ export class MessageNode {
     const { message } = child;
     const [twin] = message === undefined ? none : this.find(message);
     if (twin !== undefined) markTwins(this, [twin, child]);
-    if (this.#children === undefined) this.#children = [child]; // of length 1: the first push makes room for 17
+    if (this.#children === undefined)
+      this.#children = [child]; // of length 1: the first push makes room for 17
     else this.#children.push(child);
     if (this.#byText !== undefined) addByText(this.#byText, child);
-    else if (this.#children.length > maxListed) this.#byText = this.#children.reduce(addByText, new Map<string, MessageNode[]>());
+    else if (this.#children.length > maxListed)
+      this.#byText = this.#children.reduce(addByText, new Map<string, MessageNode[]>());
     return child;
   }
 
@@ -123,13 +134,15 @@ const none: readonly MessageNode[] = [];
 
 function markTwins(parent: MessageNode, twins: readonly MessageNode[]): void {
   for (const twin of twins) twin.hasTwin = true;
-  for (let above: MessageNode | undefined = parent; above !== undefined && !above.hasTwinBelow; above = above.parent) above.hasTwinBelow = true;
+  for (let above: MessageNode | undefined = parent; above !== undefined && !above.hasTwinBelow; above = above.parent)
+    above.hasTwinBelow = true;
 }
 
 /** The nodes from the first message to this one. */
 function pathTo(node: MessageNode): readonly MessageNode[] {
   const path: MessageNode[] = [];
-  for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) path.push(current);
+  for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent)
+    path.push(current);
   return path.reverse();
 }
 

@@ -12,7 +12,11 @@ const roles: Readonly<Record<ChatMessage['role'], number>> = { system: 0, user: 
 const markup = /<\/?(?:think|tool)|<\|/;
 
 export function shapeOf(message: ChatMessage): MessageShape {
-  const common = roles[message.role] | (message.content === '' ? 4 : 0) | (markup.test(message.content) ? 8 : 0) | (isNamed(message) ? 16 : 0);
+  const common =
+    roles[message.role] |
+    (message.content === '' ? 4 : 0) |
+    (markup.test(message.content) ? 8 : 0) |
+    (isNamed(message) ? 16 : 0);
   if (message.role !== 'assistant') return common | (isToolResponse(message) ? 32 : 0);
   const calls = message.toolCalls?.length ?? 0;
   return common | (hasText(message.reasoning) ? 32 : 0) | (Math.min(calls, 2) << 6);

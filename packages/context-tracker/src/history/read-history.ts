@@ -29,9 +29,18 @@ export type History = {
   readonly cause: ForkCause | undefined;
 };
 
-export type Respelled = { readonly turn: SeenTurn; readonly spelling: AssistantMessage | undefined; readonly cause: SpliceCause };
+export type Respelled = {
+  readonly turn: SeenTurn;
+  readonly spelling: AssistantMessage | undefined;
+  readonly cause: SpliceCause;
+};
 
-type Step = { readonly entries: readonly HistoryEntry[]; readonly next: number; readonly child?: MessageNode; readonly respelled?: readonly Respelled[] };
+type Step = {
+  readonly entries: readonly HistoryEntry[];
+  readonly next: number;
+  readonly child?: MessageNode;
+  readonly respelled?: readonly Respelled[];
+};
 
 /** Changes nothing. `known` is how far the messages are known to go, at least to the root of the request's tools. */
 export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
@@ -48,7 +57,12 @@ export function readHistory(known: Guided, sent: readonly ChatMessage[], options
       continue;
     }
     for (const entry of step.entries) {
-      const child = tail.length === 0 && entry.origin !== undefined ? node.findOrigin(entry.origin) : tail.length === 0 ? choose(node.find(entry.message), { messages, at }, options) : undefined;
+      const child =
+        tail.length === 0 && entry.origin !== undefined
+          ? node.findOrigin(entry.origin)
+          : tail.length === 0
+            ? choose(node.find(entry.message), { messages, at }, options)
+            : undefined;
       if (child === undefined) tail.push(entry);
       else node = child;
     }
@@ -56,14 +70,24 @@ export function readHistory(known: Guided, sent: readonly ChatMessage[], options
   return { node, tail, respelled, cause: findForkCause(node, tail, options) };
 }
 
-function takeStep(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step {
+function takeStep(
+  node: MessageNode | undefined,
+  messages: readonly ChatMessage[],
+  at: number,
+  options: ReadOptions,
+): Step {
   const message = messages[at];
   const next = at + 1;
   if (message === undefined) return { entries: [], next };
   const child = node === undefined ? undefined : choose(node.find(message), { messages, at: next }, options);
   if (child !== undefined) return { entries: [], next, child };
   if (message.role !== 'assistant') return { entries: [{ message }], next };
-  return (options.policy === 'as_generated' ? recognise : recogniseAsSent)(node, messages, at, options) ?? { entries: [{ message }], next };
+  return (
+    (options.policy === 'as_generated' ? recognise : recogniseAsSent)(node, messages, at, options) ?? {
+      entries: [{ message }],
+      next,
+    }
+  );
 }
 
 /**
@@ -75,8 +99,13 @@ function choose(children: readonly MessageNode[], after: Rest, { agentName }: Re
   const sampled = children.filter(({ turn }) => turn !== undefined);
   const own = sampled.filter(({ turn }) => turn?.agent.agentName === agentName);
   const candidates = own.length > 0 ? own : sampled.length > 0 ? sampled : children;
-  const ranked = candidates.map((child) => ({ child, reach: candidates.length < 2 ? 0 : reachOf(child, after), index: child.turn?.index ?? 0 }));
-  return ranked.reduce((best, other) => ((other.reach - best.reach || other.index - best.index) > 0 ? other : best)).child;
+  const ranked = candidates.map((child) => ({
+    child,
+    reach: candidates.length < 2 ? 0 : reachOf(child, after),
+    index: child.turn?.index ?? 0,
+  }));
+  return ranked.reduce((best, other) => ((other.reach - best.reach || other.index - best.index) > 0 ? other : best))
+    .child;
 }
 
 /** The messages from this place on. */
@@ -92,33 +121,62 @@ function reachOf(node: MessageNode, { messages, at }: Rest): number {
   }
 }
 
-function recognise(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
+function recognise(
+  node: MessageNode | undefined,
+  messages: readonly ChatMessage[],
+  at: number,
+  options: ReadOptions,
+): Step | undefined {
   const { index } = options;
   const message = messages[at] as AssistantMessage;
   const byId = index.ofCalls(message);
   if (byId !== undefined && isRespelling(byId, message, true)) return toStep(byId, message, { at, cause: 'call_ids' });
   const regrouped = regroup(messages, at, index);
-  if (regrouped !== undefined) return { ...regrouped, respelled: regrouped.turns.map((turn) => ({ turn, spelling: undefined, cause: 'regrouped' })) };
+  if (regrouped !== undefined)
+    return {
+      ...regrouped,
+      respelled: regrouped.turns.map((turn) => ({ turn, spelling: undefined, cause: 'regrouped' })),
+    };
   const hasOurIds = message.toolCalls?.some(({ id }) => index.ofCallId(id) !== undefined) ?? false;
-  const byText = node === undefined || hasOurIds ? undefined : findOnly(node, options, (turn) => isRespelling(turn, message, false));
+  const byText =
+    node === undefined || hasOurIds ? undefined : findOnly(node, options, (turn) => isRespelling(turn, message, false));
   return byText === undefined ? undefined : toStep(byText, message, { at, cause: 'text' });
 }
 
-function recogniseAsSent(node: MessageNode | undefined, messages: readonly ChatMessage[], at: number, options: ReadOptions): Step | undefined {
+function recogniseAsSent(
+  node: MessageNode | undefined,
+  messages: readonly ChatMessage[],
+  at: number,
+  options: ReadOptions,
+): Step | undefined {
   const message = messages[at] as AssistantMessage;
   const byId = options.index.ofCalls(message);
-  if (byId !== undefined && isSameMessage(byId.message, message)) return toStep(byId, message, { at, cause: 'call_ids' });
-  const alike = node === undefined ? undefined : findOnly(node, options, (turn) => options.isPrintedAlike(turn.message, message));
+  if (byId !== undefined && isSameMessage(byId.message, message))
+    return toStep(byId, message, { at, cause: 'call_ids' });
+  const alike =
+    node === undefined ? undefined : findOnly(node, options, (turn) => options.isPrintedAlike(turn.message, message));
   return alike === undefined ? undefined : toStep(alike, message, { at, cause: 'printed_alike' });
 }
 
-function toStep(turn: SeenTurn, sent: AssistantMessage, { at, cause }: { readonly at: number; readonly cause: SpliceCause }): Step {
+function toStep(
+  turn: SeenTurn,
+  sent: AssistantMessage,
+  { at, cause }: { readonly at: number; readonly cause: SpliceCause },
+): Step {
   const entries = [{ message: turn.message, origin: turn }];
-  return { entries, next: at + 1, ...(isSameMessage(turn.message, sent) ? {} : { respelled: [{ turn, spelling: sent, cause }] }) };
+  return {
+    entries,
+    next: at + 1,
+    ...(isSameMessage(turn.message, sent) ? {} : { respelled: [{ turn, spelling: sent, cause }] }),
+  };
 }
 
 /** The one answer given here that fits, the agent's own before others'; undefined where several fit: that is not certain. */
-function findOnly(node: MessageNode, { agentName }: ReadOptions, fits: (turn: SeenTurn) => boolean): SeenTurn | undefined {
+function findOnly(
+  node: MessageNode,
+  { agentName }: ReadOptions,
+  fits: (turn: SeenTurn) => boolean,
+): SeenTurn | undefined {
   const fitting = node.turns.flatMap(({ turn }) => (turn !== undefined && fits(turn) ? [turn] : []));
   const own = fitting.filter(({ agent }) => agent.agentName === agentName);
   const candidates = own.length > 0 ? own : fitting;

@@ -10,7 +10,11 @@ import type { TurnIndex } from './turn-index.js';
  * turns can be put back as they were: each one whole, followed by its results. Nothing is put back unless every call,
  * every result and every piece of text has its place.
  */
-export type Regrouped = { readonly entries: readonly HistoryEntry[]; readonly turns: readonly SeenTurn[]; readonly next: number };
+export type Regrouped = {
+  readonly entries: readonly HistoryEntry[];
+  readonly turns: readonly SeenTurn[];
+  readonly next: number;
+};
 
 export function regroup(messages: readonly ChatMessage[], start: number, index: TurnIndex): Regrouped | undefined {
   const stretch = takeStretch(messages, start, index);
@@ -23,7 +27,10 @@ export function regroup(messages: readonly ChatMessage[], start: number, index: 
   const last = rest === '' ? [] : index.ofText(rest).filter((turn) => isAnswerAfter(turn, turns));
   if (rest !== '' && last.length !== 1) return undefined;
   const resultsOf = groupBy(results, ({ toolCallId }) => index.ofCallId(toolCallId));
-  const entries = turns.flatMap((turn) => [toEntry(turn), ...(resultsOf.get(turn) ?? []).map((message) => ({ message }))]);
+  const entries = turns.flatMap((turn) => [
+    toEntry(turn),
+    ...(resultsOf.get(turn) ?? []).map((message) => ({ message })),
+  ]);
   return { entries: [...entries, ...last.map(toEntry)], turns: [...turns, ...last], next: start + stretch.length };
 }
 
@@ -65,7 +72,11 @@ function hasAllResults(turns: readonly SeenTurn[], results: readonly ToolMessage
   const answered = new Set(results.map(({ toolCallId }) => toolCallId));
   const isComplete = (turn: SeenTurn): boolean => callIds(turn).every((id) => answered.has(id));
   const known = new Set(turns.flatMap(callIds));
-  return answered.size === results.length && [...answered].every((id) => known.has(id)) && turns.slice(0, -1).every(isComplete);
+  return (
+    answered.size === results.length &&
+    [...answered].every((id) => known.has(id)) &&
+    turns.slice(0, -1).every(isComplete)
+  );
 }
 
 function callIds({ message }: SeenTurn): readonly string[] {

@@ -23,7 +23,11 @@ function isRawText(turn: SeenTurn, sent: AssistantMessage): boolean {
 function isSameCalls(own: readonly ToolCall[], sent: readonly ToolCall[], byId: boolean): boolean {
   const isSame = (call: ToolCall, index: number): boolean => {
     const other = sent[index];
-    return other?.name === call.name && (!byId || other.id === call.id) && isSameArguments(call.arguments, other.arguments, byId ? 'lossy' : 'exact');
+    return (
+      other?.name === call.name &&
+      (!byId || other.id === call.id) &&
+      isSameArguments(call.arguments, other.arguments, byId ? 'lossy' : 'exact')
+    );
   };
   return own.length === sent.length && own.every(isSame);
 }

@@ -22,10 +22,19 @@ function parseJson(text: string): unknown {
 }
 
 function isSameValue(left: unknown, right: unknown): boolean {
-  if (Array.isArray(left)) return Array.isArray(right) && left.length === right.length && left.every((value, index) => isSameValue(value, right[index]));
+  if (Array.isArray(left))
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((value, index) => isSameValue(value, right[index]))
+    );
   if (!isJsonObject(left)) return left === right;
   const keys = Object.keys(left);
-  return isJsonObject(right) && keys.length === Object.keys(right).length && keys.every((key) => Object.hasOwn(right, key) && isSameValue(left[key], right[key]));
+  return (
+    isJsonObject(right) &&
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameValue(left[key], right[key]))
+  );
 }
 
 /** Every key that both have says the same, and at least one is left of those that the model wrote. */
@@ -37,6 +46,9 @@ function isLossyObject(own: JsonObject, sent: JsonObject): boolean {
 
 function isLossyValue(own: unknown, sent: unknown): boolean {
   if (isJsonObject(own)) return isJsonObject(sent) && isLossyObject(own, sent);
-  if (Array.isArray(own)) return Array.isArray(sent) && own.length === sent.length && own.every((value, index) => isLossyValue(value, sent[index]));
+  if (Array.isArray(own))
+    return (
+      Array.isArray(sent) && own.length === sent.length && own.every((value, index) => isLossyValue(value, sent[index]))
+    );
   return own === sent || (!isJsonObject(sent) && !Array.isArray(sent) && String(own).trim() === String(sent).trim());
 }

@@ -29,7 +29,17 @@ export function copyMessage(message: ChatMessage): ChatMessage {
   const name = message.name === undefined || message.name === null ? {} : { name: message.name };
   if (role === 'user') return { role, content, ...name };
   if (role === 'tool') return { role, content, toolCallId: message.toolCallId, ...name };
-  const toolCalls = (message.toolCalls ?? []).map((call) => ({ id: call.id, name: call.name, arguments: call.arguments }));
+  const toolCalls = (message.toolCalls ?? []).map((call) => ({
+    id: call.id,
+    name: call.name,
+    arguments: call.arguments,
+  }));
   const reasoning = message.reasoning ?? '';
-  return { role, content, ...(reasoning === '' ? {} : { reasoning }), ...(toolCalls.length === 0 ? {} : { toolCalls }), ...name };
+  return {
+    role,
+    content,
+    ...(reasoning === '' ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    ...name,
+  };
 }

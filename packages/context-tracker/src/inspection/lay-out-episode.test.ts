@@ -1,7 +1,14 @@
 import type { ChatMessage } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Branch, createContextTracker, type EpisodeRow, type EpisodeTree, layOutEpisode, type TurnDescription } from '../index.js';
+import {
+  type Branch,
+  createContextTracker,
+  type EpisodeRow,
+  type EpisodeTree,
+  layOutEpisode,
+  type TurnDescription,
+} from '../index.js';
 import { createToyChatTokenizer } from '../testing.js';
 import { createPlayer } from '../testing/play.js';
 import { programs, runProgram } from '../testing/random-agent.js';
@@ -10,11 +17,30 @@ const chatTokenizer = createToyChatTokenizer({ thinking: 'strip' });
 const user: ChatMessage = { role: 'user', content: 'U' };
 
 function row(ids: readonly number[], lossMask: readonly number[], changes: Partial<EpisodeRow> = {}): EpisodeRow {
-  return { agentName: 'a', targetTag: 'a', ids, lossMask, policyVersions: lossMask.map((mask) => mask - 1), ...changes };
+  return {
+    agentName: 'a',
+    targetTag: 'a',
+    ids,
+    lossMask,
+    policyVersions: lossMask.map((mask) => mask - 1),
+    ...changes,
+  };
 }
 
 function turn(sample: number, changes: Partial<TurnDescription>): TurnDescription {
-  const rest = { turnId: 't', index: 0, agentName: 'a', targetTag: 'a', reusedTokens: 0, policyVersion: 0, isTruncated: false, fork: null, splices: [], foreignMessages: {}, parts: [] };
+  const rest = {
+    turnId: 't',
+    index: 0,
+    agentName: 'a',
+    targetTag: 'a',
+    reusedTokens: 0,
+    policyVersion: 0,
+    isTruncated: false,
+    fork: null,
+    splices: [],
+    foreignMessages: {},
+    parts: [],
+  };
   return { promptTokens: 0, generatedTokens: 0, ...rest, sample, ...changes };
 }
 
@@ -29,7 +55,11 @@ function pathOf({ branches }: EpisodeTree, row: number): readonly Branch[] {
 
 /** Who wrote each token of a row, read from the tree. */
 function authorsOf(tree: EpisodeTree, row: number): readonly string[] {
-  return pathOf(tree, row).flatMap(({ spans }) => spans.flatMap(({ start, end, author, turns }) => Array.from({ length: end - start }, () => [author, ...turns].join(' '))));
+  return pathOf(tree, row).flatMap(({ spans }) =>
+    spans.flatMap(({ start, end, author, turns }) =>
+      Array.from({ length: end - start }, () => [author, ...turns].join(' ')),
+    ),
+  );
 }
 
 describe('an episode of two rows that share their prompt and an answer', () => {
@@ -37,7 +67,14 @@ describe('an episode of two rows that share their prompt and an answer', () => {
   const turns = [
     turn(0, { index: 0, promptTokens: 2, generatedTokens: 2, parts: [{ author: 'user', start: 1, end: 2 }] }),
     turn(0, { index: 1, promptTokens: 5, generatedTokens: 1, reusedTokens: 4 }),
-    turn(1, { index: 2, promptTokens: 5, generatedTokens: 1, reusedTokens: 4, fork: 'rewritten', parts: [{ author: 'foreign', start: 4, end: 5 }] }),
+    turn(1, {
+      index: 2,
+      promptTokens: 5,
+      generatedTokens: 1,
+      reusedTokens: 4,
+      fork: 'rewritten',
+      parts: [{ author: 'foreign', start: 4, end: 5 }],
+    }),
   ];
 
   test('is one branch, and two where they part', () => {
@@ -45,11 +82,44 @@ describe('an episode of two rows that share their prompt and an answer', () => {
     expect([treeTokens, rowTokens, areTurnsRecorded]).toEqual([8, 12, true]);
     expect(branches).toEqual([
       {
-        start: 0, end: 4, ids: Int32Array.of(5, 6, 8, 9), rows: [0, 1], begun: [0], size: 8,
-        spans: [{ author: 'template', turns: [], start: 0, end: 1 }, { author: 'user', turns: [], start: 1, end: 2 }, { author: 'generated', turns: [0], start: 2, end: 4 }],
+        start: 0,
+        end: 4,
+        ids: Int32Array.of(5, 6, 8, 9),
+        rows: [0, 1],
+        begun: [0],
+        size: 8,
+        spans: [
+          { author: 'template', turns: [], start: 0, end: 1 },
+          { author: 'user', turns: [], start: 1, end: 2 },
+          { author: 'generated', turns: [0], start: 2, end: 4 },
+        ],
         children: [
-          { start: 4, end: 6, ids: Int32Array.of(7, 4), rows: [0], begun: [1], size: 2, children: [], spans: [{ author: 'template', turns: [], start: 4, end: 5 }, { author: 'generated', turns: [1], start: 5, end: 6 }] },
-          { start: 4, end: 6, ids: Int32Array.of(3, 2), rows: [1], begun: [2], size: 2, children: [], spans: [{ author: 'foreign', turns: [], start: 4, end: 5 }, { author: 'generated', turns: [2], start: 5, end: 6 }] },
+          {
+            start: 4,
+            end: 6,
+            ids: Int32Array.of(7, 4),
+            rows: [0],
+            begun: [1],
+            size: 2,
+            children: [],
+            spans: [
+              { author: 'template', turns: [], start: 4, end: 5 },
+              { author: 'generated', turns: [1], start: 5, end: 6 },
+            ],
+          },
+          {
+            start: 4,
+            end: 6,
+            ids: Int32Array.of(3, 2),
+            rows: [1],
+            begun: [2],
+            size: 2,
+            children: [],
+            spans: [
+              { author: 'foreign', turns: [], start: 4, end: 5 },
+              { author: 'generated', turns: [2], start: 5, end: 6 },
+            ],
+          },
         ],
       },
     ]);
@@ -58,14 +128,23 @@ describe('an episode of two rows that share their prompt and an answer', () => {
   test('kept without its turns still shows what was generated', () => {
     const { branches, turns: found, areTurnsRecorded } = layOutEpisode(rows);
     expect(areTurnsRecorded).toBe(false);
-    expect(found.map(({ index, sample, promptTokens, generatedTokens }) => [index, sample, promptTokens, generatedTokens])).toEqual([[0, 0, 2, 2], [1, 0, 5, 1], [2, 1, 5, 1]]);
+    expect(
+      found.map(({ index, sample, promptTokens, generatedTokens }) => [index, sample, promptTokens, generatedTokens]),
+    ).toEqual([
+      [0, 0, 2, 2],
+      [1, 0, 5, 1],
+      [2, 1, 5, 1],
+    ]);
     expect(branches[0]?.spans.map(({ author }) => author)).toEqual(['context', 'generated']);
   });
 
   test.each<readonly [string, readonly TurnDescription[]]>([
     ['a turn is missing', turns.slice(0, 2)],
     ['a turn covers what is not trained', [turn(0, { promptTokens: 1, generatedTokens: 3 }), ...turns.slice(1)]],
-    ['a turn stands in a row that is not there', [...turns.slice(0, 2), turn(7, { index: 2, promptTokens: 5, generatedTokens: 1 })]],
+    [
+      'a turn stands in a row that is not there',
+      [...turns.slice(0, 2), turn(7, { index: 2, promptTokens: 5, generatedTokens: 1 })],
+    ],
   ])('with turns that do not fit is shown without them: %s', (_, recorded) => {
     expect(layOutEpisode(rows, recorded).areTurnsRecorded).toBe(false);
   });
@@ -74,9 +153,15 @@ describe('an episode of two rows that share their prompt and an answer', () => {
 describe('calls that sampled the same from the same', () => {
   test('stand in one place, which names them both', () => {
     const rows = [row([5, 8, 9], [0, 1, 1]), row([5, 8, 9], [0, 1, 1]), row([5, 8, 7], [0, 1, 1])];
-    const { branches } = layOutEpisode(rows, [0, 1, 2].map((index) => turn(index, { index, promptTokens: 1, generatedTokens: 2 })));
+    const { branches } = layOutEpisode(
+      rows,
+      [0, 1, 2].map((index) => turn(index, { index, promptTokens: 1, generatedTokens: 2 })),
+    );
     expect(flatten(branches).map(({ rows: through, spans }) => [through, spans.map(({ turns }) => turns)])).toEqual([
-      [[0, 1, 2], [[], [0, 1, 2]]],
+      [
+        [0, 1, 2],
+        [[], [0, 1, 2]],
+      ],
       [[0, 1], [[0, 1]]],
       [[2], [[2]]],
     ]);
@@ -84,7 +169,13 @@ describe('calls that sampled the same from the same', () => {
 });
 
 test('an episode without rows has no branches', () => {
-  expect(layOutEpisode([], [])).toEqual({ branches: [], turns: [], areTurnsRecorded: true, treeTokens: 0, rowTokens: 0 });
+  expect(layOutEpisode([], [])).toEqual({
+    branches: [],
+    turns: [],
+    areTurnsRecorded: true,
+    treeTokens: 0,
+    rowTokens: 0,
+  });
 });
 
 test('a template that strips thinking forks at each question, and says so where the fork is', () => {
@@ -100,7 +191,13 @@ test('a template that strips thinking forks at each question, and says so where 
 });
 
 function toRows(tracker: ReturnType<typeof createContextTracker>): readonly EpisodeRow[] {
-  return tracker.finish().map(({ ids, lossMask, policyVersions, agentName, targetTag }) => ({ agentName, targetTag, ids: [...ids], lossMask: [...lossMask], policyVersions: [...policyVersions] }));
+  return tracker.finish().map(({ ids, lossMask, policyVersions, agentName, targetTag }) => ({
+    agentName,
+    targetTag,
+    ids: [...ids],
+    lossMask: [...lossMask],
+    policyVersions: [...policyVersions],
+  }));
 }
 
 test('whatever agents do, the tree holds every row, and each generated token with the turns that sampled it', () => {
@@ -112,12 +209,20 @@ test('whatever agents do, the tree holds every row, and each generated token wit
     expect(tree.areTurnsRecorded).toBe(true);
     for (const [index, { ids, lossMask }] of rows.entries()) {
       const authors = authorsOf(tree, index);
-      expect(pathOf(tree, index).flatMap((branch) => [...branch.ids]).slice(0, ids.length)).toEqual(ids); // a row may end where another goes on
+      expect(
+        pathOf(tree, index)
+          .flatMap((branch) => [...branch.ids])
+          .slice(0, ids.length),
+      ).toEqual(ids); // a row may end where another goes on
       expect(lossMask.every((mask, at) => mask === 0 || authors[at]?.startsWith('generated'))).toBe(true);
     }
     const shown = new Set(flatten(tree.branches).flatMap(({ spans }) => spans.flatMap(({ turns }) => turns)));
-    expect(shown).toEqual(new Set(tree.turns.flatMap(({ index, generatedTokens }) => (generatedTokens > 0 ? [index] : []))));
-    const begun = flatten(tree.branches).flatMap((branch) => branch.begun).sort((left, right) => left - right);
+    expect(shown).toEqual(
+      new Set(tree.turns.flatMap(({ index, generatedTokens }) => (generatedTokens > 0 ? [index] : []))),
+    );
+    const begun = flatten(tree.branches)
+      .flatMap((branch) => branch.begun)
+      .sort((left, right) => left - right);
     expect(begun).toEqual(tree.turns.flatMap(({ index, sample }) => (sample === null ? [] : [index])));
   });
   fc.assert(property, { numRuns: 150 });

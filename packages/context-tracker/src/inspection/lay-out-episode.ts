@@ -12,7 +12,13 @@ export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly T
   for (const turn of turns) paintTurn(turn, ends, sheets);
   const branches = toBranches(tree.root.segment, sheets, areTurnsRecorded ? 'template' : 'context');
   const treeTokens = [...sheets.keys()].reduce((sum, { start, end }) => sum + end - start, 0);
-  return { branches, turns, areTurnsRecorded, treeTokens, rowTokens: rows.reduce((sum, { ids }) => sum + ids.length, 0) };
+  return {
+    branches,
+    turns,
+    areTurnsRecorded,
+    treeTokens,
+    rowTokens: rows.reduce((sum, { ids }) => sum + ids.length, 0),
+  };
 }
 
 type Mark = Omit<Span, 'start' | 'end'>;
@@ -25,7 +31,11 @@ function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
   const sheets = new Map<Segment, Sheet>();
   for (const [row, end] of ends.entries()) {
     for (const segment of pathUp(end)) {
-      const sheet = sheets.get(segment) ?? { rows: [], begun: [], marks: Array.from({ length: segment.end - segment.start }) };
+      const sheet = sheets.get(segment) ?? {
+        rows: [],
+        begun: [],
+        marks: Array.from({ length: segment.end - segment.start }),
+      };
       sheet.rows.push(row);
       sheets.set(segment, sheet);
     }
@@ -36,13 +46,21 @@ function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
 
 /** The segments on the way to the root, which comes last and holds nothing. */
 function* pathUp(end: TokenPosition): Generator<Segment> {
-  for (let segment: Segment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent) yield segment;
+  for (let segment: Segment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent)
+    yield segment;
 }
 
-function paintTurn({ index, sample, promptTokens, generatedTokens, reusedTokens, parts }: TurnDescription, ends: readonly TokenPosition[], sheets: Sheets): void {
+function paintTurn(
+  { index, sample, promptTokens, generatedTokens, reusedTokens, parts }: TurnDescription,
+  ends: readonly TokenPosition[],
+  sheets: Sheets,
+): void {
   const end = sample === null ? undefined : ends[sample];
   if (end === undefined) return;
-  const marks = [...parts.map(({ start, end: partEnd, ...author }) => ({ start, end: partEnd, ...author, turns: [] })), { start: promptTokens, end: promptTokens + generatedTokens, author: 'generated', turns: [index] } as const];
+  const marks = [
+    ...parts.map(({ start, end: partEnd, ...author }) => ({ start, end: partEnd, ...author, turns: [] })),
+    { start: promptTokens, end: promptTokens + generatedTokens, author: 'generated', turns: [index] } as const,
+  ];
   for (const segment of pathUp(end)) {
     const sheet = sheets.get(segment);
     if (sheet === undefined || segment.end <= Math.min(reusedTokens, marks[0]?.start ?? 0)) break;
@@ -56,7 +74,8 @@ function paint(segment: Segment, { marks }: Sheet, { start, end, ...mark }: Span
   const joined = new Map<Mark, Mark>();
   for (let depth = Math.max(start, segment.start); depth < Math.min(end, segment.end); depth++) {
     const before = marks[depth - segment.start];
-    if (before === undefined || (before.author !== 'generated' && mark.author === 'generated')) marks[depth - segment.start] = mark;
+    if (before === undefined || (before.author !== 'generated' && mark.author === 'generated'))
+      marks[depth - segment.start] = mark;
     else if (mark.author === 'generated') marks[depth - segment.start] = join(before, mark, joined);
   }
 }
@@ -88,10 +107,23 @@ function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): reado
   return [];
 }
 
-function toBranch(segment: Segment, { rows, begun, marks }: Sheet, { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor }): Branch {
+function toBranch(
+  segment: Segment,
+  { rows, begun, marks }: Sheet,
+  { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor },
+): Branch {
   const { start, end } = segment;
   const size = end - start + children.reduce((sum, child) => sum + child.size, 0);
-  return { start, end, ids: idsOf(segment), rows, begun: begun.sort((left, right) => left - right), spans: toSpans(start, marks, { author: unpainted, turns: [] }), children, size };
+  return {
+    start,
+    end,
+    ids: idsOf(segment),
+    rows,
+    begun: begun.sort((left, right) => left - right),
+    spans: toSpans(start, marks, { author: unpainted, turns: [] }),
+    children,
+    size,
+  };
 }
 
 function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly Span[] {

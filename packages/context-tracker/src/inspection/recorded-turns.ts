@@ -2,7 +2,10 @@ import type { TurnDescription } from '../contract.js';
 import type { EpisodeRow } from './episode-tree.js';
 
 /** The recorded turns where they fit the rows; else turns made from the rows' masks. */
-export function toTurns(rows: readonly EpisodeRow[], recorded: readonly TurnDescription[] | undefined): { readonly turns: readonly TurnDescription[]; readonly areTurnsRecorded: boolean } {
+export function toTurns(
+  rows: readonly EpisodeRow[],
+  recorded: readonly TurnDescription[] | undefined,
+): { readonly turns: readonly TurnDescription[]; readonly areTurnsRecorded: boolean } {
   if (recorded !== undefined && fits(rows, recorded)) return { turns: recorded, areTurnsRecorded: true };
   return { turns: rows.flatMap(readTurns).map((turn, index) => ({ ...turn, index })), areTurnsRecorded: false };
 }
@@ -22,12 +25,32 @@ function fits(rows: readonly EpisodeRow[], turns: readonly TurnDescription[]): b
 }
 
 /** One turn for each run of trained tokens. Where its prompt came from is not known any more. */
-function readTurns({ agentName, targetTag, lossMask, policyVersions }: EpisodeRow, sample: number): readonly TurnDescription[] {
+function readTurns(
+  { agentName, targetTag, lossMask, policyVersions }: EpisodeRow,
+  sample: number,
+): readonly TurnDescription[] {
   const turns: TurnDescription[] = [];
   for (let start = lossMask.indexOf(1); start !== -1; ) {
     const end = findEnd(lossMask, start);
-    const unknown = { turnId: '', index: 0, reusedTokens: start, isTruncated: false, fork: null, splices: [], foreignMessages: {}, parts: [] };
-    turns.push({ ...unknown, agentName, targetTag, promptTokens: start, generatedTokens: end - start, policyVersion: policyVersions[start] ?? -1, sample });
+    const unknown = {
+      turnId: '',
+      index: 0,
+      reusedTokens: start,
+      isTruncated: false,
+      fork: null,
+      splices: [],
+      foreignMessages: {},
+      parts: [],
+    };
+    turns.push({
+      ...unknown,
+      agentName,
+      targetTag,
+      promptTokens: start,
+      generatedTokens: end - start,
+      policyVersion: policyVersions[start] ?? -1,
+      sample,
+    });
     start = lossMask.indexOf(1, end);
   }
   return turns;

@@ -7,17 +7,25 @@ import { endAt, findEnd, type TurnMarks } from './turn-marks.js';
 /** How far a rendered prompt repeats what was seen: the number of states, and the place in the text after them. */
 export type Alignment = { readonly numKept: number; readonly at: number };
 
-type Piece = Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message'> | { readonly kind: 'prompt'; readonly text: string };
+type Piece =
+  | Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message'>
+  | { readonly kind: 'prompt'; readonly text: string };
 
 /**
  * Walks along the chain. A prompt must stand there letter by letter. A turn of ours may be printed in another way than
  * the model wrote it, as long as it says the same (the model's own tokens then stay); a template that takes something
  * out of it, such as its reasoning, ends the alignment.
  */
-export function align(rendered: string, chain: readonly (SeenState | Piece)[], template: ChatTemplate, marks: TurnMarks): Alignment {
+export function align(
+  rendered: string,
+  chain: readonly (SeenState | Piece)[],
+  template: ChatTemplate,
+  marks: TurnMarks,
+): Alignment {
   let at = 0;
   for (const [numKept, piece] of chain.entries()) {
-    const next = piece.kind === 'prompt' ? skipText(rendered, at, piece.text) : skipTurn(rendered, at, piece, template, marks);
+    const next =
+      piece.kind === 'prompt' ? skipText(rendered, at, piece.text) : skipTurn(rendered, at, piece, template, marks);
     if (next === undefined) return { numKept, at };
     at = next;
   }
@@ -28,8 +36,17 @@ function skipText(rendered: string, at: number, text: string): number | undefine
   return rendered.startsWith(text, at) ? at + text.length : undefined;
 }
 
-function skipTurn(rendered: string, at: number, turn: Extract<Piece, { kind: 'turn' }>, template: ChatTemplate, marks: TurnMarks): number | undefined {
-  const end = rendered.startsWith(turn.text, at) && isTurnEnd(rendered, at + turn.text.length, marks) ? at + turn.text.length : findOtherEnd(rendered, at, turn, template, marks);
+function skipTurn(
+  rendered: string,
+  at: number,
+  turn: Extract<Piece, { kind: 'turn' }>,
+  template: ChatTemplate,
+  marks: TurnMarks,
+): number | undefined {
+  const end =
+    rendered.startsWith(turn.text, at) && isTurnEnd(rendered, at + turn.text.length, marks)
+      ? at + turn.text.length
+      : findOtherEnd(rendered, at, turn, template, marks);
   if (end === undefined) return undefined;
   return turn.isStopped ? end + (endAt(marks, rendered, end)?.length ?? 0) : end;
 }
@@ -39,7 +56,13 @@ function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
   return marks.ends.length === 0 || endAt(marks, rendered, at) !== undefined;
 }
 
-function findOtherEnd(rendered: string, at: number, { message }: Pick<SeenTurn, 'message'>, template: ChatTemplate, marks: TurnMarks): number | undefined {
+function findOtherEnd(
+  rendered: string,
+  at: number,
+  { message }: Pick<SeenTurn, 'message'>,
+  template: ChatTemplate,
+  marks: TurnMarks,
+): number | undefined {
   const end = findEnd(marks, rendered, at);
   return end !== -1 && saysTheSame(template.parse(rendered.slice(at, end)), message) ? end : undefined;
 }

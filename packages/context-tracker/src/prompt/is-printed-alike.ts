@@ -9,12 +9,21 @@ const answer: ChatMessage = { role: 'assistant', content: 'x' };
  * before another question, where templates leave reasoning out that stands in its own field. Templates refuse some of
  * these places; what they refuse of one they must refuse of the other, and one place before a question must be printed.
  */
-export function isPrintedAlike(own: AssistantMessage, sent: AssistantMessage, template: ChatTemplate, tools: readonly ToolSpec[]): boolean {
-  const print = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined => tryPrint(template, [question, message, ...after], tools);
-  const printBefore = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined => print(message, [...resultsOf(message), ...after]);
+export function isPrintedAlike(
+  own: AssistantMessage,
+  sent: AssistantMessage,
+  template: ChatTemplate,
+  tools: readonly ToolSpec[],
+): boolean {
+  const print = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined =>
+    tryPrint(template, [question, message, ...after], tools);
+  const printBefore = (message: AssistantMessage, after: readonly ChatMessage[]): string | undefined =>
+    print(message, [...resultsOf(message), ...after]);
   if (print(own, []) !== print(sent, []) || printBefore(own, []) !== printBefore(sent, [])) return false;
   const asked = [[question], [answer, question]].map((after) => ({ after, text: printBefore(own, after) }));
-  return asked.every(({ after, text }) => text === printBefore(sent, after)) && asked.some(({ text }) => text !== undefined);
+  return (
+    asked.every(({ after, text }) => text === printBefore(sent, after)) && asked.some(({ text }) => text !== undefined)
+  );
 }
 
 function resultsOf({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {
@@ -22,7 +31,11 @@ function resultsOf({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[]
 }
 
 /** Undefined where the template refuses the messages. */
-function tryPrint(template: ChatTemplate, messages: readonly ChatMessage[], tools: readonly ToolSpec[]): string | undefined {
+function tryPrint(
+  template: ChatTemplate,
+  messages: readonly ChatMessage[],
+  tools: readonly ToolSpec[],
+): string | undefined {
   try {
     return template.render(messages, { addGenerationPrompt: false, ...(tools.length === 0 ? {} : { tools }) });
   } catch (error) {

@@ -32,33 +32,77 @@ export type PreparedPrompt = {
   readonly numOpening: number;
 };
 
-export type PromptTools = { readonly tree: TokenTree; readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly tails: TailRenderer };
+export type PromptTools = {
+  readonly tree: TokenTree;
+  readonly tokenizer: Tokenizer;
+  readonly marks: TurnMarks;
+  readonly tails: TailRenderer;
+};
 
-export function preparePrompt({ node, tail, cause }: History, { tree, tokenizer, marks, tails }: PromptTools): PreparedPrompt {
+export function preparePrompt(
+  { node, tail, cause }: History,
+  { tree, tokenizer, marks, tails }: PromptTools,
+): PreparedPrompt {
   if (tail.length === 0 && node.prompt !== undefined) return repeatPrompt(node.prompt);
   const { before, text, isKept, added, checkedLength } = tails.render(node, tail);
   const newIds = toTailIds(text, turnsAfter(before, node, tail), { tokenizer, marks, before });
   const from = before?.position ?? tree.root;
   const ids = readPathWith(from, newIds);
   const reusedTokens = from.depth + tree.match(from, newIds);
-  return { ids, reusedTokens, fork: cause ?? (isKept ? undefined : 'template'), from, numNew: newIds.length, added, existing: undefined, before, text, checkedLength, opening: '', numOpening: 0 };
+  return {
+    ids,
+    reusedTokens,
+    fork: cause ?? (isKept ? undefined : 'template'),
+    from,
+    numNew: newIds.length,
+    added,
+    existing: undefined,
+    before,
+    text,
+    checkedLength,
+    opening: '',
+    numOpening: 0,
+  };
 }
 
 function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
   const { position, before, text, checkedLength } = prompt;
-  return { ids: readPath(position), reusedTokens: position.depth, fork: undefined, from: position, numNew: 0, added: [], existing: prompt, before, text, checkedLength, opening: '', numOpening: 0 };
+  return {
+    ids: readPath(position),
+    reusedTokens: position.depth,
+    fork: undefined,
+    from: position,
+    numNew: 0,
+    added: [],
+    existing: prompt,
+    before,
+    text,
+    checkedLength,
+    opening: '',
+    numOpening: 0,
+  };
 }
 
 /**
  * Turns of ours that stand in the messages after `before`. Among new messages only those that are certain by their call
  * ids: text that merely looks like a turn from elsewhere stays text.
  */
-function turnsAfter(before: SeenState | undefined, node: MessageNode, tail: readonly HistoryEntry[]): readonly SeenTurn[] {
+function turnsAfter(
+  before: SeenState | undefined,
+  node: MessageNode,
+  tail: readonly HistoryEntry[],
+): readonly SeenTurn[] {
   const known: SeenTurn[] = [];
-  for (let current: MessageNode | undefined = node; current?.message !== undefined && !isStateOf(current, before); current = current.parent) {
+  for (
+    let current: MessageNode | undefined = node;
+    current?.message !== undefined && !isStateOf(current, before);
+    current = current.parent
+  ) {
     if (current.origin !== undefined) known.push(current.origin);
   }
-  const added = tail.flatMap(({ origin }) => (origin === undefined || (origin.message.toolCalls ?? []).length === 0 ? [] : [origin]));
+  const added = tail.flatMap(({ origin }) =>
+    origin === undefined || (origin.message.toolCalls ?? []).length === 0 ? [] : [origin],
+  );
   return [...known.reverse(), ...added];
 }
 

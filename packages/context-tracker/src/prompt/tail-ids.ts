@@ -3,17 +3,26 @@ import { readPath } from '../tokens/token-tree.js';
 import type { SeenState, SeenTurn } from './seen-state.js';
 import { endAt, type TurnMarks } from './turn-marks.js';
 
-export type TailIdsOptions = { readonly tokenizer: Tokenizer; readonly marks: TurnMarks; readonly before: SeenState | undefined };
+export type TailIdsOptions = {
+  readonly tokenizer: Tokenizer;
+  readonly marks: TurnMarks;
+  readonly before: SeenState | undefined;
+};
 
 /**
  * Ids of the text after what was seen. Turns of ours in it, which were sampled after other messages, keep the ids that
  * the model wrote them with, wherever their text stands as it was written.
  */
-export function toTailIds(text: string, turns: readonly SeenTurn[], { tokenizer, marks, before }: TailIdsOptions): Int32Array {
+export function toTailIds(
+  text: string,
+  turns: readonly SeenTurn[],
+  { tokenizer, marks, before }: TailIdsOptions,
+): Int32Array {
   const pieces: Int32Array[] = [];
   let from = 0;
   for (const turn of turns.filter((candidate) => candidate.text !== '')) {
-    const at = from === 0 && before?.kind === 'prompt' && text.startsWith(turn.text) ? 0 : findTurn(text, from, turn, marks);
+    const at =
+      from === 0 && before?.kind === 'prompt' && text.startsWith(turn.text) ? 0 : findTurn(text, from, turn, marks);
     const end = at + turn.text.length;
     const mark = at === -1 ? undefined : endAt(marks, text, end);
     if (mark === undefined) continue;

@@ -12,7 +12,12 @@ import { createStrictChatTokenizer, strictFamilies } from '../testing/strict-tem
  * What is learned about the tail of one history must not be taken for another one where the template looks at a
  * difference. Each case plays a history that teaches, then the one that could be taken for it.
  */
-type Case = { readonly name: string; readonly chatTokenizer: ChatTokenizer; readonly taught: readonly Step[]; readonly asked: readonly Step[] };
+type Case = {
+  readonly name: string;
+  readonly chatTokenizer: ChatTokenizer;
+  readonly taught: readonly Step[];
+  readonly asked: readonly Step[];
+};
 
 /** A message that the agent adds, or `say`: a call and its answer. */
 type Step = ChatMessage | { readonly say: string };
@@ -41,13 +46,30 @@ const cases: readonly Case[] = [
     name: 'a tool result in a user message, and a question that has its tags',
     chatTokenizer: knowsResponses,
     taught: [user('hello'), user('q'), { say: `${thought}look` }, response, { say: 'so' }, response, { say: 'end' }],
-    asked: [user('hello'), user('another'), { say: `${thought}look` }, response, { say: 'so' }, user('what is a <tool_response>?'), { say: 'end' }],
+    asked: [
+      user('hello'),
+      user('another'),
+      { say: `${thought}look` },
+      response,
+      { say: 'so' },
+      user('what is a <tool_response>?'),
+      { say: 'end' },
+    ],
   },
   {
     name: 'a call after a question, and a call after a tool result',
     chatTokenizer: createStrictChatTokenizer('hermes'),
     taught: [user('q'), { say: call }, result, user('and'), { say: `so\n${call}` }, result, { say: 'x' }],
-    asked: [user('another'), { say: `so\n${call}` }, user('and'), { say: call }, result, { say: `so\n${call}` }, result, { say: 'x' }],
+    asked: [
+      user('another'),
+      { say: `so\n${call}` },
+      user('and'),
+      { say: call },
+      result,
+      { say: `so\n${call}` },
+      result,
+      { say: 'x' },
+    ],
   },
   {
     name: 'two system messages',
@@ -58,7 +80,11 @@ const cases: readonly Case[] = [
 ];
 
 /** What the template refuses is refused, and ends the conversation. */
-function play(steps: readonly Step[], { template, tokenizer }: ChatTokenizer, player: ReturnType<typeof createPlayer>): void {
+function play(
+  steps: readonly Step[],
+  { template, tokenizer }: ChatTokenizer,
+  player: ReturnType<typeof createPlayer>,
+): void {
   const history: ChatMessage[] = [];
   for (const step of steps) {
     if (!('say' in step)) {
@@ -108,10 +134,24 @@ const families: readonly (readonly [string, ChatTokenizer])[] = [
 
 /** What the template prints as it was said, so that a prompt has nothing of its own. */
 const said = ['so', call, `so\n${call}`, thought + call, `${thought}so`];
-const messages: readonly ChatMessage[] = [user('q'), user('the r'), user(''), response, user('what is a <tool_response>?'), system('mind'), { role: 'assistant', content: 'x' }];
+const messages: readonly ChatMessage[] = [
+  user('q'),
+  user('the r'),
+  user(''),
+  response,
+  user('what is a <tool_response>?'),
+  system('mind'),
+  { role: 'assistant', content: 'x' },
+];
 
 /** Mostly a conversation as it should be, with results behind calls and questions behind the rest. */
-function toSteps({ opening, turns }: { readonly opening: readonly ChatMessage[]; readonly turns: readonly (readonly [string, number, readonly ChatMessage[]])[] }): readonly Step[] {
+function toSteps({
+  opening,
+  turns,
+}: {
+  readonly opening: readonly ChatMessage[];
+  readonly turns: readonly (readonly [string, number, readonly ChatMessage[]])[];
+}): readonly Step[] {
   const follow = ([say, numResults, added]: (typeof turns)[number]): readonly Step[] => {
     const results = say.endsWith(call) ? Array.from({ length: numResults }, () => result) : [];
     return [{ say }, ...results, ...(results.length + added.length === 0 ? [user('and')] : added)];
@@ -121,8 +161,25 @@ function toSteps({ opening, turns }: { readonly opening: readonly ChatMessage[];
 
 const conversation = fc
   .record({
-    opening: fc.constantFrom<ChatMessage[][]>([], [], [system('S')], [system('the S')], [user('hello')], [system('S'), user('hello'), user('there')]),
-    turns: fc.array(fc.tuple(fc.constantFrom(...said), fc.integer({ min: 1, max: 2 }), fc.oneof({ weight: 3, arbitrary: fc.constant<readonly ChatMessage[]>([]) }, fc.subarray([...messages], { maxLength: 2 }))), { maxLength: 7 }),
+    opening: fc.constantFrom<ChatMessage[][]>(
+      [],
+      [],
+      [system('S')],
+      [system('the S')],
+      [user('hello')],
+      [system('S'), user('hello'), user('there')],
+    ),
+    turns: fc.array(
+      fc.tuple(
+        fc.constantFrom(...said),
+        fc.integer({ min: 1, max: 2 }),
+        fc.oneof(
+          { weight: 3, arbitrary: fc.constant<readonly ChatMessage[]>([]) },
+          fc.subarray([...messages], { maxLength: 2 }),
+        ),
+      ),
+      { maxLength: 7 },
+    ),
   })
   .map(toSteps);
 
@@ -131,7 +188,12 @@ describe('whatever conversations there were, each prompt is what the template pr
     const isPrintedAsSaid = (step: Step): boolean => !('say' in step) || isRoundTrip(step.say, chatTokenizer);
     const property = fc.property(fc.array(conversation, { minLength: 2, maxLength: 5 }), (conversations) => {
       const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer }), chatTokenizer);
-      for (const steps of conversations) play(steps.map((step) => (isPrintedAsSaid(step) ? step : { say: 'so' })), chatTokenizer, player);
+      for (const steps of conversations)
+        play(
+          steps.map((step) => (isPrintedAsSaid(step) ? step : { say: 'so' })),
+          chatTokenizer,
+          player,
+        );
     });
     fc.assert(property, { numRuns: 40 });
   });
@@ -140,7 +202,12 @@ describe('whatever conversations there were, each prompt is what the template pr
 /** Whether the template prints what was said, read as a message, as it was said. */
 function isRoundTrip(text: string, { template }: ChatTokenizer): boolean {
   const { content, reasoning, toolCalls } = template.parse(text);
-  const answer: ChatMessage = { role: 'assistant', content, ...(reasoning === undefined ? {} : { reasoning }), ...(toolCalls.length === 0 ? {} : { toolCalls: toolCalls.map((read) => ({ id: '000000000', ...read })) }) };
+  const answer: ChatMessage = {
+    role: 'assistant',
+    content,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls: toolCalls.map((read) => ({ id: '000000000', ...read })) }),
+  };
   const before = template.render([user('q')], { addGenerationPrompt: true });
   return template.render([user('q'), answer], { addGenerationPrompt: false }).startsWith(`${before}${text}<|`);
 }

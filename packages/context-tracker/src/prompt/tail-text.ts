@@ -34,7 +34,9 @@ export class TailRenderer {
     const isDue = node.length + tail.length >= checkedLength * recheckFactor;
     const verdict = isDue ? undefined : this.#verdictsFor(last).get(keyOf(last));
     const text = verdict === undefined || verdict === 'whole' ? undefined : this.#renderShort(verdict, last);
-    return text === undefined ? this.#renderWhole(node, tail, last) : { before: last.state, text, added: last.since, isKept: true, checkedLength };
+    return text === undefined
+      ? this.#renderWhole(node, tail, last)
+      : { before: last.state, text, added: last.since, isKept: true, checkedLength };
   }
 
   #renderWhole(node: MessageNode, tail: readonly HistoryEntry[], last: LastSeen | undefined): RenderedTail {
@@ -74,7 +76,10 @@ export class TailRenderer {
     const answer = state.kind === 'turn' ? [state] : [];
     try {
       const heading = this.#heading(opening, messages);
-      const rendered = this.#print([...messages, ...answer.map(({ message }) => message), ...toMessages(since)], opening);
+      const rendered = this.#print(
+        [...messages, ...answer.map(({ message }) => message), ...toMessages(since)],
+        opening,
+      );
       const chain = [{ kind: 'prompt', text: heading } as const, ...answer];
       const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
       return numKept === chain.length ? copy(rendered.slice(at)) : undefined;
@@ -123,7 +128,8 @@ function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | 
   const since = tail.toReversed();
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
     // A prompt ends in the header of an answer: only an answer can follow it.
-    const state: SeenState | undefined = current.turn ?? (since.at(-1)?.message.role === 'assistant' ? current.prompt : undefined);
+    const state: SeenState | undefined =
+      current.turn ?? (since.at(-1)?.message.role === 'assistant' ? current.prompt : undefined);
     if (state !== undefined) return { node: current, state, since: since.reverse() };
     since.push(entryOf(current.message, current.origin));
   }

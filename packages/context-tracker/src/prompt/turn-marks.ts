@@ -19,7 +19,9 @@ export function findTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks
   const at = whole?.indexOf(answer) ?? -1;
   if (whole === undefined || at === -1) return { header: '', ends: stops };
   const after = whole.slice(at + answer.length);
-  const [own] = stops.flatMap((stop) => (after.trimStart().startsWith(stop) ? [after.slice(0, after.indexOf(stop) + stop.length)] : []));
+  const [own] = stops.flatMap((stop) =>
+    after.trimStart().startsWith(stop) ? [after.slice(0, after.indexOf(stop) + stop.length)] : [],
+  );
   const header = whole.startsWith(before) ? whole.slice(before.length, at) : '';
   return { header, ends: own === undefined ? [] : [...new Set([own, ...stops])] };
 }

@@ -1,7 +1,11 @@
 import type { PreparedPrompt, PromptTools } from './prepare-prompt.js';
 
 /** The prompt with the beginning of the answer behind it. It stands apart from the prompt of a free answer to the same messages. */
-export function withOpening(prompt: PreparedPrompt, opening: string, { tree, tokenizer }: Pick<PromptTools, 'tree' | 'tokenizer'>): PreparedPrompt {
+export function withOpening(
+  prompt: PreparedPrompt,
+  opening: string,
+  { tree, tokenizer }: Pick<PromptTools, 'tree' | 'tokenizer'>,
+): PreparedPrompt {
   if (opening === '') return prompt;
   const added = tokenizer.encode(opening);
   const ids = new Int32Array(prompt.ids.length + added.length);
@@ -9,5 +13,14 @@ export function withOpening(prompt: PreparedPrompt, opening: string, { tree, tok
   ids.set(added, prompt.ids.length);
   const { depth } = prompt.from;
   const reusedTokens = depth + tree.match(prompt.from, ids.subarray(depth));
-  return { ...prompt, ids, reusedTokens, numNew: prompt.numNew + added.length, existing: undefined, text: prompt.text + opening, opening, numOpening: added.length };
+  return {
+    ...prompt,
+    ids,
+    reusedTokens,
+    numNew: prompt.numNew + added.length,
+    existing: undefined,
+    text: prompt.text + opening,
+    opening,
+    numOpening: added.length,
+  };
 }

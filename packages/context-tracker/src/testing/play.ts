@@ -29,13 +29,19 @@ export function createPlayer(tracker: ContextTracker, { tokenizer, template }: C
     const ids = isOdd ? [...text].flatMap((letter) => [...tokenizer.encode(letter)]) : [...tokenizer.encode(text)];
     return Int32Array.from(isTruncated ? ids : [...ids, template.stopIds[0] ?? 0]);
   };
-  const begin: Player['begin'] = (messages, { agent = 'agent', request = {} } = {}) => tracker.begin(toIdentity(agent), { messages, ...request });
+  const begin: Player['begin'] = (messages, { agent = 'agent', request = {} } = {}) =>
+    tracker.begin(toIdentity(agent), { messages, ...request });
   const commit: Player['commit'] = (turn, answer, options = {}) => {
     const ids = toIds(answer, options);
     log.push({ turn, ids, agentName: options.agent ?? 'agent' });
     return turn.commit(toCompletion(ids, options.isTruncated ?? false));
   };
-  return { log, begin, commit, say: (messages, answer, options) => commit(begin(messages, options), answer, options).message };
+  return {
+    log,
+    begin,
+    commit,
+    say: (messages, answer, options) => commit(begin(messages, options), answer, options).message,
+  };
 }
 
 function toIdentity(agentName: string): AgentIdentity {
@@ -43,11 +49,20 @@ function toIdentity(agentName: string): AgentIdentity {
 }
 
 export function toCompletion(ids: Int32Array, isTruncated = false): Completion {
-  return { ids, logprobs: Float32Array.from(ids, (id) => -1 / (1 + id)), finishReason: isTruncated ? 'length' : 'stop', policyVersion: 3 };
+  return {
+    ids,
+    logprobs: Float32Array.from(ids, (id) => -1 / (1 + id)),
+    finishReason: isTruncated ? 'length' : 'stop',
+    policyVersion: 3,
+  };
 }
 
 /** A row as text, with what is trained in brackets. */
-export function showRow({ ids, lossMask }: Sample, { tokenizer }: ChatTokenizer, [open, close]: readonly [string, string] = ['[', ']']): string {
+export function showRow(
+  { ids, lossMask }: Sample,
+  { tokenizer }: ChatTokenizer,
+  [open, close]: readonly [string, string] = ['[', ']'],
+): string {
   const runs: { readonly isTrained: boolean; readonly ids: number[] }[] = [];
   ids.forEach((id, at) => {
     const isTrained = lossMask[at] === 1;
@@ -55,5 +70,7 @@ export function showRow({ ids, lossMask }: Sample, { tokenizer }: ChatTokenizer,
     if (last?.isTrained === isTrained) last.ids.push(id);
     else runs.push({ isTrained, ids: [id] });
   });
-  return runs.map((run) => (run.isTrained ? open + tokenizer.decode(run.ids) + close : tokenizer.decode(run.ids))).join('');
+  return runs
+    .map((run) => (run.isTrained ? open + tokenizer.decode(run.ids) + close : tokenizer.decode(run.ids)))
+    .join('');
 }

@@ -7,26 +7,81 @@ import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
 
 /** Programs of agents that do everything to a history that real ones do: data that fast-check makes and shrinks. */
 export type Operation =
-  | { readonly kind: 'call'; readonly at: number; readonly answer: Answer; readonly isAborted: boolean; readonly opening: string }
+  | {
+      readonly kind: 'call';
+      readonly at: number;
+      readonly answer: Answer;
+      readonly isAborted: boolean;
+      readonly opening: string;
+    }
   | { readonly kind: 'settle' }
-  | { readonly kind: 'rewrite'; readonly at: number; readonly how: Rewrite; readonly where: number; readonly text: string }
+  | {
+      readonly kind: 'rewrite';
+      readonly at: number;
+      readonly how: Rewrite;
+      readonly where: number;
+      readonly text: string;
+    }
   | { readonly kind: 'respell'; readonly at: number; readonly how: Spelling };
 
 export type Answer = {
-  readonly kind: 'text' | 'call' | 'calls' | 'silent calls' | 'thought' | 'thought call' | 'empty thought' | 'malformed' | 'empty' | 'bytes';
+  readonly kind:
+    | 'text'
+    | 'call'
+    | 'calls'
+    | 'silent calls'
+    | 'thought'
+    | 'thought call'
+    | 'empty thought'
+    | 'malformed'
+    | 'empty'
+    | 'bytes';
   readonly text: string;
   readonly isTruncated: boolean;
   /** Letter by letter, as no tokenizer would spell it. */
   readonly isOdd: boolean;
 };
 
-const rewrites = ['ask', 'edit', 'cut', 'summarise', 'remove', 'error', 'forget errors', 'system', 'remind', 'tools', 'rename', 'copy', 'foreign', 'foreign call', 'merge', 'swap results', 'result as question', 'start', 'start again'] as const;
+const rewrites = [
+  'ask',
+  'edit',
+  'cut',
+  'summarise',
+  'remove',
+  'error',
+  'forget errors',
+  'system',
+  'remind',
+  'tools',
+  'rename',
+  'copy',
+  'foreign',
+  'foreign call',
+  'merge',
+  'swap results',
+  'result as question',
+  'start',
+  'start again',
+] as const;
 type Rewrite = (typeof rewrites)[number];
 
 const shortText = fc.string({ unit: fc.constantFrom('a', 'th', 'e', ' ', '\n', 'é', 'ou', '😀', '"'), maxLength: 5 });
 
 export const answers: fc.Arbitrary<Answer> = fc.record({
-  kind: fc.constantFrom<Answer['kind'][]>('text', 'text', 'call', 'call', 'calls', 'silent calls', 'thought', 'thought call', 'empty thought', 'malformed', 'empty', 'bytes'),
+  kind: fc.constantFrom<Answer['kind'][]>(
+    'text',
+    'text',
+    'call',
+    'call',
+    'calls',
+    'silent calls',
+    'thought',
+    'thought call',
+    'empty thought',
+    'malformed',
+    'empty',
+    'bytes',
+  ),
   text: shortText,
   isTruncated: fc.nat(4).map((n) => n === 0),
   isOdd: fc.boolean(),
@@ -34,19 +89,56 @@ export const answers: fc.Arbitrary<Answer> = fc.record({
 
 const at = fc.nat(30);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const), at, answer: answers, isAborted: fc.nat(6).map((n) => n === 0), opening: fc.constantFrom('', '', '', '', '', 'the ', '<tool_call>\n{"name": "calc", "arguments":') }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('call' as const),
+      at,
+      answer: answers,
+      isAborted: fc.nat(6).map((n) => n === 0),
+      opening: fc.constantFrom('', '', '', '', '', 'the ', '<tool_call>\n{"name": "calc", "arguments":'),
+    }),
+  },
   { weight: 4, arbitrary: fc.constant({ kind: 'settle' as const }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('rewrite' as const), at, how: fc.constantFrom(...rewrites), where: at, text: shortText }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('respell' as const), at, how: fc.constantFrom(...spellings) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('rewrite' as const),
+      at,
+      how: fc.constantFrom(...rewrites),
+      where: at,
+      text: shortText,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('respell' as const), at, how: fc.constantFrom(...spellings) }),
+  },
 );
 
 export const programs: fc.Arbitrary<readonly Operation[]> = fc.array(operation, { minLength: 2, maxLength: 30 });
 
-type Conversation = { readonly agent: AgentIdentity; readonly messages: readonly ChatMessage[]; readonly tools: readonly ToolSpec[] };
-type Pending = { readonly turn: Turn; readonly conversation: Conversation; readonly place: number; readonly promptIds: Int32Array; readonly completion: Completion; readonly isAborted: boolean };
+type Conversation = {
+  readonly agent: AgentIdentity;
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolSpec[];
+};
+type Pending = {
+  readonly turn: Turn;
+  readonly conversation: Conversation;
+  readonly place: number;
+  readonly promptIds: Int32Array;
+  readonly completion: Completion;
+  readonly isAborted: boolean;
+};
 
 /** One committed call: what the engine was given (copied as it began), and what it sampled. */
-export type CommittedCall = { readonly agent: AgentIdentity; readonly promptIds: Int32Array; readonly completion: Completion; readonly turn: Turn };
+export type CommittedCall = {
+  readonly agent: AgentIdentity;
+  readonly promptIds: Int32Array;
+  readonly completion: Completion;
+  readonly turn: Turn;
+};
 export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation; readonly opening: string };
 
 export type RunOptions = {
@@ -57,10 +149,22 @@ export type RunOptions = {
   readonly onBegin?: (call: BegunCall) => void;
 };
 
-const opening: Conversation = { agent: { agentName: 'one', targetTag: 'tag' }, messages: [{ role: 'system', content: 'S' }, { role: 'user', content: 'the U' }], tools: [] };
+const opening: Conversation = {
+  agent: { agentName: 'one', targetTag: 'tag' },
+  messages: [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'the U' },
+  ],
+  tools: [],
+};
 
 /** Runs a program against a tracker; returns the committed calls in the order in which they began. */
-export function runProgram(program: readonly Operation[], tracker: ContextTracker, chatTokenizer: ChatTokenizer, options: RunOptions): readonly CommittedCall[] {
+export function runProgram(
+  program: readonly Operation[],
+  tracker: ContextTracker,
+  chatTokenizer: ChatTokenizer,
+  options: RunOptions,
+): readonly CommittedCall[] {
   const conversations: Conversation[] = [opening, { ...opening, agent: { agentName: 'two', targetTag: 'tag' } }];
   const calls: CommittedCall[] = [];
   let open: Pending[] = [];
@@ -84,22 +188,44 @@ export function runProgram(program: readonly Operation[], tracker: ContextTracke
   return calls;
 }
 
-function beginCall(step: Extract<Operation, { kind: 'call' }>, conversations: readonly Conversation[], tracker: ContextTracker, chatTokenizer: ChatTokenizer, { skipAborted = false, onBegin }: RunOptions): readonly Pending[] {
+function beginCall(
+  step: Extract<Operation, { kind: 'call' }>,
+  conversations: readonly Conversation[],
+  tracker: ContextTracker,
+  chatTokenizer: ChatTokenizer,
+  { skipAborted = false, onBegin }: RunOptions,
+): readonly Pending[] {
   const place = step.at % conversations.length;
   const conversation = conversations[place] ?? opening;
   if (skipAborted && step.isAborted) return [];
   try {
     const { agent, messages, tools } = conversation;
-    const turn = tracker.begin(agent, { messages, ...(tools.length === 0 ? {} : { tools }) }, { opening: step.opening });
+    const turn = tracker.begin(
+      agent,
+      { messages, ...(tools.length === 0 ? {} : { tools }) },
+      { opening: step.opening },
+    );
     onBegin?.({ turn, conversation, opening: step.opening });
-    return [{ turn, conversation, place, promptIds: turn.promptIds.slice(), completion: sample(step.answer, chatTokenizer), isAborted: step.isAborted }];
+    return [
+      {
+        turn,
+        conversation,
+        place,
+        promptIds: turn.promptIds.slice(),
+        completion: sample(step.answer, chatTokenizer),
+        isAborted: step.isAborted,
+      },
+    ];
   } catch (error) {
     if (error instanceof EngineError && error.code === 'bad_request') return []; // the template refuses this conversation
     throw error;
   }
 }
 
-function commitAll(open: readonly Pending[], order: RunOptions['order']): readonly { readonly pending: Pending; readonly message: AssistantMessage }[] {
+function commitAll(
+  open: readonly Pending[],
+  order: RunOptions['order'],
+): readonly { readonly pending: Pending; readonly message: AssistantMessage }[] {
   const whole = open.filter(({ isAborted }) => !isAborted);
   const answered = order(whole.length).flatMap((place) => {
     const pending = whole[place];
@@ -110,7 +236,9 @@ function commitAll(open: readonly Pending[], order: RunOptions['order']): readon
 
 /** Tool results for each call; else the next question. */
 export function follow({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {
-  const results = toolCalls.map(({ id, name }): ToolMessage => ({ role: 'tool', content: `${name} is on`, toolCallId: id }));
+  const results = toolCalls.map(
+    ({ id, name }): ToolMessage => ({ role: 'tool', content: `${name} is on`, toolCallId: id }),
+  );
   return results.length > 0 ? results : [{ role: 'user', content: 'go on' }];
 }
 
@@ -118,19 +246,28 @@ function change(step: Exclude<Operation, { kind: 'call' | 'settle' }>, conversat
   const place = step.at % conversations.length;
   const conversation = conversations[place] ?? opening;
   const { messages } = conversation;
-  if (step.kind === 'respell') conversations[place] = { ...conversation, messages: messages.map((message) => respell(message, step.how)) };
+  if (step.kind === 'respell')
+    conversations[place] = { ...conversation, messages: messages.map((message) => respell(message, step.how)) };
   else if (step.how === 'copy') conversations.push({ ...conversation });
   else if (step.how === 'start') conversations.push({ ...opening, messages: [{ role: 'user', content: step.text }] });
   else if (step.how === 'start again') conversations.push({ ...conversation, messages: opening.messages });
   else conversations[place] = rewrite(conversation, step.how, step);
 }
 
-function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'start' | 'start again'>, { where, text }: { readonly where: number; readonly text: string }): Conversation {
+function rewrite(
+  conversation: Conversation,
+  how: Exclude<Rewrite, 'copy' | 'start' | 'start again'>,
+  { where, text }: { readonly where: number; readonly text: string },
+): Conversation {
   const { messages } = conversation;
   const at = where % messages.length;
   const question: ChatMessage = { role: 'user', content: text };
   if (how === 'rename') return { ...conversation, agent: { agentName: `agent ${where % 3}`, targetTag: 'tag' } };
-  if (how === 'tools') return { ...conversation, tools: where % 2 === 0 ? [] : [{ name: `tool ${where % 3}`, parameters: { type: 'object' } }] };
+  if (how === 'tools')
+    return {
+      ...conversation,
+      tools: where % 2 === 0 ? [] : [{ name: `tool ${where % 3}`, parameters: { type: 'object' } }],
+    };
   const changed: Readonly<Record<typeof how, readonly ChatMessage[]>> = {
     ask: [...messages, question],
     edit: messages.map((message, index): ChatMessage => (index === at ? { ...message, content: text } : message)),
@@ -142,7 +279,11 @@ function rewrite(conversation: Conversation, how: Exclude<Rewrite, 'copy' | 'sta
     system: [{ role: 'system', content: text }, ...messages.filter(({ role }) => role !== 'system')],
     remind: [...messages, { role: 'system', content: text }],
     foreign: [...messages, { role: 'assistant', content: text }, question],
-    'foreign call': [...messages, { role: 'assistant', content: text, toolCalls: [{ id: '000000000', name: 'calc', arguments: '{}' }] }, { role: 'tool', content: text, toolCallId: '000000000' }],
+    'foreign call': [
+      ...messages,
+      { role: 'assistant', content: text, toolCalls: [{ id: '000000000', name: 'calc', arguments: '{}' }] },
+      { role: 'tool', content: text, toolCallId: '000000000' },
+    ],
     merge: mergeTurns(messages),
     'swap results': swapResults(messages, at),
     'result as question': [...messages, { role: 'user', content: `<tool_response>\n${text}\n</tool_response>` }],
@@ -156,7 +297,8 @@ function swapResults(messages: readonly ChatMessage[], at: number): readonly Cha
   return one?.role === 'tool' && two?.role === 'tool' ? messages.toSpliced(at, 2, two, one) : messages;
 }
 
-const writeCall = (text: string): string => `<tool_call>\n{"name": "calc", "arguments": {"b": 2,  "a":1.0, "t": ${JSON.stringify(text)}}}\n</tool_call>`;
+const writeCall = (text: string): string =>
+  `<tool_call>\n{"name": "calc", "arguments": {"b": 2,  "a":1.0, "t": ${JSON.stringify(text)}}}\n</tool_call>`;
 
 function write({ kind, text }: Answer): string {
   const written: Readonly<Record<Answer['kind'], string>> = {
@@ -178,7 +320,15 @@ function write({ kind, text }: Answer): string {
 export function sample(answer: Answer, { tokenizer, template }: ChatTokenizer): Completion {
   const text = write(answer);
   const pieces = answer.isOdd ? [...text].map((letter) => tokenizer.encode(letter)) : [tokenizer.encode(text)];
-  const spelled = answer.kind === 'bytes' ? [...Buffer.from(text)].map((byte) => (byte * 7 + 128) % 256) : pieces.flatMap((piece) => [...piece]);
+  const spelled =
+    answer.kind === 'bytes'
+      ? [...Buffer.from(text)].map((byte) => (byte * 7 + 128) % 256)
+      : pieces.flatMap((piece) => [...piece]);
   const ids = Int32Array.from(answer.isTruncated ? spelled : [...spelled, template.stopIds[0] ?? 0]);
-  return { ids, logprobs: Float32Array.from(ids, (id, at) => -(1 + (id % 7) + at) / 10), finishReason: answer.isTruncated ? 'length' : 'stop', policyVersion: text.length % 3 };
+  return {
+    ids,
+    logprobs: Float32Array.from(ids, (id, at) => -(1 + (id % 7) + at) / 10),
+    finishReason: answer.isTruncated ? 'length' : 'stop',
+    policyVersion: text.length % 3,
+  };
 }

@@ -1,7 +1,16 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from '@agentjet/core';
 
 /** What frameworks do to an assistant's message on its way back. */
-export const spellings = ['json', 'keys', 'trim', 'space', 'no reasoning', 'reasoning in text', 'name', 'no text'] as const;
+export const spellings = [
+  'json',
+  'keys',
+  'trim',
+  'space',
+  'no reasoning',
+  'reasoning in text',
+  'name',
+  'no text',
+] as const;
 export type Spelling = (typeof spellings)[number];
 
 export function respell(message: ChatMessage, how: Spelling): ChatMessage {
@@ -11,18 +20,24 @@ export function respell(message: ChatMessage, how: Spelling): ChatMessage {
 function respellAnswer(message: AssistantMessage, how: Spelling): AssistantMessage {
   const { reasoning, ...rest } = message;
   if (how === 'json') return withArguments(message, (written) => JSON.stringify(written));
-  if (how === 'keys') return withArguments(message, (written) => JSON.stringify(Object.fromEntries(Object.entries(written).reverse())));
+  if (how === 'keys')
+    return withArguments(message, (written) => JSON.stringify(Object.fromEntries(Object.entries(written).reverse())));
   if (how === 'trim') return { ...message, content: message.content.trim() };
   if (how === 'space') return { ...message, content: `\n${message.content} ` };
   if (how === 'no reasoning') return rest;
-  if (how === 'reasoning in text') return reasoning === undefined ? message : { ...rest, content: `<think>\n${reasoning}\n</think>\n\n${message.content}` };
+  if (how === 'reasoning in text')
+    return reasoning === undefined
+      ? message
+      : { ...rest, content: `<think>\n${reasoning}\n</think>\n\n${message.content}` };
   if (how === 'name') return { ...message, name: 'assistant' };
   return (message.toolCalls ?? []).length > 0 ? { ...message, content: '' } : message;
 }
 
 function withArguments(message: AssistantMessage, print: (written: object) => string): AssistantMessage {
   const { toolCalls } = message;
-  return toolCalls === undefined ? message : { ...message, toolCalls: toolCalls.map((call) => ({ ...call, arguments: reprint(call, print) })) };
+  return toolCalls === undefined
+    ? message
+    : { ...message, toolCalls: toolCalls.map((call) => ({ ...call, arguments: reprint(call, print) })) };
 }
 
 function reprint({ arguments: written }: ToolCall, print: (written: object) => string): string {
@@ -52,7 +67,13 @@ function findEndOfRun(messages: readonly ChatMessage[], start: number): number {
 
 function mergeRun(run: readonly ChatMessage[]): readonly ChatMessage[] {
   const answers = run.filter((message) => message.role === 'assistant');
-  const content = answers.map((answer) => answer.content).filter((text) => text !== '').join('\n');
+  const content = answers
+    .map((answer) => answer.content)
+    .filter((text) => text !== '')
+    .join('\n');
   const toolCalls = answers.flatMap((answer) => answer.toolCalls ?? []);
-  return [{ role: 'assistant', content, ...(toolCalls.length === 0 ? {} : { toolCalls }) }, ...run.filter(({ role }) => role === 'tool')];
+  return [
+    { role: 'assistant', content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
+    ...run.filter(({ role }) => role === 'tool'),
+  ];
 }

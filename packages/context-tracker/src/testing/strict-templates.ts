@@ -34,7 +34,7 @@ const mistral = `{% set system = messages[0].content if messages[0].role == 'sys
 /** No system message, no tools, strictly in turns, everything trimmed. */
 const gemma = `{% for message in messages %}
     {%- if (message.role == 'user') != (loop.index0 % 2 == 0) or message.role not in ['user', 'assistant'] %}{{ raise_exception('questions and answers must take turns') }}{% endif %}
-    {{- ${header("message.role")} + message.content | trim + '<|im_end|>\\n' }}
+    {{- ${header('message.role')} + message.content | trim + '<|im_end|>\\n' }}
 {%- endfor %}${prompt}`;
 
 /** All system messages stand in front; results run together and the answer to them has no header; thinking in the text is left out. */
@@ -55,16 +55,20 @@ const hermes = `{% for message in messages %}
         {%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}{{ ${header("'tool'")} }}{% endif %}
         {{- '<tool_response>\\n' + message.content + '\\n</tool_response>' }}{{ '' if loop.last else '\\n' }}
         {%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}{{ '<|im_end|>\\n' }}{% endif %}
-    {%- else %}{{ ${header("message.role")} + message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endif %}
+    {%- else %}{{ ${header('message.role')} + message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endif %}
 {%- endfor %}${prompt}`;
 
 /** What the system message says decides how each answer begins. */
 const smollm = `{% set opening = '<think>\\n\\n</think>\\n' if messages[0].role == 'system' and 'th' in messages[0].content else '' %}
-{%- for message in messages %}{{ ${header("message.role")} }}{{ opening if message.role == 'assistant' else '' }}{{ message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endfor %}
+{%- for message in messages %}{{ ${header('message.role')} }}{{ opening if message.role == 'assistant' else '' }}{{ message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endfor %}
 {%- if add_generation_prompt %}{{ ${header("'assistant'")} + opening }}{% endif %}`;
 
 const templates: Readonly<Record<StrictFamily, string>> = { mistral, gemma, deepseek, hermes, smollm };
 
 export function createStrictChatTokenizer(family: StrictFamily): ChatTokenizer {
-  return createChatTokenizer({ ...createChatTokenizerFiles('chatml'), chatTemplate: templates[family], replyFormat: { toolCalls: 'hermes', reasoning: 'none' } });
+  return createChatTokenizer({
+    ...createChatTokenizerFiles('chatml'),
+    chatTemplate: templates[family],
+    replyFormat: { toolCalls: 'hermes', reasoning: 'none' },
+  });
 }

@@ -3,7 +3,9 @@ import { createToyTemplate, type ToyTemplateOptions } from './toy-template.js';
 import { createToyTokenizer } from './toy-tokenizer.js';
 
 /** A chat tokenizer in plain code, without files: ChatML over bytes and a few pairs of letters. Fast, and easy to read ids of. */
-export function createToyChatTokenizer({ thinking = 'none' }: Partial<Pick<ToyTemplateOptions, 'thinking'>> = {}): ChatTokenizer {
+export function createToyChatTokenizer({
+  thinking = 'none',
+}: Partial<Pick<ToyTemplateOptions, 'thinking'>> = {}): ChatTokenizer {
   const tokenizer = createToyTokenizer();
   const stopIds = ['<|im_end|>', '<|endoftext|>'].flatMap((token) => tokenizer.idOf(token) ?? []);
   return { tokenizer, template: createToyTemplate({ thinking, stopIds }) };

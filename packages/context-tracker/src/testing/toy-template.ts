@@ -21,8 +21,13 @@ export function createToyTemplate({ thinking, stopIds }: ToyTemplateOptions): Ch
         },
         flush: () => {
           const reply = parse(whole, thinking !== 'none');
-          const calls = reply.toolCalls.map((call, index) => ({ type: 'tool_call', index, toolCall: { id: mintId(index), ...call } }) as const);
-          const texts = [{ type: 'reasoning', text: reply.reasoning ?? '' } as const, { type: 'content', text: reply.content } as const];
+          const calls = reply.toolCalls.map(
+            (call, index) => ({ type: 'tool_call', index, toolCall: { id: mintId(index), ...call } }) as const,
+          );
+          const texts = [
+            { type: 'reasoning', text: reply.reasoning ?? '' } as const,
+            { type: 'content', text: reply.content } as const,
+          ];
           return { deltas: [...texts.filter(({ text }) => text !== ''), ...calls], reply };
         },
       };
@@ -30,11 +35,18 @@ export function createToyTemplate({ thinking, stopIds }: ToyTemplateOptions): Ch
   };
 }
 
-function render(messages: readonly ChatMessage[], { tools = [], addGenerationPrompt }: RenderOptions, thinking: ToyTemplateOptions['thinking']): string {
+function render(
+  messages: readonly ChatMessage[],
+  { tools = [], addGenerationPrompt }: RenderOptions,
+  thinking: ToyTemplateOptions['thinking'],
+): string {
   const lastQuestion = messages.findLastIndex(({ role }) => role === 'user');
   const turns = messages.map((message, at) => {
     if (message.role !== 'assistant') return printTurn(message.role, message.content);
-    return printTurn('assistant', printAnswer(message, thinking === 'keep' || (thinking === 'strip' && at > lastQuestion)));
+    return printTurn(
+      'assistant',
+      printAnswer(message, thinking === 'keep' || (thinking === 'strip' && at > lastQuestion)),
+    );
   });
   return printTools(tools) + turns.join('') + (addGenerationPrompt ? '<|im_start|>assistant\n' : '');
 }
@@ -49,7 +61,9 @@ function printTools(tools: readonly ToolSpec[]): string {
 
 function printAnswer({ content, reasoning, toolCalls = [] }: AssistantMessage, isThinkingShown: boolean): string {
   const thoughts = isThinkingShown && reasoning !== undefined ? `<think>\n${reasoning}\n</think>\n\n` : '';
-  const calls = toolCalls.map((call) => `<tool_call>\n{"name": ${JSON.stringify(call.name)}, "arguments": ${call.arguments}}\n</tool_call>`);
+  const calls = toolCalls.map(
+    (call) => `<tool_call>\n{"name": ${JSON.stringify(call.name)}, "arguments": ${call.arguments}}\n</tool_call>`,
+  );
   return thoughts + [...(content === '' ? [] : [content]), ...calls].join('\n');
 }
 
@@ -58,7 +72,10 @@ const callBlock = /\n?<tool_call>\n\{"name": ("[^"]*"), "arguments": ([\s\S]*?)\
 function parse(text: string, isThinkingRead: boolean): ParsedReply {
   const thought = isThinkingRead ? /^<think>\n([\s\S]*?)(?:\n<\/think>\n\n|$)/.exec(text) : null;
   const answer = text.slice(thought?.[0].length ?? 0);
-  const toolCalls = [...answer.matchAll(callBlock)].map(([, name = '""', written = '']) => ({ name: JSON.parse(name) as string, arguments: written }));
+  const toolCalls = [...answer.matchAll(callBlock)].map(([, name = '""', written = '']) => ({
+    name: JSON.parse(name) as string,
+    arguments: written,
+  }));
   const content = answer.replaceAll(callBlock, '');
   const malformedToolCalls = content.split('<tool_call>').length - 1;
   return { content, ...(thought === null ? {} : { reasoning: thought[1] ?? '' }), toolCalls, malformedToolCalls };

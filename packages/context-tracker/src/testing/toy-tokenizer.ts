@@ -52,7 +52,9 @@ function encodePlain(text: string, pairIds: Uint16Array, ids: number[]): void {
 const decoderOptions = { ignoreBOM: true } as const;
 
 function decode(ids: ArrayLike<number>, bytesOf: readonly Uint8Array[]): string {
-  return new TextDecoder('utf-8', decoderOptions).decode(Buffer.concat(Array.from(ids, (id) => bytesOf[id] ?? new Uint8Array(0))));
+  return new TextDecoder('utf-8', decoderOptions).decode(
+    Buffer.concat(Array.from(ids, (id) => bytesOf[id] ?? new Uint8Array(0))),
+  );
 }
 
 function createStreamDecoder(bytesOf: readonly Uint8Array[]): StreamDecoder {

@@ -4,7 +4,11 @@ import type { TokenRow } from './token-rows.js';
 import { readPath } from './token-tree.js';
 
 /** Samples of an episode: each sampled token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
-export function toSamples(episodeId: string, rows: readonly TokenRow[], calls: readonly RecordedCall[]): readonly Sample[] {
+export function toSamples(
+  episodeId: string,
+  rows: readonly TokenRow[],
+  calls: readonly RecordedCall[],
+): readonly Sample[] {
   const turnOf = new Map(inOrder(calls).map((call, turn) => [call, turn]));
   return rows.map((row) => toSample(episodeId, row, turnOf));
 }
@@ -22,5 +26,15 @@ function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: Readonly
     turnIndices.fill(turnOf.get(call) ?? -1, call.promptLength, call.end.depth);
   }
   const { agentName, targetTag } = leaf.agent;
-  return { episodeId, agentName, targetTag, ids, lossMask, logprobs, policyVersions, turnIndices, advantages: new Float32Array(ids.length) };
+  return {
+    episodeId,
+    agentName,
+    targetTag,
+    ids,
+    lossMask,
+    logprobs,
+    policyVersions,
+    turnIndices,
+    advantages: new Float32Array(ids.length),
+  };
 }

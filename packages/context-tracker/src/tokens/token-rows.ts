@@ -42,7 +42,10 @@ function groupBySegment(calls: readonly RecordedCall[]): Map<Segment, RecordedCa
 
 function place(call: RecordedCall, rows: TokenRow[]): void {
   const { agent, end, promptLength } = call;
-  const row = rows.find(({ leaf, firstTrained }) => firstTrained >= end.depth && leaf.agent.agentName === agent.agentName && leaf.agent.targetTag === agent.targetTag);
+  const row = rows.find(
+    ({ leaf, firstTrained }) =>
+      firstTrained >= end.depth && leaf.agent.agentName === agent.agentName && leaf.agent.targetTag === agent.targetTag,
+  );
   if (row === undefined) {
     rows.push({ leaf: call, calls: [call], firstTrained: promptLength });
     return;

@@ -23,7 +23,10 @@ export type Segment = {
 export type TokenPosition = { readonly segment: Segment; readonly depth: number };
 
 export class TokenTree {
-  readonly root: TokenPosition = { segment: { parent: undefined, start: 0, end: 0, buffer: new IdBuffer(0), base: 0, children: new Map() }, depth: 0 };
+  readonly root: TokenPosition = {
+    segment: { parent: undefined, start: 0, end: 0, buffer: new IdBuffer(0), base: 0, children: new Map() },
+    depth: 0,
+  };
 
   /** Writes `ids` after `from`, sharing what already stands there; returns the end. */
   insert(from: TokenPosition, ids: Int32Array): TokenPosition {
@@ -31,7 +34,8 @@ export class TokenTree {
     if (matched === ids.length) return position;
     const branch = endAt(position);
     const added = ids.subarray(matched);
-    const leaf = branch.children.size > 0 || branch.parent === undefined ? addLeaf(branch, added) : appendTo(branch, added);
+    const leaf =
+      branch.children.size > 0 || branch.parent === undefined ? addLeaf(branch, added) : appendTo(branch, added);
     return { segment: leaf, depth: leaf.end };
   }
 
@@ -80,7 +84,11 @@ export function segmentAt({ segment, depth }: TokenPosition): Segment {
 function copyPath(position: TokenPosition, room: number): Int32Array {
   const path = new Int32Array(position.depth + room);
   let end = position.depth;
-  for (let segment: Segment | undefined = segmentAt(position); segment !== undefined && end > 0; segment = segment.parent) {
+  for (
+    let segment: Segment | undefined = segmentAt(position);
+    segment !== undefined && end > 0;
+    segment = segment.parent
+  ) {
     const start = segment.base === 0 ? 0 : segment.start;
     path.set(segment.buffer.view(start - segment.base, end - segment.base), start);
     end = start;
@@ -135,7 +143,14 @@ function addLeaf(parent: Segment, ids: Int32Array): Segment {
   const isWhole = depth <= ids.length;
   const buffer = new IdBuffer(ids.length + (isWhole ? depth : 0));
   if (isWhole) buffer.write(0, readPath({ segment: parent, depth }));
-  const leaf: Segment = { parent, start: depth, end: depth + ids.length, buffer, base: isWhole ? 0 : depth, children: new Map() };
+  const leaf: Segment = {
+    parent,
+    start: depth,
+    end: depth + ids.length,
+    buffer,
+    base: isWhole ? 0 : depth,
+    children: new Map(),
+  };
   buffer.write(depth - leaf.base, ids);
   parent.children.set(ids[0] ?? -1, leaf);
   return leaf;
@@ -158,7 +173,8 @@ function isLeafEnd(segment: Segment, depth: number): boolean {
 /** A new buffer with room for more; what was handed out as views of the old one stays as it is. */
 function growBuffer(leaf: Segment, numNew: number): void {
   const base = leaf.start <= leaf.end - leaf.start ? 0 : leaf.base;
-  const ids = base === leaf.base ? leaf.buffer.view(0, leaf.end - base) : copyPath({ segment: leaf, depth: leaf.end }, 0);
+  const ids =
+    base === leaf.base ? leaf.buffer.view(0, leaf.end - base) : copyPath({ segment: leaf, depth: leaf.end }, 0);
   const buffer = new IdBuffer(Math.ceil((ids.length + numNew) * growth));
   buffer.write(0, ids);
   leaf.buffer = buffer;

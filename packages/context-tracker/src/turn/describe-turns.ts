@@ -4,7 +4,11 @@ import type { TokenRow } from '../tokens/token-rows.js';
 import { findParts, type PartTools } from './find-parts.js';
 
 /** What `describe` says of each call, in the order in which they began. */
-export function describeTurns(rows: readonly TokenRow[], calls: readonly RecordedCall[], tools: PartTools): readonly TurnDescription[] {
+export function describeTurns(
+  rows: readonly TokenRow[],
+  calls: readonly RecordedCall[],
+  tools: PartTools,
+): readonly TurnDescription[] {
   const sampleOf = new Map(rows.flatMap((row, sample) => row.calls.map((call) => [call, sample] as const)));
   const ordered = inOrder(calls);
   const turnOf = new Map(ordered.map(({ index }, turn) => [index, turn]));

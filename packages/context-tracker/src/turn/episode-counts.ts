@@ -5,7 +5,9 @@ import type { RecordedCall } from '../tokens/recorded-call.js';
 type Counter = Map<string, Map<string, number>>;
 
 /** What happened to the histories that agents sent, by agent and cause. */
-export function countByAgent(calls: readonly RecordedCall[]): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages'> {
+export function countByAgent(
+  calls: readonly RecordedCall[],
+): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages'> {
   const forks: Counter = new Map();
   const splices: Counter = new Map();
   const foreignMessages: Counter = new Map();

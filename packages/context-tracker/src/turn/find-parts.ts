@@ -21,7 +21,13 @@ export function findParts(call: RecordedCall, { chatTokenizer, marks }: PartTool
     const place = findMessage(message, from, finder);
     if (place === undefined) continue;
     from = place.end;
-    if (place.end > place.start) parts.push({ author, ...nameOf(message), start: first + firstToken(ends, place.start), end: first + tokenAt(ends, place.end) + 1 });
+    if (place.end > place.start)
+      parts.push({
+        author,
+        ...nameOf(message),
+        start: first + firstToken(ends, place.start),
+        end: first + tokenAt(ends, place.end) + 1,
+      });
   }
   if (numOpening > 0) parts.push({ author: 'opening', start: opened, end: promptLength });
   return parts;
@@ -66,7 +72,10 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
 }
 
 /** The text of all ids, and where the text of each ends in it. */
-function decodeEach(ids: Int32Array, tokenizer: Tokenizer): { readonly text: string; readonly ends: readonly number[] } {
+function decodeEach(
+  ids: Int32Array,
+  tokenizer: Tokenizer,
+): { readonly text: string; readonly ends: readonly number[] } {
   const decoder = tokenizer.createStreamDecoder();
   let text = '';
   const ends = Array.from(ids, (id) => {

@@ -8,19 +8,30 @@ export type MessageLeads = Readonly<Record<'system' | 'user' | 'tool', string>>;
 const known = new WeakMap<ChatTemplate, MessageLeads>();
 
 export function findMessageLeads(template: ChatTemplate): MessageLeads {
-  const leads = known.get(template) ?? { system: findLead(template, systems), user: findLead(template, users), tool: findLead(template, results) };
+  const leads = known.get(template) ?? {
+    system: findLead(template, systems),
+    user: findLead(template, users),
+    tool: findLead(template, results),
+  };
   known.set(template, leads);
   return leads;
 }
 
 const sentinel = 'text-of-the-message';
 const question: ChatMessage = { role: 'user', content: 'x' };
-const call: ChatMessage = { role: 'assistant', content: '', toolCalls: ['000000001', '000000002'].map((id) => ({ id, name: 'f', arguments: '{}' })) };
+const call: ChatMessage = {
+  role: 'assistant',
+  content: '',
+  toolCalls: ['000000001', '000000002'].map((id) => ({ id, name: 'f', arguments: '{}' })),
+};
 const first: ChatMessage = { role: 'tool', content: 'y', toolCallId: '000000001' };
 
 /** Conversations in which the sentinel stands in different surroundings. */
 const systems: readonly (readonly ChatMessage[])[] = [[{ role: 'system', content: sentinel }, question]];
-const users: readonly (readonly ChatMessage[])[] = [[{ role: 'user', content: sentinel }], [question, { role: 'assistant', content: 'y' }, { role: 'user', content: sentinel }]];
+const users: readonly (readonly ChatMessage[])[] = [
+  [{ role: 'user', content: sentinel }],
+  [question, { role: 'assistant', content: 'y' }, { role: 'user', content: sentinel }],
+];
 const results: readonly (readonly ChatMessage[])[] = [
   [question, call, { ...first, content: sentinel }],
   [question, call, first, { role: 'tool', content: sentinel, toolCallId: '000000002' }],

@@ -14,7 +14,11 @@ export type Reply = {
 /** What the answer was made to begin with, and the ids of its calls. */
 export type ReplyBeginning = { readonly opening: string; readonly mintId: (place: number) => string };
 
-export function readReply({ tokenizer, template }: ChatTokenizer, completion: Completion, { opening, mintId }: ReplyBeginning): Reply {
+export function readReply(
+  { tokenizer, template }: ChatTokenizer,
+  completion: Completion,
+  { opening, mintId }: ReplyBeginning,
+): Reply {
   checkCompletion(completion);
   const { ids, finishReason } = completion;
   const isStopped = ids.length > 0 && template.stopIds.includes(ids.at(-1) ?? -1);
@@ -27,15 +31,26 @@ export function readReply({ tokenizer, template }: ChatTokenizer, completion: Co
     ...(toolCalls.length === 0 ? {} : { toolCalls: toolCalls.map((call, place) => ({ id: mintId(place), ...call })) }),
   };
   const whole = toolCalls.length > 0 ? 'tool_calls' : 'stop';
-  const committed = { message, finishReason: finishReason === 'length' && !isStopped ? 'length' : whole, malformedToolCalls, tokenTexts: toTokenTexts(tokenizer, ids) } as const;
+  const committed = {
+    message,
+    finishReason: finishReason === 'length' && !isStopped ? 'length' : whole,
+    malformedToolCalls,
+    tokenTexts: toTokenTexts(tokenizer, ids),
+  } as const;
   return { committed, text, isStopped };
 }
 
 function checkCompletion({ ids, logprobs }: Completion): void {
   if (ids.length !== logprobs.length) {
-    throw new AgentJetError('bad_completion', `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs its own. The engine must return both in the same length.`);
+    throw new AgentJetError(
+      'bad_completion',
+      `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs its own. The engine must return both in the same length.`,
+    );
   }
   const at = ids.findIndex((id, place) => id < 0 || !Number.isFinite(logprobs[place]));
   if (at === -1) return;
-  throw new AgentJetError('bad_completion', `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids are 0 or more and logprobs finite: nothing else can be trained.`);
+  throw new AgentJetError(
+    'bad_completion',
+    `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids are 0 or more and logprobs finite: nothing else can be trained.`,
+  );
 }

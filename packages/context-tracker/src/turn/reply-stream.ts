@@ -5,7 +5,10 @@ import type { ReplyBeginning } from './read-reply.js';
 type ReplyStreamOptions = ReplyBeginning & { readonly onDelta: (delta: ChatDelta) => void };
 
 /** Ids in, deltas out, each as soon as it is certain. The stop token has no text. */
-export function createReplyStream({ tokenizer, template }: ChatTokenizer, { opening, mintId, onDelta }: ReplyStreamOptions): { push(id: number): void; flush(): void } {
+export function createReplyStream(
+  { tokenizer, template }: ChatTokenizer,
+  { opening, mintId, onDelta }: ReplyStreamOptions,
+): { push(id: number): void; flush(): void } {
   const decoder = tokenizer.createStreamDecoder();
   const parser = template.createStreamParser(mintId);
   const emit = (deltas: readonly ChatDelta[]): void => {

@@ -37,19 +37,36 @@ function locate(sources: readonly ConfigSource[], key: string): string {
 }
 
 function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), values);
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    values,
+  );
 }
 
 /** `z` says it in terms of types; this says it in words. */
 function expectationOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return ({ int: 'a whole number', number: 'a number', string: 'a text', boolean: 'true or false', array: 'a list', object: 'a section', tuple: 'a list' } as Record<string, string>)[issue.expected] ?? issue.expected;
+      return (
+        (
+          {
+            int: 'a whole number',
+            number: 'a number',
+            string: 'a text',
+            boolean: 'true or false',
+            array: 'a list',
+            object: 'a section',
+            tuple: 'a list',
+          } as Record<string, string>
+        )[issue.expected] ?? issue.expected
+      );
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
       if (issue.origin === 'array' && issue.minimum > 1) return `${issue.minimum} values`;
-      return issue.origin === 'string' || issue.origin === 'array' ? 'not empty' : `${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}`;
+      return issue.origin === 'string' || issue.origin === 'array'
+        ? 'not empty'
+        : `${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}`;
     case 'too_big':
       return issue.origin === 'array' ? `at most ${issue.maximum} values` : `at most ${issue.maximum}`;
     default:
@@ -70,15 +87,24 @@ function describeValue(value: unknown, place: string): string {
 function describeUnknownKey(key: string, values: JsonObject, sources: readonly ConfigSource[]): Problem {
   const place = locate(sources, key);
   const advice = findAdvice(key);
-  if (advice !== undefined) return { code: 'unknown_key', message: `"${key}" in ${place} has no meaning here. ${advice}` };
+  if (advice !== undefined)
+    return { code: 'unknown_key', message: `"${key}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
-  return { code: 'unknown_key', message: `Unknown key "${key}" in ${place}${describeValue(valueAt(values, key.split('.')), place)}. ${repair}` };
+  return {
+    code: 'unknown_key',
+    message: `Unknown key "${key}" in ${place}${describeValue(valueAt(values, key.split('.')), place)}. ${repair}`,
+  };
 }
 
-function describeIssue(issue: z.core.$ZodIssue, values: JsonObject, sources: readonly ConfigSource[]): readonly Problem[] {
+function describeIssue(
+  issue: z.core.$ZodIssue,
+  values: JsonObject,
+  sources: readonly ConfigSource[],
+): readonly Problem[] {
   const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), values, sources));
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), values, sources));
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
   const seen = valueAt(values, issue.path);
   const advice = findValueAdvice(key, seen);
@@ -121,7 +147,10 @@ function findUnsupported(config: ConfigYaml, sources: readonly ConfigSource[]): 
   ] as const;
   return wanted
     .filter(([, , isWanted]) => isWanted)
-    .map(([key, value]) => ({ code: 'conflict', message: `"${key}" in ${locate(sources, key)} is ${JSON.stringify(value)}, which the backbone onnx does not have. Remove it, or use backbone: torch.` }));
+    .map(([key, value]) => ({
+      code: 'conflict',
+      message: `"${key}" in ${locate(sources, key)} is ${JSON.stringify(value)}, which the backbone onnx does not have. Remove it, or use backbone: torch.`,
+    }));
 }
 
 function throwProblems(problems: readonly Problem[]): void {

@@ -17,7 +17,9 @@ function toErrorAtLine(name: string, document: Document.Parsed): ConfigError | u
   const [position] = problem.linePos ?? [];
   const place = position === undefined ? name : `${name}:${position.line}:${position.col}`;
   const [reason = 'it cannot be parsed'] = problem.message.replace(/ at line \d+, column \d+:?/, '').split('\n');
-  return new ConfigError('bad_yaml', `${place} is not valid YAML: ${reason.replace(/:$/, '')}. Correct that line.`, { cause: problem });
+  return new ConfigError('bad_yaml', `${place} is not valid YAML: ${reason.replace(/:$/, '')}. Correct that line.`, {
+    cause: problem,
+  });
 }
 
 function findPair(map: YAMLMap, key: string): Pair | undefined {
@@ -42,11 +44,17 @@ function checkRoot(root: unknown, name: string, locate: (key: string) => string)
     throw new ConfigError('missing_section', `${name} is empty. Everything belongs under the key "ajet:".`);
   }
   if (!isJsonObject(root)) {
-    throw new ConfigError('wrong_type', `${name} holds ${JSON.stringify(root)}, not a mapping. Everything belongs under the key "ajet:".`);
+    throw new ConfigError(
+      'wrong_type',
+      `${name} holds ${JSON.stringify(root)}, not a mapping. Everything belongs under the key "ajet:".`,
+    );
   }
   const stranger = Object.keys(root).find((key) => key !== 'ajet');
   if (stranger !== undefined) {
-    throw new ConfigError('unknown_key', `Unknown key "${stranger}" at the top of ${locate(stranger)}. Everything belongs under "ajet:"; move it there or remove it.`);
+    throw new ConfigError(
+      'unknown_key',
+      `Unknown key "${stranger}" at the top of ${locate(stranger)}. Everything belongs under "ajet:"; move it there or remove it.`,
+    );
   }
   return root;
 }
@@ -56,7 +64,11 @@ function toValues(document: Document.Parsed, name: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    throw new ConfigError('bad_yaml', `${name} is not valid YAML: ${toErrorMessage(error)}. Correct the anchors (&name) and aliases (*name).`, { cause: error });
+    throw new ConfigError(
+      'bad_yaml',
+      `${name} is not valid YAML: ${toErrorMessage(error)}. Correct the anchors (&name) and aliases (*name).`,
+      { cause: error },
+    );
   }
 }
 
@@ -73,7 +85,10 @@ export function readYamlSource(text: string, name: string): ConfigSource {
   const root = checkRoot(toValues(document, name), name, (key) => locatePath([key]));
   const values = root['ajet'] ?? {};
   if (!isJsonObject(values)) {
-    throw new ConfigError('wrong_type', `"ajet" in ${locatePath(['ajet'])} is ${JSON.stringify(values)}, but must be a mapping of sections.`);
+    throw new ConfigError(
+      'wrong_type',
+      `"ajet" in ${locatePath(['ajet'])} is ${JSON.stringify(values)}, but must be a mapping of sections.`,
+    );
   }
   return { values, locate: (key) => locatePath(['ajet', ...key.split('.')]) };
 }
@@ -85,15 +100,24 @@ function parseOverrideValue(override: string, text: string): unknown {
   } catch {
     // An alias without its anchor: no value either.
   }
-  throw new ConfigError('bad_override', `The value of the override "${override}" is not valid YAML. Quote it, for example 'key.path="the text"'.`);
+  throw new ConfigError(
+    'bad_override',
+    `The value of the override "${override}" is not valid YAML. Quote it, for example 'key.path="the text"'.`,
+  );
 }
 
 /** One `key.path=value` from a command line; the value is YAML. */
 export function readOverride(override: string): ConfigSource {
   const equals = override.indexOf('=');
-  const key = override.slice(0, equals).trim().replace(/^ajet\./, '');
+  const key = override
+    .slice(0, equals)
+    .trim()
+    .replace(/^ajet\./, '');
   if (equals < 0 || key === '') {
-    throw new ConfigError('bad_override', `"${override}" is not an override. Write key.path=value, for example rollout.num_repeat=4.`);
+    throw new ConfigError(
+      'bad_override',
+      `"${override}" is not an override. Write key.path=value, for example rollout.num_repeat=4.`,
+    );
   }
   const value = parseOverrideValue(override, override.slice(equals + 1));
   const values = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);

@@ -2,7 +2,9 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 
 /** YAML, HTTP and JSONL are snake_case, TypeScript is camelCase; these functions are the only bridge. */
 
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
 
 /** The type of `camelKeys(value)`. */
 export type CamelKeys<Value> = Value extends readonly unknown[]

@@ -27,7 +27,11 @@ function errorOf(run: () => unknown): ConfigError {
 
 describe('loadConfig', () => {
   it('takes the defaults, then the file, then the overrides', () => {
-    const config = load('ajet:\n  rollout: { num_repeat: 4, temperature: 0.7 }\n', 'rollout.num_repeat=2', 'ajet.trainer_common.optim.lr=1e-6');
+    const config = load(
+      'ajet:\n  rollout: { num_repeat: 4, temperature: 0.7 }\n',
+      'rollout.num_repeat=2',
+      'ajet.trainer_common.optim.lr=1e-6',
+    );
     expect(config.rollout.numRepeat).toBe(2);
     expect(config.rollout.temperature).toBe(0.7);
     expect(config.rollout.topP).toBe(1);
@@ -35,7 +39,11 @@ describe('loadConfig', () => {
   });
 
   it('reads lists and null from overrides, and leaves an empty section alone', () => {
-    const config = load('ajet:\n  rollout:\n  trainable_targets: [villager]\n', 'trainable_targets=[werewolf, seer]', 'trainer_common.total_training_steps=null');
+    const config = load(
+      'ajet:\n  rollout:\n  trainable_targets: [villager]\n',
+      'trainable_targets=[werewolf, seer]',
+      'trainer_common.total_training_steps=null',
+    );
     expect(config.trainableTargets).toEqual(['werewolf', 'seer']);
     expect(config.trainerCommon.totalTrainingSteps).toBeNull();
     expect(config.rollout.numRepeat).toBe(8);
@@ -59,30 +67,135 @@ describe('loadConfig', () => {
 
 describe('what is wrong with a configuration', () => {
   it.each([
-    ['a misspelled key', '\n\najet:\n  rollout:\n    num_repeats: 4\n', 'unknown_key', 'Unknown key "rollout.num_repeats" in math-agent.yaml:5, with the value 4. Did you mean "rollout.num_repeat"?'],
-    ['a camelCase key', 'ajet:\n  rollout:\n    numRepeat: 4\n', 'unknown_key', 'Unknown key "rollout.numRepeat" in math-agent.yaml:3, with the value 4. Did you mean "rollout.num_repeat"?'],
-    ['a key in capitals', 'ajet:\n  rollout:\n    NUM_REPEAT: 4\n', 'unknown_key', 'Did you mean "rollout.num_repeat"?'],
-    ['a key in the wrong section', 'ajet:\n  trainer_common:\n    lr: 4\n', 'unknown_key', 'Did you mean "trainer_common.optim.lr"?'],
-    ['a key of nobody', 'ajet:\n  flux_capacitor: 4\n', 'unknown_key', 'Unknown key "flux_capacitor" in math-agent.yaml:2, with the value 4. Remove it; default.yaml lists every key.'],
-    ['a key only the original has', 'ajet:\n  trainer_common:\n    logger: swanlab\n', 'unknown_key', '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl'],
-    ['a key outside of ajet', 'ajet: {}\nhydra:\n  x: 1\n', 'unknown_key', 'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"'],
-    ['a text for a number', 'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.'],
-    ['a fraction for a count', 'ajet:\n  rollout:\n    num_repeat: 1.5\n', 'wrong_type', '"rollout.num_repeat" in math-agent.yaml:3 is 1.5, but must be a whole number.'],
-    ['a number out of range', 'ajet:\n  rollout:\n    top_p: 1.5\n', 'wrong_type', '"rollout.top_p" in math-agent.yaml:3 is 1.5, but must be at most 1.'],
-    ['an unknown choice', 'ajet:\n  backbone: trinity\n', 'wrong_type', '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, debug. Large models train on "torch".'],
-    ['a value where a section belongs', 'ajet:\n  rollout: 4\n', 'wrong_type', '"rollout" in math-agent.yaml:2 is 4, but must be a section.'],
-    ['no trainable target', 'ajet:\n  trainable_targets: []\n', 'wrong_type', '"trainable_targets" in math-agent.yaml:2 is [], but must be not empty.'],
+    [
+      'a misspelled key',
+      '\n\najet:\n  rollout:\n    num_repeats: 4\n',
+      'unknown_key',
+      'Unknown key "rollout.num_repeats" in math-agent.yaml:5, with the value 4. Did you mean "rollout.num_repeat"?',
+    ],
+    [
+      'a camelCase key',
+      'ajet:\n  rollout:\n    numRepeat: 4\n',
+      'unknown_key',
+      'Unknown key "rollout.numRepeat" in math-agent.yaml:3, with the value 4. Did you mean "rollout.num_repeat"?',
+    ],
+    [
+      'a key in capitals',
+      'ajet:\n  rollout:\n    NUM_REPEAT: 4\n',
+      'unknown_key',
+      'Did you mean "rollout.num_repeat"?',
+    ],
+    [
+      'a key in the wrong section',
+      'ajet:\n  trainer_common:\n    lr: 4\n',
+      'unknown_key',
+      'Did you mean "trainer_common.optim.lr"?',
+    ],
+    [
+      'a key of nobody',
+      'ajet:\n  flux_capacitor: 4\n',
+      'unknown_key',
+      'Unknown key "flux_capacitor" in math-agent.yaml:2, with the value 4. Remove it; default.yaml lists every key.',
+    ],
+    [
+      'a key only the original has',
+      'ajet:\n  trainer_common:\n    logger: swanlab\n',
+      'unknown_key',
+      '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl',
+    ],
+    [
+      'a key outside of ajet',
+      'ajet: {}\nhydra:\n  x: 1\n',
+      'unknown_key',
+      'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"',
+    ],
+    [
+      'a text for a number',
+      'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n',
+      'wrong_type',
+      '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.',
+    ],
+    [
+      'a fraction for a count',
+      'ajet:\n  rollout:\n    num_repeat: 1.5\n',
+      'wrong_type',
+      '"rollout.num_repeat" in math-agent.yaml:3 is 1.5, but must be a whole number.',
+    ],
+    [
+      'a number out of range',
+      'ajet:\n  rollout:\n    top_p: 1.5\n',
+      'wrong_type',
+      '"rollout.top_p" in math-agent.yaml:3 is 1.5, but must be at most 1.',
+    ],
+    [
+      'an unknown choice',
+      'ajet:\n  backbone: trinity\n',
+      'wrong_type',
+      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, debug. Large models train on "torch".',
+    ],
+    [
+      'a value where a section belongs',
+      'ajet:\n  rollout: 4\n',
+      'wrong_type',
+      '"rollout" in math-agent.yaml:2 is 4, but must be a section.',
+    ],
+    [
+      'no trainable target',
+      'ajet:\n  trainable_targets: []\n',
+      'wrong_type',
+      '"trainable_targets" in math-agent.yaml:2 is [], but must be not empty.',
+    ],
     ['broken YAML', 'ajet:\n  rollout: [1, 2\n', 'bad_yaml', 'math-agent.yaml:3:1 is not valid YAML:'],
-    ['a key written twice', 'ajet:\n  backbone: onnx\n  backbone: debug\n', 'bad_yaml', 'math-agent.yaml:3:3 is not valid YAML: Map keys must be unique'],
-    ['an alias without its anchor', 'ajet:\n  rollout: *other\n', 'bad_yaml', 'math-agent.yaml is not valid YAML: Unresolved alias'],
-    ['too few values', 'ajet:\n  trainer_common:\n    optim:\n      betas: [0.9]\n', 'wrong_type', '"trainer_common.optim.betas" in math-agent.yaml:4 is [0.9], but must be 2 values.'],
-    ['a number that is none', 'ajet:\n  rollout:\n    temperature: .nan\n', 'wrong_type', '"rollout.temperature" in math-agent.yaml:3 is NaN, but must be a number.'],
+    [
+      'a key written twice',
+      'ajet:\n  backbone: onnx\n  backbone: debug\n',
+      'bad_yaml',
+      'math-agent.yaml:3:3 is not valid YAML: Map keys must be unique',
+    ],
+    [
+      'an alias without its anchor',
+      'ajet:\n  rollout: *other\n',
+      'bad_yaml',
+      'math-agent.yaml is not valid YAML: Unresolved alias',
+    ],
+    [
+      'too few values',
+      'ajet:\n  trainer_common:\n    optim:\n      betas: [0.9]\n',
+      'wrong_type',
+      '"trainer_common.optim.betas" in math-agent.yaml:4 is [0.9], but must be 2 values.',
+    ],
+    [
+      'a number that is none',
+      'ajet:\n  rollout:\n    temperature: .nan\n',
+      'wrong_type',
+      '"rollout.temperature" in math-agent.yaml:3 is NaN, but must be a number.',
+    ],
     ['an empty file', '\n', 'missing_section', 'math-agent.yaml is empty.'],
     ['a list', '- 1\n', 'wrong_type', 'math-agent.yaml holds [1], not a mapping.'],
-    ['what a backbone does not have', 'ajet:\n  lora:\n    rank: 8\n', 'conflict', '"lora.rank" in math-agent.yaml:3 is 8, which the backbone onnx does not have. Remove it, or use backbone: torch.'],
-    ['sampling ahead that allows nothing', 'ajet:\n  trainer_common:\n    max_staleness: 1\n    ppo_epochs: 2\n', 'conflict', '"trainer_common.max_staleness" 1 (math-agent.yaml:3) lets nothing be sampled ahead'],
-    ['a key in another place', 'ajet:\n  max_staleness: 1\n', 'unknown_key', '"max_staleness" in math-agent.yaml:2 has no meaning here. Use "trainer_common.max_staleness".'],
-    ['lengths that do not fit', 'ajet:\n  rollout:\n    max_model_len: 1000\n', 'conflict', '= 2048 is more than "rollout.max_model_len" 1000 (math-agent.yaml:3)'],
+    [
+      'what a backbone does not have',
+      'ajet:\n  lora:\n    rank: 8\n',
+      'conflict',
+      '"lora.rank" in math-agent.yaml:3 is 8, which the backbone onnx does not have. Remove it, or use backbone: torch.',
+    ],
+    [
+      'sampling ahead that allows nothing',
+      'ajet:\n  trainer_common:\n    max_staleness: 1\n    ppo_epochs: 2\n',
+      'conflict',
+      '"trainer_common.max_staleness" 1 (math-agent.yaml:3) lets nothing be sampled ahead',
+    ],
+    [
+      'a key in another place',
+      'ajet:\n  max_staleness: 1\n',
+      'unknown_key',
+      '"max_staleness" in math-agent.yaml:2 has no meaning here. Use "trainer_common.max_staleness".',
+    ],
+    [
+      'lengths that do not fit',
+      'ajet:\n  rollout:\n    max_model_len: 1000\n',
+      'conflict',
+      '= 2048 is more than "rollout.max_model_len" 1000 (math-agent.yaml:3)',
+    ],
   ])('%s is named with its line, its value and the repair', (_, text, code, message) => {
     const error = errorOf(() => load(text));
     expect(error.code).toBe(code);
@@ -112,11 +225,22 @@ describe('what is wrong with a configuration', () => {
 
 describe('formatConfig', () => {
   it('writes what loadConfig reads back, without the API key and the token', () => {
-    const config = createConfig({ debug: { apiKey: 'sk-secret' }, torch: { token: 'tk-secret' }, rollout: { numRepeat: 3 }, trainerCommon: { optim: { betas: [0.8, 0.9] } } }, { cwd });
+    const config = createConfig(
+      {
+        debug: { apiKey: 'sk-secret' },
+        torch: { token: 'tk-secret' },
+        rollout: { numRepeat: 3 },
+        trainerCommon: { optim: { betas: [0.8, 0.9] } },
+      },
+      { cwd },
+    );
     const text = formatConfig(config, 'two\nlines');
     expect(text).toMatch(/^# two\n# lines\najet:\n/);
     expect(text).not.toMatch(/sk-secret|tk-secret/);
-    expect(compareConfigs(config, load(text))).toEqual([{ key: 'torch.token', before: 'tk-secret', after: null }, { key: 'debug.api_key', before: 'sk-secret', after: null }]);
+    expect(compareConfigs(config, load(text))).toEqual([
+      { key: 'torch.token', before: 'tk-secret', after: null },
+      { key: 'debug.api_key', before: 'sk-secret', after: null },
+    ]);
   });
 
   it('finds what differs, in the spelling of the file', () => {

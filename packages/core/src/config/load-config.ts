@@ -19,14 +19,20 @@ type LoadOptions = {
 };
 
 function readConfigFile(file: string, cwd: string): ConfigSource {
-  if (typeof file !== 'string') throw new ConfigError('missing_file', `The configuration file is ${JSON.stringify(file)}, but must be the path of a YAML file.`);
+  if (typeof file !== 'string')
+    throw new ConfigError(
+      'missing_file',
+      `The configuration file is ${JSON.stringify(file)}, but must be the path of a YAML file.`,
+    );
   const absolute = path.resolve(cwd, file);
   let text: string;
   try {
     text = readFileSync(absolute, 'utf8');
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const reason = missing ? `There is no configuration file ${absolute}.` : `The configuration file ${absolute} cannot be read: ${toErrorMessage(error)}.`;
+    const reason = missing
+      ? `There is no configuration file ${absolute}.`
+      : `The configuration file ${absolute} cannot be read: ${toErrorMessage(error)}.`;
     throw new ConfigError('missing_file', `${reason} Name a YAML file with --conf.`, { cause: error });
   }
   const relative = path.relative(cwd, absolute);
@@ -48,7 +54,10 @@ export function loadConfig(file: string, overrides: readonly string[] = [], opti
 /** The defaults, then what code gives. Throws ConfigError like `loadConfig`. */
 export function createConfig(input: ConfigInput = {}, options: LoadOptions = {}): AgentJetConfig {
   const cwd = options.cwd ?? process.cwd();
-  const config = checkConfig([readDefaults(), createCodeSource(snakeKeys(input as JsonObject), 'the options given in code')]);
+  const config = checkConfig([
+    readDefaults(),
+    createCodeSource(snakeKeys(input as JsonObject), 'the options given in code'),
+  ]);
   return camelKeys(resolvePaths(config, [cwd], cwd));
 }
 

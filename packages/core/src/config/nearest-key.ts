@@ -8,7 +8,8 @@ function editDistance(left: string, right: string): number {
     const row = [i];
     for (let j = 1; j <= right.length; j++) {
       const same = left[i - 1] === right[j - 1] ? 0 : 1;
-      const swapped = left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1] ? (beforeLast[j - 2] ?? Infinity) + 1 : Infinity;
+      const swapped =
+        left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1] ? (beforeLast[j - 2] ?? Infinity) + 1 : Infinity;
       row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same, swapped));
     }
     [beforeLast, last] = [last, row];

@@ -11,31 +11,38 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'rollout.compute_madness_checklist': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
   'rollout.agent_madness_termination': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
   'rollout.agent_madness_reward': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
-  'rollout.enable_oversample': 'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
-  'rollout.submit_oversample_multiplier': 'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
+  'rollout.enable_oversample':
+    'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
+  'rollout.submit_oversample_multiplier':
+    'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
   'rollout.val_kwargs.num_repeat': 'Use "trainer_common.val_pass_n".',
   'rollout.val_kwargs.do_sample': 'Set "rollout.val_kwargs.temperature": 0 takes the likeliest token, more samples.',
   'rollout.max_num_turns': 'Use "rollout.multi_turn.max_steps".',
-  'context_tracker.timeline_merging_policy': 'Timelines are merged by token ids, always exactly; "context_tracker.history_policy" says what happens to rewritten history.',
+  'context_tracker.timeline_merging_policy':
+    'Timelines are merged by token ids, always exactly; "context_tracker.history_policy" says what happens to rewritten history.',
   'context_tracker.fix_retokenization_drift': 'Drift cannot arise: what the model wrote keeps its own ids.',
   'context_tracker.detect_timeline_snap': 'Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
   'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
-  'task_reader.huggingface_dat_repo': 'Save the data set as JSONL and use "task_reader.jsonl_dataset_file", or read it in code with "task_reader.reader_protocol".',
+  'task_reader.huggingface_dat_repo':
+    'Save the data set as JSONL and use "task_reader.jsonl_dataset_file", or read it in code with "task_reader.reader_protocol".',
   'task_reader.env_service': 'Reach the environment from code: name a reader in "task_reader.reader_protocol".',
   'task_reader.data_generation': 'Generate tasks in code: name a reader in "task_reader.reader_protocol".',
   'task_reader.feedback_tracing': 'Read traces in code: name a reader in "task_reader.reader_protocol".',
   'task_judge.alien_llm_model': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
-  'task_judge.alien_llm_response_length': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
+  'task_judge.alien_llm_response_length':
+    'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
   'task_judge.rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
-  'task_runner': 'Every episode runs in this process, concurrently; there is nothing to choose.',
-  'interchange_server': 'Models are handed out in this process; there is no server to set up.',
+  task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
+  interchange_server: 'Models are handed out in this process; there is no server to set up.',
   'trainer_common.logger': 'Every run writes metrics.jsonl, reward.svg and report.html.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes': 'One machine trains.',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
   'trainer_common.checkpoint_base_dir': 'Checkpoints stand in the run folder: "experiment_dir".',
-  'trainer_common.save_trajectory_as_json_file': 'Every episode is always written, token by token: the folder episodes/ of the run.',
-  'trainer_common.loss_weight_normalization_episode_level': 'Use "trainer_common.loss_weighting: episode", the default.',
+  'trainer_common.save_trajectory_as_json_file':
+    'Every episode is always written, token by token: the folder episodes/ of the run.',
+  'trainer_common.loss_weight_normalization_episode_level':
+    'Use "trainer_common.loss_weighting: episode", the default.',
   'trainer_common.advantage_estimation_episode_level': 'Advantages always compare episodes, not fragments.',
   'trainer_common.fsdp_config': 'Use "torch.cpu_offload".',
   'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
@@ -45,7 +52,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'trainer_common.optim.lr_warmup_steps_ratio': 'Use "trainer_common.optim.lr_warmup_steps".',
   'debug.debug_vllm_port': 'Use "debug.base_url", with the port in it.',
   'debug.debug_vllm_seed': 'Use "debug.seed".',
-  'debug.debug_tensor_parallel_size': 'Debugging starts no server: use "debug.base_url" for one that runs, or leave it out.',
+  'debug.debug_tensor_parallel_size':
+    'Debugging starts no server: use "debug.base_url" for one that runs, or leave it out.',
   max_staleness: 'Use "trainer_common.max_staleness".',
   'rollout.max_staleness': 'Use "trainer_common.max_staleness".',
   swarm_mode: 'There is no swarm here.',
@@ -56,7 +64,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
 const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=verl': 'Large models train on "torch".',
   'backbone=trinity': 'Large models train on "torch".',
-  'task_reader.type=huggingface_dat_repo': 'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
+  'task_reader.type=huggingface_dat_repo':
+    'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
   'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
   'task_reader.type=data_generation': 'Generate tasks in code: "customized_protocol".',
   'task_reader.type=tracing': 'Read traces in code: "customized_protocol".',

@@ -146,14 +146,21 @@ export type ConfigYaml = z.infer<typeof configSchema>;
 /** The resolved configuration of a run: every key has a value, paths are absolute. */
 export type AgentJetConfig = CamelKeys<ConfigYaml>;
 
-type PartialKeys<Value> = Value extends readonly unknown[] ? Value : Value extends object ? { readonly [Key in keyof Value]?: PartialKeys<Value[Key]> } : Value;
+type PartialKeys<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]?: PartialKeys<Value[Key]> }
+    : Value;
 
 /** Some of the configuration, as code gives it; the rest comes from `default.yaml`. */
 export type ConfigInput = PartialKeys<AgentJetConfig>;
 
 function collectKeys(schema: z.ZodType, prefix: string): readonly string[] {
   if (!(schema instanceof z.ZodObject)) return [];
-  return Object.entries(schema.shape).flatMap(([key, inner]) => [`${prefix}${key}`, ...collectKeys(inner as z.ZodType, `${prefix}${key}.`)]);
+  return Object.entries(schema.shape).flatMap(([key, inner]) => [
+    `${prefix}${key}`,
+    ...collectKeys(inner as z.ZodType, `${prefix}${key}.`),
+  ]);
 }
 
 /** Every key as a dotted path, sections included. */

@@ -14,6 +14,9 @@ const types: Readonly<Record<number, string>> = {
 export const threadsUnsupported = 'thread_unsupported_request';
 
 export function toAnthropicErrorBody(error: WireError): unknown {
-  const details = error.code === threadsUnsupported ? { details: { error_code: threadsUnsupported, unsupported: [error.parameter] } } : {};
+  const details =
+    error.code === threadsUnsupported
+      ? { details: { error_code: threadsUnsupported, unsupported: [error.parameter] } }
+      : {};
   return { type: 'error', error: { type: types[error.status] ?? 'api_error', message: error.message, ...details } };
 }

@@ -16,8 +16,16 @@ const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string
 const other = z.looseObject({ type: z.string() });
 const block = z.union([textBlock, toolUse, toolResult, thinking, other]);
 type Block = z.infer<typeof block>;
-const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: z.union([z.string(), z.array(block)]) });
-const tool = z.looseObject({ name: z.string(), description: z.string().nullish(), input_schema: jsonObject.optional(), type: z.string().nullish() });
+const message = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: z.union([z.string(), z.array(block)]),
+});
+const tool = z.looseObject({
+  name: z.string(),
+  description: z.string().nullish(),
+  input_schema: jsonObject.optional(),
+  type: z.string().nullish(),
+});
 
 const outputFormat = z.looseObject({ type: z.literal('json_schema'), schema: jsonObject });
 
@@ -28,7 +36,13 @@ export const messagesSchema = z.strictObject({
   max_tokens: z.number().int().positive(),
   system: z.union([z.string(), z.array(textBlock)]).optional(),
   tools: z.array(tool).optional(),
-  tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional(), disable_parallel_tool_use: z.boolean().optional() }).optional(),
+  tool_choice: z
+    .looseObject({
+      type: z.enum(['auto', 'any', 'tool', 'none']),
+      name: z.string().optional(),
+      disable_parallel_tool_use: z.boolean().optional(),
+    })
+    .optional(),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,
   top_k: samplingFields.top_k,
@@ -48,7 +62,10 @@ export function toChatRequest(body: MessagesBody, requestId: string): ChatReques
   const tools = (body.tools ?? []).map(toToolSpec);
   const system = typeof body.system === 'string' ? body.system : (body.system ?? []).map(({ text }) => text).join('\n');
   return {
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system } as const]), ...body.messages.flatMap(toMessages)],
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
+      ...body.messages.flatMap(toMessages),
+    ],
     requestId,
     sampling: toSampling({ ...body, stop: body.stop_sequences }),
     ...(tools.length > 0 && { tools }),
@@ -60,9 +77,18 @@ export function toChatRequest(body: MessagesBody, requestId: string): ChatReques
 
 function toToolSpec(wire: z.infer<typeof tool>): NonNullable<ChatRequest['tools']>[number] {
   if (wire.input_schema === undefined) {
-    throw new WireError(400, 'unsupported_tool', `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported: only tools with an input_schema, which the agent runs itself.`, 'tools');
+    throw new WireError(
+      400,
+      'unsupported_tool',
+      `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported: only tools with an input_schema, which the agent runs itself.`,
+      'tools',
+    );
   }
-  return { name: wire.name, ...(typeof wire.description === 'string' && { description: wire.description }), parameters: wire.input_schema };
+  return {
+    name: wire.name,
+    ...(typeof wire.description === 'string' && { description: wire.description }),
+    parameters: wire.input_schema,
+  };
 }
 
 function toToolChoice(choice: MessagesBody['tool_choice']): Pick<ChatRequest, 'toolChoice'> {
@@ -74,7 +100,9 @@ function toToolChoice(choice: MessagesBody['tool_choice']): Pick<ChatRequest, 't
 
 function toResponseFormat(config: MessagesBody['output_config']): Pick<ChatRequest, 'responseFormat'> {
   const format = config?.format;
-  return format === undefined || format === null ? {} : { responseFormat: { type: 'json_schema', name: 'answer', schema: format.schema } };
+  return format === undefined || format === null
+    ? {}
+    : { responseFormat: { type: 'json_schema', name: 'answer', schema: format.schema } };
 }
 
 /** One Anthropic message; tool results inside a user message become tool messages before its text. */
@@ -83,7 +111,9 @@ function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
   if (role === 'assistant') return [toAssistant(blocks)];
   const results = blocks.flatMap((entry): ChatMessage[] => {
     const parsed = toolResult.safeParse(entry);
-    return parsed.success ? [{ role: 'tool', toolCallId: parsed.data.tool_use_id, content: toText(parsed.data.content) }] : [];
+    return parsed.success
+      ? [{ role: 'tool', toolCallId: parsed.data.tool_use_id, content: toText(parsed.data.content) }]
+      : [];
   });
   const rest = blocks.filter(({ type }) => type !== 'tool_result');
   return rest.length === 0 ? results : [...results, { role, content: textOf(rest) }];
@@ -92,7 +122,9 @@ function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
 function toAssistant(blocks: readonly Block[]): ChatMessage {
   const toolCalls = blocks.flatMap((entry): ToolCall[] => {
     const parsed = toolUse.safeParse(entry);
-    return parsed.success ? [{ id: parsed.data.id, name: parsed.data.name, arguments: toArguments(parsed.data.input) }] : [];
+    return parsed.success
+      ? [{ id: parsed.data.id, name: parsed.data.name, arguments: toArguments(parsed.data.input) }]
+      : [];
   });
   const reasoning = blocks.flatMap((entry) => {
     const parsed = thinking.safeParse(entry);
@@ -114,5 +146,7 @@ function toArguments(input: unknown): string {
 }
 
 function textOf(blocks: readonly Block[]): string {
-  return toText(blocks.map((entry) => ({ type: entry.type, text: typeof entry['text'] === 'string' ? entry['text'] : undefined })));
+  return toText(
+    blocks.map((entry) => ({ type: entry.type, text: typeof entry['text'] === 'string' ? entry['text'] : undefined })),
+  );
 }

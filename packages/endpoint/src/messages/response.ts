@@ -3,9 +3,14 @@ import type { EventStream } from '../event-stream.js';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
 
-function toStop({ finishReason, stopText }: ChatResponse): { readonly stop_reason: string; readonly stop_sequence: string | null } {
+function toStop({ finishReason, stopText }: ChatResponse): {
+  readonly stop_reason: string;
+  readonly stop_sequence: string | null;
+} {
   const isStopped = finishReason === 'stop' && stopText !== undefined;
-  return isStopped ? { stop_reason: 'stop_sequence', stop_sequence: stopText } : { stop_reason: stopReasons[finishReason], stop_sequence: null };
+  return isStopped
+    ? { stop_reason: 'stop_sequence', stop_sequence: stopText }
+    : { stop_reason: stopReasons[finishReason], stop_sequence: null };
 }
 
 /** Anthropic carries arguments as an object. Text that is not one is kept whole under `_raw`, and the tool will say so. */
@@ -54,17 +59,31 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
       start(kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' });
       open = kind;
     }
-    send('content_block_delta', { index, delta: kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text } });
+    send('content_block_delta', {
+      index,
+      delta: kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text },
+    });
   };
   const writeCall = (call: ToolCall): void => {
     start(toolUse(call, {}));
-    send('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(toInput(call.arguments)) } });
+    send('content_block_delta', {
+      index,
+      delta: { type: 'input_json_delta', partial_json: JSON.stringify(toInput(call.arguments)) },
+    });
     send('content_block_stop', { index });
   };
 
   return {
     start(): void {
-      const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null };
+      const message = {
+        id,
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+      };
       send('message_start', { message: { ...message, usage: { input_tokens: 0, output_tokens: 0 } } });
     },
     delta: (delta: ChatDelta): void => {
@@ -74,7 +93,10 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
     finish(response: ChatResponse): void {
       close();
       const { usage } = response;
-      send('message_delta', { delta: toStop(response), usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens } });
+      send('message_delta', {
+        delta: toStop(response),
+        usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
+      });
       send('message_stop', {});
     },
   };

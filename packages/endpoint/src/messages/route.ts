@@ -32,5 +32,10 @@ export async function handleMessages(call: Call): Promise<Response> {
 /** The tool runner of Anthropic's SDK asks for a conversation that the server keeps; told so in these words, it sends all of it each time. */
 function refuseThread(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;
-  throw new WireError(400, threadsUnsupported, "Unsupported parameter: 'thread'. Send the whole conversation with each request.", 'thread');
+  throw new WireError(
+    400,
+    threadsUnsupported,
+    "Unsupported parameter: 'thread'. Send the whole conversation with each request.",
+    'thread',
+  );
 }

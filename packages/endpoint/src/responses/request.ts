@@ -1,4 +1,14 @@
-import { functionFields, jsonObject, labelFields, onlyNeutral, samplingFields, toSampling, toText, toToolSpec, WireError } from '@agentjet/chat-completions';
+import {
+  functionFields,
+  jsonObject,
+  labelFields,
+  onlyNeutral,
+  samplingFields,
+  toSampling,
+  toText,
+  toToolSpec,
+  WireError,
+} from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 
@@ -8,10 +18,26 @@ const messageItem = z.looseObject({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: z.union([z.string(), parts]),
 });
-const callItem = z.looseObject({ type: z.literal('function_call'), call_id: z.string(), name: z.string(), arguments: z.string() });
-const outputItem = z.looseObject({ type: z.literal('function_call_output'), call_id: z.string(), output: z.union([z.string(), parts]) });
-const reasoningItem = z.looseObject({ type: z.literal('reasoning'), summary: parts.optional(), content: parts.nullish() });
-const item = z.union([callItem, outputItem, reasoningItem, messageItem], { error: ({ input }) => `is no message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}` });
+const callItem = z.looseObject({
+  type: z.literal('function_call'),
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+const outputItem = z.looseObject({
+  type: z.literal('function_call_output'),
+  call_id: z.string(),
+  output: z.union([z.string(), parts]),
+});
+const reasoningItem = z.looseObject({
+  type: z.literal('reasoning'),
+  summary: parts.optional(),
+  content: parts.nullish(),
+});
+const item = z.union([callItem, outputItem, reasoningItem, messageItem], {
+  error: ({ input }) =>
+    `is no message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+});
 export type InputItem = z.infer<typeof item>;
 
 const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
@@ -28,7 +54,9 @@ export const responsesSchema = z.strictObject({
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
   tools: z.array(z.looseObject({ type: z.string() })).optional(),
-  tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })]).optional(),
+  tool_choice: z
+    .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })])
+    .optional(),
   parallel_tool_calls: z.boolean().optional(),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,
@@ -83,7 +111,8 @@ function toMessages(items: readonly InputItem[]): ChatMessage[] {
     // A text after calls, or a reasoning after anything, starts the next turn.
     if (turn !== undefined && startsTurn(entry, turn)) flush();
     turn ??= { content: '', reasoning: '', toolCalls: [] };
-    if (entry.type === 'function_call') turn.toolCalls.push({ id: entry.call_id, name: entry.name, arguments: entry.arguments });
+    if (entry.type === 'function_call')
+      turn.toolCalls.push({ id: entry.call_id, name: entry.name, arguments: entry.arguments });
     else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary, 'input');
     else turn.content += toText(entry.content, 'input');
   }
@@ -94,20 +123,39 @@ function toMessages(items: readonly InputItem[]): ChatMessage[] {
 type AssistantItem = z.infer<typeof callItem> | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
 
 function isAssistantItem(entry: InputItem): entry is AssistantItem {
-  return entry.type === 'function_call' || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant');
+  return (
+    entry.type === 'function_call' || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant')
+  );
 }
 
-function startsTurn(entry: AssistantItem, turn: { readonly content: string; readonly toolCalls: readonly ToolCall[] }): boolean {
+function startsTurn(
+  entry: AssistantItem,
+  turn: { readonly content: string; readonly toolCalls: readonly ToolCall[] },
+): boolean {
   if (entry.type === 'reasoning') return true;
   return entry.type !== 'function_call' && (turn.toolCalls.length > 0 || turn.content !== '');
 }
 
-function toAssistant({ content, reasoning, toolCalls }: { content: string; reasoning: string; toolCalls: ToolCall[] }): ChatMessage {
-  return { role: 'assistant', content, ...(reasoning !== '' && { reasoning }), ...(toolCalls.length > 0 && { toolCalls }) };
+function toAssistant({
+  content,
+  reasoning,
+  toolCalls,
+}: {
+  content: string;
+  reasoning: string;
+  toolCalls: ToolCall[];
+}): ChatMessage {
+  return {
+    role: 'assistant',
+    content,
+    ...(reasoning !== '' && { reasoning }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+  };
 }
 
 function toInputMessage(entry: InputItem): ChatMessage {
-  if (entry.type === 'function_call_output') return { role: 'tool', content: toText(entry.output, 'input'), toolCallId: entry.call_id };
+  if (entry.type === 'function_call_output')
+    return { role: 'tool', content: toText(entry.output, 'input'), toolCallId: entry.call_id };
   if ('role' in entry && typeof entry.role === 'string') {
     const content = toText(messageItem.parse(entry).content, 'input');
     return entry.role === 'user' ? { role: 'user', content } : { role: 'system', content };
@@ -118,7 +166,12 @@ function toInputMessage(entry: InputItem): ChatMessage {
 function toFunction(tool: { readonly type: string }): ToolSpec {
   const parsed = functionTool.safeParse(tool);
   if (!parsed.success) {
-    throw new WireError(400, 'unsupported_tool', `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`, 'tools');
+    throw new WireError(
+      400,
+      'unsupported_tool',
+      `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`,
+      'tools',
+    );
   }
   return toToolSpec(parsed.data);
 }

@@ -38,14 +38,20 @@ export function toOutputItems({ message }: ChatResponse): OutputItem[] {
   const status = 'completed';
   return [
     ...(message.reasoning === undefined ? [] : [reasoningItem(`rs_${randomUUID()}`, message.reasoning)]),
-    ...(message.content === '' && message.toolCalls !== undefined ? [] : [messageItem(`msg_${randomUUID()}`, message.content, status)]),
+    ...(message.content === '' && message.toolCalls !== undefined
+      ? []
+      : [messageItem(`msg_${randomUUID()}`, message.content, status)]),
     ...(message.toolCalls ?? []).map((call) => callItem(`fc_${randomUUID()}`, call, status)),
   ];
 }
 
 type ResponseHead = { readonly id: string; readonly created_at: number };
 
-export function toResponseBody(head: ResponseHead, body: ResponsesBody, result?: { readonly response: ChatResponse; readonly output: readonly OutputItem[] }): unknown {
+export function toResponseBody(
+  head: ResponseHead,
+  body: ResponsesBody,
+  result?: { readonly response: ChatResponse; readonly output: readonly OutputItem[] },
+): unknown {
   const truncated = result?.response.finishReason === 'length';
   const usage = result?.response.usage;
   return {
@@ -82,7 +88,8 @@ export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, me
   return { ...(toResponseBody(head, body) as object), status: 'failed', error: { code, message } };
 }
 
-const toPart = (type: 'message' | 'reasoning', text: string) => (type === 'message' ? textPart(text) : thoughtPart(text));
+const toPart = (type: 'message' | 'reasoning', text: string) =>
+  type === 'message' ? textPart(text) : thoughtPart(text);
 
 /** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
 export function createResponseWriter() {
@@ -90,7 +97,8 @@ export function createResponseWriter() {
   let sequence = 0;
   const output: OutputItem[] = [];
   let open: { readonly type: 'message' | 'reasoning'; readonly id: string; text: string } | undefined;
-  const send = (type: string, fields: object): void => stream?.send({ type, sequence_number: sequence++, ...fields }, type);
+  const send = (type: string, fields: object): void =>
+    stream?.send({ type, sequence_number: sequence++, ...fields }, type);
   const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
 
   const close = (): void => {

@@ -35,7 +35,10 @@ export async function handleResponses(call: Call): Promise<Response> {
       const type = response.finishReason === 'length' ? 'response.incomplete' : 'response.completed';
       writer.send(type, { response: toResponseBody(head, body, { response, output }) });
     },
-    { toErrorBody: toOpenAIErrorBody, sendError: (_stream, error) => writer.send('response.failed', { response: toFailedBody(head, body, error) }) },
+    {
+      toErrorBody: toOpenAIErrorBody,
+      sendError: (_stream, error) => writer.send('response.failed', { response: toFailedBody(head, body, error) }),
+    },
   );
 }
 
@@ -43,7 +46,12 @@ function recall(call: Call, previousId: string | undefined): readonly InputItem[
   if (previousId === undefined) return [];
   const items = call.session.history.get(previousId);
   if (items === undefined) {
-    throw new WireError(400, 'previous_response_not_found', `Previous response '${previousId}' was not stored in this episode.`, 'previous_response_id');
+    throw new WireError(
+      400,
+      'previous_response_not_found',
+      `Previous response '${previousId}' was not stored in this episode.`,
+      'previous_response_id',
+    );
   }
   // Only what this session's own handler has put there.
   return items as readonly InputItem[];

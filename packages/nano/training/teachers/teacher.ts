@@ -8,7 +8,8 @@ export type Teacher = (prompt: string, random: Random) => string;
 
 /** Text of the last message before the answer. */
 export function lastMessage(prompt: string): string {
-  const [, text = ''] = /<\|im_start\|>\w+\n((?:(?!<\|im_start\|>)[\s\S])*)<\|im_end\|>\n<\|im_start\|>assistant\n$/.exec(prompt) ?? [];
+  const [, text = ''] =
+    /<\|im_start\|>\w+\n((?:(?!<\|im_start\|>)[\s\S])*)<\|im_end\|>\n<\|im_start\|>assistant\n$/.exec(prompt) ?? [];
   return text;
 }
 

@@ -8,7 +8,10 @@ function nameSomebody(prompt: string, random: Random): Name {
   const alive = others.match(new RegExp(names.join('|'), 'g'))?.flatMap((name) => findName(name) ?? []) ?? [];
   const isAlive = (name: Name | undefined): name is Name => name !== undefined && alive.includes(name);
   const fellow = findName(/a werewolf with (\w+)\./.exec(prompt)?.[1] ?? '');
-  const heard = prompt.slice(prompt.lastIndexOf('is dead.')).match(/\w+: I suspect \w+/g)?.at(-1);
+  const heard = prompt
+    .slice(prompt.lastIndexOf('is dead.'))
+    .match(/\w+: I suspect \w+/g)
+    ?.at(-1);
   const accused = findName(heard?.split('suspect')[1] ?? '');
   if (isAlive(fellow) && random.next() < 0.7) return fellow;
   if (isAlive(accused) && random.next() < 0.7) return accused;

@@ -27,7 +27,8 @@ export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage
   }
   const { toolCalls = [] } = message;
   const shownById = new Map(shown.toolCalls.map((call) => [call.id, call]));
-  const isSame = toolCalls.length === shownById.size && toolCalls.every((call) => isSameCall(call, shownById.get(call.id)));
+  const isSame =
+    toolCalls.length === shownById.size && toolCalls.every((call) => isSameCall(call, shownById.get(call.id)));
   return isSame ? message : undefined;
 }
 
@@ -57,7 +58,9 @@ function sortKeys(value: unknown): unknown {
 
 /** It went through somebody else's storage: checked, and reduced to the fields that are known. */
 function parseStash(stash: unknown): AssistantMessage | undefined {
-  const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<Record<string, unknown>>;
+  const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<
+    Record<string, unknown>
+  >;
   if (typeof content !== 'string' || (toolCalls !== undefined && !isToolCalls(toolCalls))) {
     return undefined;
   }
@@ -70,6 +73,12 @@ function parseStash(stash: unknown): AssistantMessage | undefined {
 }
 
 function isToolCalls(value: unknown): value is readonly ToolCall[] {
-  const isText = (call: Readonly<Record<string, unknown>>): boolean => ['id', 'name', 'arguments'].every((field) => typeof call[field] === 'string');
-  return Array.isArray(value) && value.every((call: unknown) => typeof call === 'object' && call !== null && isText(call as Readonly<Record<string, unknown>>));
+  const isText = (call: Readonly<Record<string, unknown>>): boolean =>
+    ['id', 'name', 'arguments'].every((field) => typeof call[field] === 'string');
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (call: unknown) => typeof call === 'object' && call !== null && isText(call as Readonly<Record<string, unknown>>),
+    )
+  );
 }

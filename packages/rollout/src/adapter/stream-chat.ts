@@ -4,7 +4,11 @@ import type { ChatDelta, ChatModel, ChatRequest, ChatResponse } from '@agentjet/
  * A model call as a stream, for frameworks that pull: yields deltas as the engine makes them and returns the whole
  * response. Leaving the loop early aborts the call, so that it leaves no sample.
  */
-export async function* streamChat(model: ChatModel, request: ChatRequest, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<ChatDelta, ChatResponse, undefined> {
+export async function* streamChat(
+  model: ChatModel,
+  request: ChatRequest,
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<ChatDelta, ChatResponse, undefined> {
   const left = new AbortController();
   const abort = (): void => left.abort(options.signal?.reason);
   if (options.signal?.aborted) abort();

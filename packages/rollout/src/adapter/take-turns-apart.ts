@@ -18,13 +18,22 @@ export function takeTurnsApart(messages: readonly ChatMessage[]): readonly ChatM
 }
 
 function interleave(turns: readonly AssistantMessage[], results: readonly ToolMessage[]): readonly ChatMessage[] {
-  const isOf = (turn: AssistantMessage, { toolCallId }: ToolMessage): boolean => turn.toolCalls?.some(({ id }) => id === toolCallId) ?? false;
+  const isOf = (turn: AssistantMessage, { toolCallId }: ToolMessage): boolean =>
+    turn.toolCalls?.some(({ id }) => id === toolCallId) ?? false;
   const early = turns.slice(0, -1);
   const late = results.filter((result) => !early.some((turn) => isOf(turn, result)));
-  return [...early.flatMap((turn) => [turn, ...results.filter((result) => isOf(turn, result))]), ...turns.slice(-1), ...late];
+  return [
+    ...early.flatMap((turn) => [turn, ...results.filter((result) => isOf(turn, result))]),
+    ...turns.slice(-1),
+    ...late,
+  ];
 }
 
-function takeWhile<M extends ChatMessage>(messages: readonly ChatMessage[], from: number, isWanted: (message: ChatMessage) => message is M): readonly M[] {
+function takeWhile<M extends ChatMessage>(
+  messages: readonly ChatMessage[],
+  from: number,
+  isWanted: (message: ChatMessage) => message is M,
+): readonly M[] {
   const taken: M[] = [];
   for (let at = from; at < messages.length; at++) {
     const message = messages[at];

@@ -7,7 +7,9 @@ export type EpisodeError = { readonly code: string; readonly message: string; re
  * other is the user's, and keeps the stack of the user's own line.
  */
 export function toEpisodeError(thrown: unknown): EpisodeError {
-  const error = findOwnError(thrown) ?? new WorkflowError('workflow_failed', `The workflow threw ${describe(thrown)}`, { cause: thrown });
+  const error =
+    findOwnError(thrown) ??
+    new WorkflowError('workflow_failed', `The workflow threw ${describe(thrown)}`, { cause: thrown });
   const stack = stackOf(error.cause) ?? stackOf(thrown) ?? error.stack;
   return { code: error.code, message: error.message, ...(stack === undefined ? {} : { stack }) };
 }
@@ -21,7 +23,9 @@ function findOwnError(thrown: unknown): AgentJetError | undefined {
 }
 
 function describe(thrown: unknown): string {
-  return thrown instanceof Error ? `${thrown.name}: ${toErrorMessage(thrown)}` : `a value that is no Error: ${toErrorMessage(thrown)}`;
+  return thrown instanceof Error
+    ? `${thrown.name}: ${toErrorMessage(thrown)}`
+    : `a value that is no Error: ${toErrorMessage(thrown)}`;
 }
 
 function stackOf(thrown: unknown): string | undefined {

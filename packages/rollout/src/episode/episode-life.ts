@@ -22,10 +22,17 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // one for each call that runs
   const end = (reason: unknown): void => controller.abort(reason);
-  const stop = (): void => end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
+  const stop = (): void =>
+    end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
   // Time stands still at a breakpoint, but clocks do not: with a debugger there is no limit.
   const expire = (): void => {
-    if (inspector.url() === undefined) end(new WorkflowError('timeout', `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise rollout.episode_timeout.`));
+    if (inspector.url() === undefined)
+      end(
+        new WorkflowError(
+          'timeout',
+          `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise rollout.episode_timeout.`,
+        ),
+      );
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestMs));
   if (signal?.aborted) stop();
@@ -33,7 +40,8 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   return {
     signal: controller.signal,
     fail: (error) => {
-      if (controller.signal.aborted) process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${String(error)}`);
+      if (controller.signal.aborted)
+        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${String(error)}`);
       else end(error);
     },
     close: () => {

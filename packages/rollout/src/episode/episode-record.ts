@@ -5,7 +5,15 @@ import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import { createTunedModel } from '../model/tuned-model.js';
 
-const nothingTracked: TrackerStats = { calls: 0, generatedTokens: 0, trainedTokens: 0, samples: 0, forks: {}, splices: {}, foreignMessages: {} };
+const nothingTracked: TrackerStats = {
+  calls: 0,
+  generatedTokens: 0,
+  trainedTokens: 0,
+  samples: 0,
+  forks: {},
+  splices: {},
+  foreignMessages: {},
+};
 
 /** What the models of one episode write, and what is left of it at the end. */
 export type EpisodeRecord = {
@@ -16,7 +24,11 @@ export type EpisodeRecord = {
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
-export function openRecord({ policy, sampling }: RecordOptions, { episodeId, seed }: RecordIdentity, signal: AbortSignal): EpisodeRecord {
+export function openRecord(
+  { policy, sampling }: RecordOptions,
+  { episodeId, seed }: RecordIdentity,
+  signal: AbortSignal,
+): EpisodeRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
     return {
@@ -25,9 +37,18 @@ export function openRecord({ policy, sampling }: RecordOptions, { episodeId, see
     };
   }
   const { engine, chatTokenizer, historyPolicy } = policy;
-  const tracker = createContextTracker({ episodeId, chatTokenizer, ...(historyPolicy === undefined ? {} : { historyPolicy }) });
+  const tracker = createContextTracker({
+    episodeId,
+    chatTokenizer,
+    ...(historyPolicy === undefined ? {} : { historyPolicy }),
+  });
   return {
     createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed, signal }),
-    finish: () => ({ samples: tracker.finish(), turns: tracker.describe(), stats: tracker.stats(), calls: ledger.counts }),
+    finish: () => ({
+      samples: tracker.finish(),
+      turns: tracker.describe(),
+      stats: tracker.stats(),
+      calls: ledger.counts,
+    }),
   };
 }

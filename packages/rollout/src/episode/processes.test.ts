@@ -12,7 +12,11 @@ function runScript(body: string): { readonly status: number | null; readonly std
     const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     ${body}`;
   const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
-  return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { cwd: root, env, encoding: 'utf8' });
+  return spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+  });
 }
 
 it('fails the episode whose workflow lost an error, warns of one after its end, waits for hanging ones, and for debuggers', () => {
@@ -28,7 +32,14 @@ it('fails the episode whose workflow lost an error, warns of one after its end, 
     console.log('with a debugger', (await run(() => pause(150).then(() => ({ reward: 1 })), 50)).status);
     inspector.close();
     console.log('without', (await run(() => new Promise(() => {}), 100)).error.code);`);
-  const expected = ['failed The workflow threw Error: nobody awaited me', 'failed The workflow threw Error: from a timer', 'completed ', 'with a debugger completed', 'without timeout', ''];
+  const expected = [
+    'failed The workflow threw Error: nobody awaited me',
+    'failed The workflow threw Error: from a timer',
+    'completed ',
+    'with a debugger completed',
+    'without timeout',
+    '',
+  ];
   expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: expected.join('\n') });
   expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late/);
 });
@@ -40,8 +51,12 @@ it('fails an episode that would end the program, and leaves that to the program'
     const later = await run(async () => { setTimeout(() => process.exit(0), 5); return new Promise(() => {}); });
     console.log(later.status, later.error.code);
     process.exit(7);`);
-  const message = 'The workflow called process.exit(0), which would end the whole run. Throw an error instead: it fails this episode alone.';
-  expect({ status, stdout }, stderr).toEqual({ status: 7, stdout: `failed process_exit ${message}\nfailed process_exit\n` });
+  const message =
+    'The workflow called process.exit(0), which would end the whole run. Throw an error instead: it fails this episode alone.';
+  expect({ status, stdout }, stderr).toEqual({
+    status: 7,
+    stdout: `failed process_exit ${message}\nfailed process_exit\n`,
+  });
 });
 
 it('ends the program where a lost error is its own', () => {

@@ -1,4 +1,11 @@
-import { type ChatModel, type ChatResponse, ConfigError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import {
+  type ChatModel,
+  type ChatResponse,
+  ConfigError,
+  type Task,
+  type Verdict,
+  type WorkflowOutput,
+} from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -16,10 +23,15 @@ type Options = Partial<EpisodeOptions> & { readonly replies?: readonly ScriptedR
 
 function run(workflow: WorkflowSource, { replies = ['hello'], signal, ...options }: Options = {}): Promise<Episode> {
   const engine = createScriptedEngine({ chatTokenizer, replies });
-  return runEpisode(task, { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 30_000, ...options }, { ...identity, ...(signal && { signal }) });
+  return runEpisode(
+    task,
+    { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 30_000, ...options },
+    { ...identity, ...(signal && { signal }) },
+  );
 }
 
-const say = (tuner: Tuner, content = 'hi') => tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content }] });
+const say = (tuner: Tuner, content = 'hi') =>
+  tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content }] });
 
 function failureOf(episode: Episode): { readonly code: string; readonly message: string; readonly stack?: string } {
   if (episode.status !== 'failed') throw new Error(`the episode is ${episode.status}`);
@@ -28,8 +40,22 @@ function failureOf(episode: Episode): { readonly code: string; readonly message:
 
 describe('a workflow', () => {
   it('is a function: its output becomes the episode, with what was recorded', async () => {
-    const episode = await run(async (given, tuner) => ({ reward: 0.5, isSuccess: true, metadata: { answer: (await say(tuner, given.mainQuery)).message.content }, logMetrics: { turns: 1 } }));
-    expect(episode).toMatchObject({ ...identity, task, status: 'completed', reward: 0.5, isSuccess: true, metadata: { answer: 'hello' }, logMetrics: { turns: 1 }, calls: { answered: 1 } });
+    const episode = await run(async (given, tuner) => ({
+      reward: 0.5,
+      isSuccess: true,
+      metadata: { answer: (await say(tuner, given.mainQuery)).message.content },
+      logMetrics: { turns: 1 },
+    }));
+    expect(episode).toMatchObject({
+      ...identity,
+      task,
+      status: 'completed',
+      reward: 0.5,
+      isSuccess: true,
+      metadata: { answer: 'hello' },
+      logMetrics: { turns: 1 },
+      calls: { answered: 1 },
+    });
     expect(episode.samples).toHaveLength(1);
     expect(episode.seconds).toBeGreaterThan(0);
   });
@@ -70,7 +96,12 @@ describe('a workflow', () => {
       return { reward: null, metadata: { seen: given.metadata['seen'] } };
     };
     const judge = { judge: (given: Task) => ({ reward: Object.keys(given.metadata).length, isSuccess: true }) };
-    for (let repeat = 0; repeat < 2; repeat++) expect(await run(spoiling, { judge })).toMatchObject({ reward: 0, metadata: { seen: 'hi!' }, task: { mainQuery: 'hi', metadata: {} } });
+    for (let repeat = 0; repeat < 2; repeat++)
+      expect(await run(spoiling, { judge })).toMatchObject({
+        reward: 0,
+        metadata: { seen: 'hi!' },
+        task: { mainQuery: 'hi', metadata: {} },
+      });
   });
 
   it('counts as a success from reward 1 on where it does not say', async () => {
@@ -86,13 +117,22 @@ describe('a failed episode', () => {
       await say(tuner);
       throw new TypeError('cannot add apples');
     });
-    expect(failureOf(episode)).toMatchObject({ code: 'workflow_failed', message: 'The workflow threw TypeError: cannot add apples' });
+    expect(failureOf(episode)).toMatchObject({
+      code: 'workflow_failed',
+      message: 'The workflow threw TypeError: cannot add apples',
+    });
     expect(failureOf(episode).stack).toMatch(/cannot add apples[\s\S]*userCode[\s\S]*run-episode\.test\.ts/);
     expect(episode.samples).toHaveLength(1);
   });
 
   it.each([
-    ['a sync throw', () => { throw new Error('sync'); }, /sync/],
+    [
+      'a sync throw',
+      () => {
+        throw new Error('sync');
+      },
+      /sync/,
+    ],
     ['no Error', () => Promise.reject('just text'), /just text/],
     ['nothing', () => Promise.reject(undefined), /undefined/],
   ] as const)('may throw %s', async (_name, workflow, message) => {
@@ -141,7 +181,11 @@ describe('a failed episode', () => {
 
   it('ends with its run', async () => {
     const stop = new AbortController();
-    const episode = run((_task, tuner) => new Promise((_resolve, reject) => tuner.signal.addEventListener('abort', () => reject(new Error('noticed')))), { signal: stop.signal });
+    const episode = run(
+      (_task, tuner) =>
+        new Promise((_resolve, reject) => tuner.signal.addEventListener('abort', () => reject(new Error('noticed')))),
+      { signal: stop.signal },
+    );
     stop.abort();
     expect(failureOf(await episode).code).toBe('aborted');
   });
@@ -154,7 +198,10 @@ describe('a failed episode', () => {
       return { reward: 1 };
     };
     const engine = createScriptedEngine({ chatTokenizer, replies: ['x'], contextLength: 50 });
-    expect(failureOf(await run(workflow, { policy: { kind: 'engine', engine, chatTokenizer } }))).toMatchObject({ code: 'context_overflow', message: expect.stringMatching(/holds 50/) });
+    expect(failureOf(await run(workflow, { policy: { kind: 'engine', engine, chatTokenizer } }))).toMatchObject({
+      code: 'context_overflow',
+      message: expect.stringMatching(/holds 50/),
+    });
   });
 
   it.each([
@@ -179,7 +226,11 @@ describe('a failed episode', () => {
 describe('a judge', () => {
   it('is asked where there is no reward, with the output', async () => {
     const judge = { judge: vi.fn((): Verdict => ({ reward: 0.25, isSuccess: false })) };
-    expect(await run(() => ({ reward: null, metadata: { answer: 4 } }), { judge })).toMatchObject({ status: 'completed', reward: 0.25, isSuccess: false });
+    expect(await run(() => ({ reward: null, metadata: { answer: 4 } }), { judge })).toMatchObject({
+      status: 'completed',
+      reward: 0.25,
+      isSuccess: false,
+    });
     expect(judge.judge).toHaveBeenCalledWith(task, expect.objectContaining({ metadata: { answer: 4 } }));
     await run(() => ({ reward: 1 }), { judge });
     expect(judge.judge).toHaveBeenCalledTimes(1);
@@ -187,14 +238,23 @@ describe('a judge', () => {
 
   const brokenJudges: readonly (readonly [string, (() => unknown) | undefined, string, RegExp])[] = [
     ['is missing', undefined, 'no_judge', /no reward for task "t1", and there is no judge/],
-    ['throws', () => { throw new Error('judge is ill'); }, 'judge_failed', /judge is ill/],
+    [
+      'throws',
+      () => {
+        throw new Error('judge is ill');
+      },
+      'judge_failed',
+      /judge is ill/,
+    ],
     ['says nothing', () => undefined, 'bad_verdict', /returned undefined/],
     ['says NaN', () => ({ reward: NaN, isSuccess: true }), 'bad_verdict', /reward for task "t1" is NaN/],
     ['hangs', () => new Promise(() => {}), 'timeout', /still running/],
   ];
 
   it.each(brokenJudges)('that %s fails the episode', async (_name, judge, code, message) => {
-    const error = failureOf(await run(() => ({}), { timeoutMs: 50, ...(judge && { judge: { judge: judge as () => never } }) }));
+    const error = failureOf(
+      await run(() => ({}), { timeoutMs: 50, ...(judge && { judge: { judge: judge as () => never } }) }),
+    );
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
   });
@@ -212,7 +272,18 @@ describe('a wrong configuration', () => {
 
 describe('a chat policy', () => {
   it('answers without recording, is counted, and closes with the episode', async () => {
-    const model: ChatModel = { name: 'remote', generate: vi.fn(async (): Promise<ChatResponse> => ({ id: '1', model: 'remote', message: { role: 'assistant', content: 'far away' }, finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 2 } })) };
+    const model: ChatModel = {
+      name: 'remote',
+      generate: vi.fn(
+        async (): Promise<ChatResponse> => ({
+          id: '1',
+          model: 'remote',
+          message: { role: 'assistant', content: 'far away' },
+          finishReason: 'stop',
+          usage: { promptTokens: 1, completionTokens: 2 },
+        }),
+      ),
+    };
     let kept: Tuner | undefined;
     const episode = await run(
       async (_task, tuner): Promise<WorkflowOutput> => {

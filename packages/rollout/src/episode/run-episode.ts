@@ -42,7 +42,12 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
   try {
     const outcome = await catchStrayErrors(life.fail, () => settle(task, options, { identity, life, record }));
     life.close();
-    return { ...toIdentity(task, identity), ...record.finish(), ...outcome, seconds: (performance.now() - startedAt) / 1000 };
+    return {
+      ...toIdentity(task, identity),
+      ...record.finish(),
+      ...outcome,
+      seconds: (performance.now() - startedAt) / 1000,
+    };
   } finally {
     life.close();
   }
@@ -50,7 +55,10 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 
 type Running = { readonly identity: EpisodeIdentity; readonly life: EpisodeLife; readonly record: EpisodeRecord };
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
-  ({ readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean } | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
+  (
+    | { readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean }
+    | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>
+  );
 
 async function settle(task: Task, options: EpisodeOptions, running: Running): Promise<Outcome> {
   try {
@@ -65,7 +73,11 @@ async function settle(task: Task, options: EpisodeOptions, running: Running): Pr
   }
 }
 
-async function execute(task: Task, options: EpisodeOptions, { identity, life, record }: Running): Promise<WorkflowOutput> {
+async function execute(
+  task: Task,
+  options: EpisodeOptions,
+  { identity, life, record }: Running,
+): Promise<WorkflowOutput> {
   const workflow = createWorkflow(options.workflow);
   const tuner = createTuner({
     episodeId: identity.episodeId,
@@ -83,11 +95,17 @@ async function score(task: Task, output: CheckedOutput, judge: Judge | undefined
     return { reward: output.reward, isSuccess: output.isSuccess ?? output.reward >= 1 };
   }
   if (judge === undefined) {
-    throw new JudgeError('no_judge', `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`);
+    throw new JudgeError(
+      'no_judge',
+      `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
+    );
   }
   return askJudge(judge, task, output);
 }
 
-function toIdentity(task: Task, { episodeId, repeatIndex, seed }: EpisodeIdentity): Pick<Episode, 'episodeId' | 'task' | 'repeatIndex' | 'seed'> {
+function toIdentity(
+  task: Task,
+  { episodeId, repeatIndex, seed }: EpisodeIdentity,
+): Pick<Episode, 'episodeId' | 'task' | 'repeatIndex' | 'seed'> {
   return { episodeId, task, repeatIndex, seed };
 }

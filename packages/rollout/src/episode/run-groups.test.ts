@@ -9,7 +9,13 @@ import { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from '.
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const tasksOf = (count: number): readonly Task[] => Array.from({ length: count }, (_none, at) => ({ taskId: `t${at}`, mainQuery: String(at), initMessages: [], metadata: {} }));
+const tasksOf = (count: number): readonly Task[] =>
+  Array.from({ length: count }, (_none, at) => ({
+    taskId: `t${at}`,
+    mainQuery: String(at),
+    initMessages: [],
+    metadata: {},
+  }));
 
 function open(workflow: WorkflowSource, options: Partial<GroupsOptions> = {}): AsyncGenerator<TaskGroup, void> {
   const engine = createScriptedEngine({ chatTokenizer, replies: ['x'] });
@@ -34,14 +40,17 @@ async function collect(groups: AsyncIterable<TaskGroup>): Promise<readonly TaskG
 
 describe('runGroups', () => {
   it('yields complete groups in the order of the tasks, whichever is done first', async () => {
-    const groups = await collect(open(async (task) => (await pause(12 - 2 * Number(task.mainQuery)), { reward: Number(task.mainQuery) })));
+    const groups = await collect(
+      open(async (task) => (await pause(12 - 2 * Number(task.mainQuery)), { reward: Number(task.mainQuery) })),
+    );
     expect(groups.map(({ groupId }) => groupId)).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
     expect(groups.map(({ episodes }) => episodes.map(({ repeatIndex }) => repeatIndex))).toEqual(Array(6).fill([0, 1]));
     expect(new Set(groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId))).size).toBe(12);
   });
 
   it('gives the same seeds whatever runs beside it, and others for another seed', async () => {
-    const seeds = async (options: Partial<GroupsOptions>) => (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
+    const seeds = async (options: Partial<GroupsOptions>) =>
+      (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
     const first = await seeds({});
     expect(new Set(first).size).toBe(12);
     expect(await seeds({ maxParallel: 1, maxOpenGroups: 1 })).toEqual(first);
@@ -51,7 +60,12 @@ describe('runGroups', () => {
   it('runs maxParallel episodes at a time, and no more', async () => {
     let running = 0;
     let most = 0;
-    await collect(open(async () => ((most = Math.max(most, ++running)), await pause(3), running--, { reward: 1 }), { maxParallel: 3, maxOpenGroups: 6 }));
+    await collect(
+      open(async () => ((most = Math.max(most, ++running)), await pause(3), running--, { reward: 1 }), {
+        maxParallel: 3,
+        maxOpenGroups: 6,
+      }),
+    );
     expect(most).toBe(3);
   });
 
@@ -97,13 +111,23 @@ describe('runGroups', () => {
         return { reward: 1 };
       }),
     );
-    expect(groups.map(({ episodes }) => episodes.map(({ status }) => status).join())).toEqual(['completed,completed', 'failed,failed', ...Array(4).fill('completed,completed')]);
+    expect(groups.map(({ episodes }) => episodes.map(({ status }) => status).join())).toEqual([
+      'completed,completed',
+      'failed,failed',
+      ...Array(4).fill('completed,completed'),
+    ]);
   });
 
   it('tells of progress', async () => {
     const started: string[] = [];
     const ended: Episode[] = [];
-    await collect(open(() => ({ reward: 1 }), { tasks: tasksOf(2), onEpisodeStart: ({ episodeId }) => started.push(episodeId), onEpisode: (episode) => ended.push(episode) }));
+    await collect(
+      open(() => ({ reward: 1 }), {
+        tasks: tasksOf(2),
+        onEpisodeStart: ({ episodeId }) => started.push(episodeId),
+        onEpisode: (episode) => ended.push(episode),
+      }),
+    );
     expect(started.sort()).toEqual(['t0-r0', 't0-r1', 't1-r0', 't1-r1']);
     expect(ended.map(({ episodeId }) => episodeId).sort()).toEqual(started);
   });
@@ -114,12 +138,15 @@ describe('an end before the end', () => {
     const stop = new AbortController();
     let running = 0;
     let aborted = 0;
-    const groups = open(async (task, tuner) => {
-      if (task.taskId === 't0') return { reward: 1 };
-      running++;
-      tuner.signal.addEventListener('abort', () => aborted++);
-      return new Promise(() => {});
-    }, { signal: stop.signal });
+    const groups = open(
+      async (task, tuner) => {
+        if (task.taskId === 't0') return { reward: 1 };
+        running++;
+        tuner.signal.addEventListener('abort', () => aborted++);
+        return new Promise(() => {});
+      },
+      { signal: stop.signal },
+    );
     expect(await groups.next()).toMatchObject({ value: { groupId: 't0' } });
     const next = groups.next();
     await expect.poll(() => running).toBe(4);
@@ -138,12 +165,16 @@ describe('an end before the end', () => {
       }
     }
     let running = 0;
-    for await (const _group of open(async (task, tuner) => {
-      running++;
-      tuner.signal.addEventListener('abort', () => running--);
-      if (task.taskId !== 't0') await pause(5000);
-      return { reward: 1 };
-    }, { tasks: tasks() })) break;
+    for await (const _group of open(
+      async (task, tuner) => {
+        running++;
+        tuner.signal.addEventListener('abort', () => running--);
+        if (task.taskId !== 't0') await pause(5000);
+        return { reward: 1 };
+      },
+      { tasks: tasks() },
+    ))
+      break;
     expect([isClosed, running]).toEqual([true, 0]);
   });
 
@@ -159,7 +190,9 @@ describe('an end before the end', () => {
   });
 
   it('by a wrong configuration', async () => {
-    const workflow: WorkflowSource = async (_task, tuner) => (tuner.selectModel({ agentName: 'a' }, (model) => model), { reward: 1 });
+    const workflow: WorkflowSource = async (_task, tuner) => (
+      tuner.selectModel({ agentName: 'a' }, (model) => model), { reward: 1 }
+    );
     await expect(open(workflow, { trainableTargets: ['b'] }).next()).rejects.toBeInstanceOf(ConfigError);
     await expect(open(workflow, { maxParallel: 0 }).next()).rejects.toThrow(/maxParallel is 0/);
   });
@@ -167,7 +200,9 @@ describe('an end before the end', () => {
 
 describe('toEpisodeGroup', () => {
   const workflow: WorkflowSource = async (_task, tuner) => {
-    const { message } = await tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content: 'hi' }] });
+    const { message } = await tuner
+      .selectModel({ agentName: 'a' }, (model) => model)
+      .generate({ messages: [{ role: 'user', content: 'hi' }] });
     if (tuner.episodeId.endsWith('r1')) throw new Error('half way');
     return { reward: message.content.length };
   };
@@ -176,6 +211,12 @@ describe('toEpisodeGroup', () => {
     const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
     if (group === undefined) throw new Error('no group');
     expect(toEpisodeGroup(group, 'drop_group')).toBeUndefined();
-    expect(toEpisodeGroup(group, 'zero_reward')).toMatchObject({ groupId: 's3/t0', episodes: [{ episodeId: 's3/t0-r0', reward: 1, samples: [{}] }, { reward: 0, samples: [{}] }] });
+    expect(toEpisodeGroup(group, 'zero_reward')).toMatchObject({
+      groupId: 's3/t0',
+      episodes: [
+        { episodeId: 's3/t0-r0', reward: 1, samples: [{}] },
+        { reward: 0, samples: [{}] },
+      ],
+    });
   });
 });

@@ -66,17 +66,29 @@ type Shared = { readonly semaphore: Semaphore; readonly signal: AbortSignal };
 
 function startGroup(task: Task, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
   const groupId = `${options.idPrefix ?? ''}${task.taskId}`;
-  const repeats = Array.from({ length: options.numRepeat }, (_none, repeatIndex) => runRepeat(task, repeatIndex, options, shared));
+  const repeats = Array.from({ length: options.numRepeat }, (_none, repeatIndex) =>
+    runRepeat(task, repeatIndex, options, shared),
+  );
   const group = Promise.all(repeats).then((episodes) => ({ groupId, task, episodes }));
   group.catch(() => {});
   return group;
 }
 
-function runRepeat(task: Task, repeatIndex: number, options: GroupsOptions, { semaphore, signal }: Shared): Promise<Episode> {
+function runRepeat(
+  task: Task,
+  repeatIndex: number,
+  options: GroupsOptions,
+  { semaphore, signal }: Shared,
+): Promise<Episode> {
   const episodeId = `${options.idPrefix ?? ''}${task.taskId}-r${repeatIndex}`;
   return semaphore.run(async () => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
-    const episode = await runEpisode(task, options, { episodeId, repeatIndex, seed: deriveSeed(options.seed, task.taskId, repeatIndex), signal });
+    const episode = await runEpisode(task, options, {
+      episodeId,
+      repeatIndex,
+      seed: deriveSeed(options.seed, task.taskId, repeatIndex),
+      signal,
+    });
     if (!signal.aborted) options.onEpisode?.(episode);
     return episode;
   });

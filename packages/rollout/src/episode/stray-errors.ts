@@ -28,7 +28,10 @@ function guardExit(): void {
   process.exit = (code) => {
     const onStray = current.getStore();
     if (onStray === undefined) return exit(code);
-    const error = new WorkflowError('process_exit', `The workflow called process.exit(${code ?? ''}), which would end the whole run. Throw an error instead: it fails this episode alone.`);
+    const error = new WorkflowError(
+      'process_exit',
+      `The workflow called process.exit(${code ?? ''}), which would end the whole run. Throw an error instead: it fails this episode alone.`,
+    );
     onStray(error);
     throw error;
   };

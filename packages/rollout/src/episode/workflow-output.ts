@@ -49,7 +49,11 @@ function checkMetadata(metadata: unknown): Readonly<Record<string, unknown>> {
   try {
     JSON.stringify(metadata);
   } catch (error) {
-    throw new WorkflowError('bad_output', `The workflow returned metadata that is not JSON (${(error as Error).message}). Keep to plain values.`, { cause: error });
+    throw new WorkflowError(
+      'bad_output',
+      `The workflow returned metadata that is not JSON (${(error as Error).message}). Keep to plain values.`,
+      { cause: error },
+    );
   }
   return metadata;
 }

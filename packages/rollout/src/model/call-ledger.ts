@@ -10,7 +10,17 @@ const maxKeptAnswers = 64;
  * sample; a call that failed or was aborted is forgotten, so that its retry is a new attempt.
  */
 export class CallLedger {
-  readonly #counts = { answered: 0, aborted: 0, failed: 0, repeated: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, unknownTools: 0, malformedJson: 0 };
+  readonly #counts = {
+    answered: 0,
+    aborted: 0,
+    failed: 0,
+    repeated: 0,
+    truncated: 0,
+    malformedToolCalls: 0,
+    malformedArguments: 0,
+    unknownTools: 0,
+    malformedJson: 0,
+  };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, Promise<ChatResponse>>();
   /** Keys of answers that are there, the oldest first. */
@@ -57,6 +67,8 @@ export class CallLedger {
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
     this.#counts.malformedArguments += toolCalls.filter((call) => parseJsonObject(call.arguments) === undefined).length;
     this.#counts.unknownTools += toolCalls.filter((call) => !known.has(call.name)).length;
-    this.#counts.malformedJson += Number(toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content));
+    this.#counts.malformedJson += Number(
+      toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content),
+    );
   }
 }

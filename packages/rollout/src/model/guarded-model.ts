@@ -18,7 +18,12 @@ export function createGuardedModel(model: ChatModel, ledger: CallLedger, signal:
   };
 }
 
-async function guard(request: ChatRequest, ledger: CallLedger, signal: AbortSignal, generate: () => Promise<ChatResponse>): Promise<ChatResponse> {
+async function guard(
+  request: ChatRequest,
+  ledger: CallLedger,
+  signal: AbortSignal,
+  generate: () => Promise<ChatResponse>,
+): Promise<ChatResponse> {
   if (signal.aborted) {
     ledger.count('aborted');
     throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });

@@ -10,7 +10,11 @@ export type SamplingLimits = {
 };
 
 /** Fills what the request leaves open. `maxTokens` is cut to what the context still holds. */
-export function resolveSampling(request: ChatRequest, defaults: SamplingDefaults, limits: SamplingLimits): TokenSampling {
+export function resolveSampling(
+  request: ChatRequest,
+  defaults: SamplingDefaults,
+  limits: SamplingLimits,
+): TokenSampling {
   const asked = request.sampling ?? {};
   checkSampling(asked);
   const room = limits.contextLength - limits.promptTokens;
@@ -49,6 +53,9 @@ function checkSampling(asked: SamplingOptions): void {
   }
   const stop: unknown = asked.stop ?? [];
   if (!Array.isArray(stop) || stop.some((text) => typeof text !== 'string' || text === '')) {
-    throw new EngineError('bad_request', `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of texts that are not empty.`);
+    throw new EngineError(
+      'bad_request',
+      `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of texts that are not empty.`,
+    );
   }
 }

@@ -1,5 +1,8 @@
 /** Aborts as soon as one of the signals does. `release` takes the listeners off: an episode's signal outlives its calls. */
-export function linkSignals(signals: readonly (AbortSignal | undefined)[]): { readonly controller: AbortController; release(): void } {
+export function linkSignals(signals: readonly (AbortSignal | undefined)[]): {
+  readonly controller: AbortController;
+  release(): void;
+} {
   const controller = new AbortController();
   const present = signals.filter((signal) => signal !== undefined);
   const onAbort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);

@@ -47,7 +47,10 @@ export function cutAtStop(message: AssistantMessage, stop: string | undefined): 
  * Passes deltas on but holds back text that a stop text may still swallow. `flush` releases what is left, cut
  * where `found` says that generation stopped; then all texts together equal the message of `cutAtStop`.
  */
-export function createStopFilter(stops: readonly string[], emit: (delta: ChatDelta) => void): { push(delta: ChatDelta): void; flush(found: string | undefined): void } {
+export function createStopFilter(
+  stops: readonly string[],
+  emit: (delta: ChatDelta) => void,
+): { push(delta: ChatDelta): void; flush(found: string | undefined): void } {
   if (stops.length === 0) {
     return { push: emit, flush: () => {} };
   }

@@ -16,11 +16,17 @@ export function applyToolChoice(request: ChatRequest, template: ChatTemplate): C
   const name = toolChoice === 'required' ? undefined : toolChoice.name;
   const asked = name === undefined ? 'required' : `"${name}"`;
   if (tools.length === 0 || (name !== undefined && !tools.some((tool) => tool.name === name))) {
-    throw new EngineError('bad_request', `Tool choice ${asked} has no tool to call: the request has ${tools.map((tool) => tool.name).join(', ') || 'none'}.`);
+    throw new EngineError(
+      'bad_request',
+      `Tool choice ${asked} has no tool to call: the request has ${tools.map((tool) => tool.name).join(', ') || 'none'}.`,
+    );
   }
   const opening = template.callOpening?.(name);
   if (opening === undefined) {
-    throw new EngineError('bad_request', `Tool choice ${asked} is not possible: this model's chat template has no form for tool calls. Leave it at auto, or none.`);
+    throw new EngineError(
+      'bad_request',
+      `Tool choice ${asked} is not possible: this model's chat template has no form for tool calls. Leave it at auto, or none.`,
+    );
   }
   return { request, opening };
 }

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { openScriptedEpisode, type ScriptedEpisodeOptions, type ScriptedReply } from '../testing.js';
 
 const ask: ChatRequest = { messages: [{ role: 'user', content: 'hi' }] };
-const callText = (name: string, args: string): string => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
+const callText = (name: string, args: string): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const tools = [{ name: 'add', parameters: { type: 'object' } }];
 
 function open(replies: ScriptedEpisodeOptions['replies'], options: Partial<ScriptedEpisodeOptions> = {}) {
@@ -26,8 +27,15 @@ describe('an answer', () => {
     const { model, engine, finish } = open(['hello there']);
     const response = await model.generate(ask);
     const [seen] = engine.requests;
-    expect(response).toMatchObject({ message: { role: 'assistant', content: 'hello there' }, finishReason: 'stop', model: 'agentjet/solver' });
-    expect(response.usage).toEqual({ promptTokens: seen?.request.promptIds.length, completionTokens: seen?.completion?.ids.length });
+    expect(response).toMatchObject({
+      message: { role: 'assistant', content: 'hello there' },
+      finishReason: 'stop',
+      model: 'agentjet/solver',
+    });
+    expect(response.usage).toEqual({
+      promptTokens: seen?.request.promptIds.length,
+      completionTokens: seen?.completion?.ids.length,
+    });
     expect(response.logprobs?.map(({ id }) => id)).toEqual([...(seen?.completion?.ids ?? [])]);
     expect(response.logprobs?.map(({ logprob }) => logprob)).toEqual([...(seen?.completion?.logprobs ?? [])]);
     expect(finish()).toMatchObject({ calls: { answered: 1 }, samples: [{ agentName: 'solver', targetTag: 'solver' }] });
@@ -37,10 +45,13 @@ describe('an answer', () => {
     const { model } = open([`<think>\nhm\n</think>\n\nSo: ${callText('add', '{"a": 1}')}`]);
     const deltas: ChatDelta[] = [];
     const { message } = await model.generate({ ...ask, tools }, { onDelta: (delta) => deltas.push(delta) });
-    const join = (type: 'content' | 'reasoning'): string => deltas.map((delta) => (delta.type === type ? delta.text : '')).join('');
+    const join = (type: 'content' | 'reasoning'): string =>
+      deltas.map((delta) => (delta.type === type ? delta.text : '')).join('');
     expect(join('content')).toBe(message.content);
     expect(join('reasoning')).toBe(message.reasoning);
-    expect(deltas.filter(({ type }) => type === 'tool_call')).toEqual(message.toolCalls?.map((toolCall, index) => ({ type: 'tool_call', index, toolCall })));
+    expect(deltas.filter(({ type }) => type === 'tool_call')).toEqual(
+      message.toolCalls?.map((toolCall, index) => ({ type: 'tool_call', index, toolCall })),
+    );
   });
 
   it('counts what is wrong with it, the same whether streamed or not', async () => {
@@ -49,12 +60,21 @@ describe('an answer', () => {
       [undefined, () => {}].map(async (onDelta) => {
         const { model, finish } = open(replies);
         for (const responseFormat of [undefined, undefined, { type: 'json_object' as const }, undefined]) {
-          await model.generate({ ...ask, tools, ...(responseFormat && { responseFormat }) }, onDelta === undefined ? {} : { onDelta });
+          await model.generate(
+            { ...ask, tools, ...(responseFormat && { responseFormat }) },
+            onDelta === undefined ? {} : { onDelta },
+          );
         }
         return finish().calls;
       }),
     );
-    expect(counts[0]).toMatchObject({ answered: 4, malformedToolCalls: 1, unknownTools: 1, malformedJson: 1, malformedArguments: 0 });
+    expect(counts[0]).toMatchObject({
+      answered: 4,
+      malformedToolCalls: 1,
+      unknownTools: 1,
+      malformedJson: 1,
+      malformedArguments: 0,
+    });
     expect(counts[1]).toEqual(counts[0]);
   });
 });
@@ -65,7 +85,13 @@ describe('sampling', () => {
     await model.generate(ask);
     await model.generate({ ...ask, sampling: { temperature: 0, topK: 5, maxTokens: 3, seed: 12 } });
     expect(engine.requests[0]?.request.sampling).toMatchObject({ temperature: 0.9, topP: 0.8, topK: 0, maxTokens: 77 });
-    expect(engine.requests[1]?.request.sampling).toMatchObject({ temperature: 0, topP: 0.8, topK: 5, maxTokens: 3, seed: 12 });
+    expect(engine.requests[1]?.request.sampling).toMatchObject({
+      temperature: 0,
+      topP: 0.8,
+      topK: 5,
+      maxTokens: 3,
+      seed: 12,
+    });
   });
 
   it('has a seed for each call that depends on the episode, the agent and the number of the call alone', async () => {
@@ -73,7 +99,9 @@ describe('sampling', () => {
       const { agent, engine } = open(['x'], { seed });
       for (const name of order) await agent(name).generate(ask);
       const seeds = engine.requests.map(({ request }) => request.sampling.seed);
-      return order.map((name, at) => [name, seeds[at] ?? -1] as const).sort(([left], [right]) => (left < right ? -1 : 1));
+      return order
+        .map((name, at) => [name, seeds[at] ?? -1] as const)
+        .sort(([left], [right]) => (left < right ? -1 : 1));
     };
     const seeds = await seedsOf(1, ['a', 'b', 'a', 'b']);
     expect(new Set(seeds.map(([, seed]) => seed)).size).toBe(4);
@@ -81,7 +109,17 @@ describe('sampling', () => {
     expect(await seedsOf(2, ['a', 'b', 'a', 'b'])).not.toEqual(seeds);
   });
 
-  it.each([{ temperature: -1 }, { temperature: NaN }, { topP: 0 }, { topP: 1.5 }, { topK: 0.5 }, { maxTokens: 0 }, { seed: 0.1 }, { stop: [''] }, { stop: 'x' as never }])('refuses %o by name', async (sampling) => {
+  it.each([
+    { temperature: -1 },
+    { temperature: NaN },
+    { topP: 0 },
+    { topP: 1.5 },
+    { topK: 0.5 },
+    { maxTokens: 0 },
+    { seed: 0.1 },
+    { stop: [''] },
+    { stop: 'x' as never },
+  ])('refuses %o by name', async (sampling) => {
     const { model, engine } = open(['x']);
     await expect(model.generate({ ...ask, sampling })).rejects.toThrow(new RegExp(Object.keys(sampling)[0] ?? ''));
     expect(engine.requests).toHaveLength(0);
@@ -97,7 +135,9 @@ describe('sampling', () => {
 
   it('refuses a prompt over the context length, to that call alone', async () => {
     const { model, finish } = open(['x'], { contextLength: 60 });
-    expect(await codeOf(model.generate({ messages: [{ role: 'user', content: 'word '.repeat(100) }] }))).toBe('context_overflow');
+    expect(await codeOf(model.generate({ messages: [{ role: 'user', content: 'word '.repeat(100) }] }))).toBe(
+      'context_overflow',
+    );
     expect((await model.generate(ask)).message.content).toBe('x');
     expect(finish()).toMatchObject({ calls: { answered: 1, failed: 1 }, samples: [{}] });
   });
@@ -109,7 +149,9 @@ describe('stop texts', () => {
       const { model } = open(['one two wo STOP three']);
       let streamed = '';
       const request = { ...ask, sampling: { stop: ['never', stop] } };
-      const { message, finishReason } = await model.generate(request, { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') });
+      const { message, finishReason } = await model.generate(request, {
+        onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : ''),
+      });
       const expected = 'one two wo STOP three'.slice(0, 'one two wo STOP three'.indexOf(stop));
       expect([message.content, streamed, finishReason]).toEqual([expected, expected, 'stop']);
       expect((await open(['one two wo STOP three']).model.generate(request)).message.content).toBe(expected);
@@ -129,14 +171,21 @@ describe('stop texts', () => {
 
   it('change nothing where they do not come, and deltas still add up', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.stringMatching(/^[abc]{0,12}$/), fc.array(fc.stringMatching(/^[abc]{1,4}$/), { minLength: 1, maxLength: 3 }), async (text, stop) => {
-        const { model } = open([text]);
-        let streamed = '';
-        const { message } = await model.generate({ ...ask, sampling: { stop } }, { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') });
-        expect(streamed).toBe(message.content);
-        if (!stop.some((one) => text.includes(one))) expect(message.content).toBe(text);
-        else expect(stop.some((one) => message.content.includes(one))).toBe(false);
-      }),
+      fc.asyncProperty(
+        fc.stringMatching(/^[abc]{0,12}$/),
+        fc.array(fc.stringMatching(/^[abc]{1,4}$/), { minLength: 1, maxLength: 3 }),
+        async (text, stop) => {
+          const { model } = open([text]);
+          let streamed = '';
+          const { message } = await model.generate(
+            { ...ask, sampling: { stop } },
+            { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') },
+          );
+          expect(streamed).toBe(message.content);
+          if (!stop.some((one) => text.includes(one))) expect(message.content).toBe(text);
+          else expect(stop.some((one) => message.content.includes(one))).toBe(false);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -209,7 +258,10 @@ describe('a repeated request', () => {
     const { model, engine, finish } = open([{ text: 'first', tokenDelayMs: 1 }, 'second']);
     const request = { ...ask, requestId: 'r1' };
     let streamed = '';
-    const answers = await Promise.all([model.generate(request), model.generate(request, { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') })]);
+    const answers = await Promise.all([
+      model.generate(request),
+      model.generate(request, { onDelta: (delta) => (streamed += delta.type === 'content' ? delta.text : '') }),
+    ]);
     answers.push(await model.generate(request));
     expect(answers.map(({ message }) => message.content)).toEqual(['first', 'first', 'first']);
     expect(streamed).toBe('first');
@@ -238,7 +290,12 @@ describe('a repeated request', () => {
 
   it('belongs to its agent, and equal requests without an id are calls of their own', async () => {
     const { agent, engine } = open(['x']);
-    await Promise.all([agent('a').generate({ ...ask, requestId: 'r1' }), agent('b').generate({ ...ask, requestId: 'r1' }), agent('a').generate(ask), agent('a').generate(ask)]);
+    await Promise.all([
+      agent('a').generate({ ...ask, requestId: 'r1' }),
+      agent('b').generate({ ...ask, requestId: 'r1' }),
+      agent('a').generate(ask),
+      agent('a').generate(ask),
+    ]);
     expect(engine.requests).toHaveLength(4);
   });
 });
@@ -252,11 +309,17 @@ describe('wishes beyond sampling', () => {
   });
 
   it('tool choice required or a name begins the call for the model, which is not trained on that', async () => {
-    for (const [toolChoice, said] of [['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'], [{ name: 'add' }, ' {"a": 1}}\n</tool_call>']] as const) {
+    for (const [toolChoice, said] of [
+      ['required', ' "add", "arguments": {"a": 1}}\n</tool_call>'],
+      [{ name: 'add' }, ' {"a": 1}}\n</tool_call>'],
+    ] as const) {
       const { model, engine, finish, chatTokenizer } = open([said]);
       const deltas: ChatDelta[] = [];
       const response = await model.generate({ ...ask, tools, toolChoice }, { onDelta: (delta) => deltas.push(delta) });
-      expect(response).toMatchObject({ finishReason: 'tool_calls', message: { content: '', toolCalls: [{ name: 'add', arguments: '{"a": 1}' }] } });
+      expect(response).toMatchObject({
+        finishReason: 'tool_calls',
+        message: { content: '', toolCalls: [{ name: 'add', arguments: '{"a": 1}' }] },
+      });
       expect(deltas).toMatchObject([{ type: 'tool_call' }]);
       expect(engine.requests[0]?.text).toMatch(/<tool_call>\n\{"name":( "add", "arguments":)?$/);
       const [sample] = finish().samples;
@@ -267,29 +330,46 @@ describe('wishes beyond sampling', () => {
 
   it('a tool choice without its tool is refused', async () => {
     const { model } = open(['x']);
-    await expect(model.generate({ ...ask, toolChoice: 'required' })).rejects.toThrow(/Tool choice required has no tool to call: the request has none/);
-    await expect(model.generate({ ...ask, tools, toolChoice: { name: 'nope' } })).rejects.toThrow(/Tool choice "nope" has no tool to call: the request has add/);
+    await expect(model.generate({ ...ask, toolChoice: 'required' })).rejects.toThrow(
+      /Tool choice required has no tool to call: the request has none/,
+    );
+    await expect(model.generate({ ...ask, tools, toolChoice: { name: 'nope' } })).rejects.toThrow(
+      /Tool choice "nope" has no tool to call: the request has add/,
+    );
   });
 
   it('without parallel tool calls the answer ends with its first call, streamed or not, and all that was sampled is trained', async () => {
     const first = callText('add', '{"a": 1}');
     for (const onDelta of [undefined, () => {}]) {
       const { model, engine, finish } = open([`Sum. ${first}\n${callText('add', '{"a": 2}')}`, 'done']);
-      const { message, finishReason } = await model.generate({ ...ask, tools, parallelToolCalls: false }, onDelta && { onDelta });
-      expect([message.content, message.toolCalls, finishReason]).toEqual(['Sum. ', [{ id: expect.any(String), name: 'add', arguments: '{"a": 1}' }], 'tool_calls']);
+      const { message, finishReason } = await model.generate(
+        { ...ask, tools, parallelToolCalls: false },
+        onDelta && { onDelta },
+      );
+      expect([message.content, message.toolCalls, finishReason]).toEqual([
+        'Sum. ',
+        [{ id: expect.any(String), name: 'add', arguments: '{"a": 1}' }],
+        'tool_calls',
+      ]);
       const result = { role: 'tool' as const, content: '1', toolCallId: message.toolCalls?.[0]?.id ?? '' };
       await model.generate({ messages: [...ask.messages, message, result], tools });
       const sampled = engine.requests[0]?.completion?.ids.length ?? 0;
       expect(engine.requests[1]?.text.startsWith(`${engine.requests[0]?.text}Sum. ${first}`)).toBe(true);
       const { stats } = finish();
-      expect([stats.samples, stats.trainedTokens]).toEqual([1, sampled + (engine.requests[1]?.completion?.ids.length ?? 0)]);
+      expect([stats.samples, stats.trainedTokens]).toEqual([
+        1,
+        sampled + (engine.requests[1]?.completion?.ids.length ?? 0),
+      ]);
     }
   });
 
   it('a response format stands in the system message', async () => {
     const { model, engine } = open(['{}']);
     const schema = { type: 'object', properties: { answer: { type: 'number' } } };
-    await model.generate({ messages: [{ role: 'system', content: 'Be brief.' }, ...ask.messages], responseFormat: { type: 'json_schema', name: 'sum', schema } });
+    await model.generate({
+      messages: [{ role: 'system', content: 'Be brief.' }, ...ask.messages],
+      responseFormat: { type: 'json_schema', name: 'sum', schema },
+    });
     expect(engine.requests[0]?.text).toContain('Be brief.\n\nAnswer with one JSON object');
     expect(engine.requests[0]?.text).toContain(JSON.stringify(schema));
   });

@@ -1,4 +1,17 @@
-import { deriveSeed, EngineError, rejectOnAbort, toErrorMessage, type ChatDelta, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse, type Completion, type Engine, type TokenSampling } from '@agentjet/core';
+import {
+  deriveSeed,
+  EngineError,
+  rejectOnAbort,
+  toErrorMessage,
+  type ChatDelta,
+  type ChatModel,
+  type ChatOptions,
+  type ChatRequest,
+  type ChatResponse,
+  type Completion,
+  type Engine,
+  type TokenSampling,
+} from '@agentjet/core';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
@@ -36,7 +49,9 @@ export function createTunedModel(options: TunedModelOptions): ChatModel {
   return {
     name,
     generate: (request, callOptions = {}) => {
-      const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) => failLater(options.signal, error));
+      const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
+        failLater(options.signal, error),
+      );
       // Whoever awaits it gets the error; a workflow that ended meanwhile must not bring the process down.
       answer.catch(() => {});
       return answer;
@@ -44,7 +59,12 @@ export function createTunedModel(options: TunedModelOptions): ChatModel {
   };
 }
 
-async function answerOnce(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+async function answerOnce(
+  options: TunedModelOptions,
+  name: string,
+  request: ChatRequest,
+  callOptions: ChatOptions,
+): Promise<ChatResponse> {
   checkAborted(options.signal, callOptions.signal);
   if (request.requestId === undefined) {
     return countedCall(options, name, request, callOptions);
@@ -52,7 +72,11 @@ async function answerOnce(options: TunedModelOptions, name: string, request: Cha
   const key = `${options.agent.agentName}\u0000${request.requestId}`;
   for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
     const { signal } = callOptions;
-    const response = await rejectOnAbort(earlier.catch(() => undefined), signal, () => signal && abortedByCaller(signal));
+    const response = await rejectOnAbort(
+      earlier.catch(() => undefined),
+      signal,
+      () => signal && abortedByCaller(signal),
+    );
     if (response !== undefined) return repeat(options, response, callOptions);
     checkAborted(options.signal, callOptions.signal);
   }
@@ -68,7 +92,12 @@ function repeat(options: TunedModelOptions, response: ChatResponse, callOptions:
   return response;
 }
 
-async function countedCall(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+async function countedCall(
+  options: TunedModelOptions,
+  name: string,
+  request: ChatRequest,
+  callOptions: ChatOptions,
+): Promise<ChatResponse> {
   try {
     const response = await call(options, name, request, callOptions);
     options.ledger.countAnswer(request, response);
@@ -80,22 +109,46 @@ async function countedCall(options: TunedModelOptions, name: string, request: Ch
   }
 }
 
-async function call(options: TunedModelOptions, name: string, request: ChatRequest, callOptions: ChatOptions): Promise<ChatResponse> {
+async function call(
+  options: TunedModelOptions,
+  name: string,
+  request: ChatRequest,
+  callOptions: ChatOptions,
+): Promise<ChatResponse> {
   const { agent, tracker, engine, ledger } = options;
   const seed = deriveSeed(options.seed, agent.agentName, ledger.takeIndex(agent.agentName));
   const chosen = applyToolChoice(request, options.chatTokenizer.template);
   const turn = tracker.begin(agent, applyResponseFormat(chosen.request), { opening: chosen.opening });
-  const limits = { promptTokens: turn.promptIds.length, contextLength: engine.contextLength, stopIds: turn.stopIds, seed };
+  const limits = {
+    promptTokens: turn.promptIds.length,
+    contextLength: engine.contextLength,
+    stopIds: turn.stopIds,
+    seed,
+  };
   const sampling = resolveSampling(request, options.sampling, limits);
-  const sampled = await sample(options, turn, { sampling, stops: request.sampling?.stop ?? [], isOneCall: request.parallelToolCalls === false, callOptions });
+  const sampled = await sample(options, turn, {
+    sampling,
+    stops: request.sampling?.stop ?? [],
+    isOneCall: request.parallelToolCalls === false,
+    callOptions,
+  });
   const committed = turn.commit(sampled.completion);
   return toResponse(name, turn, sampled, committed);
 }
 
 type Sampled = { readonly completion: Completion; readonly stop: string | undefined };
-type SampleOptions = { readonly sampling: TokenSampling; readonly stops: readonly string[]; readonly isOneCall: boolean; readonly callOptions: ChatOptions };
+type SampleOptions = {
+  readonly sampling: TokenSampling;
+  readonly stops: readonly string[];
+  readonly isOneCall: boolean;
+  readonly callOptions: ChatOptions;
+};
 
-async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops, isOneCall, callOptions }: SampleOptions): Promise<Sampled> {
+async function sample(
+  options: TunedModelOptions,
+  turn: Turn,
+  { sampling, stops, isOneCall, callOptions }: SampleOptions,
+): Promise<Sampled> {
   const { controller, release } = linkSignals([options.signal, callOptions.signal]);
   const outlet = createOutlet(callOptions, controller);
   const search = createStopSearch(options.chatTokenizer.tokenizer, stops);
@@ -112,7 +165,9 @@ async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops,
   };
   try {
     const request = { promptIds: turn.promptIds, sampling, signal: controller.signal };
-    const completion = await options.engine.generate(stream === undefined && stops.length === 0 ? request : { ...request, onToken });
+    const completion = await options.engine.generate(
+      stream === undefined && stops.length === 0 ? request : { ...request, onToken },
+    );
     checkAborted(options.signal, callOptions.signal);
     stream?.flush();
     filter.flush(search.found);
@@ -128,7 +183,10 @@ async function sample(options: TunedModelOptions, turn: Turn, { sampling, stops,
 }
 
 /** The caller's onDelta, which may throw: that ends its own call, with its own error, and never reaches the engine. */
-function createOutlet({ onDelta }: ChatOptions, controller: AbortController): { emit(delta: ChatDelta): void; isBroken(): boolean; check(): void } {
+function createOutlet(
+  { onDelta }: ChatOptions,
+  controller: AbortController,
+): { emit(delta: ChatDelta): void; isBroken(): boolean; check(): void } {
   let thrown: { readonly error: unknown } | undefined;
   return {
     emit: (delta) => {
@@ -154,7 +212,11 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
     finishReason: committed.finishReason,
     ...(stop !== undefined && { stopText: stop }),
     usage: { promptTokens: turn.promptIds.length, completionTokens: completion.ids.length },
-    logprobs: Array.from(completion.ids, (id, at) => ({ id, text: committed.tokenTexts[at] ?? '', logprob: completion.logprobs[at] ?? 0 })),
+    logprobs: Array.from(completion.ids, (id, at) => ({
+      id,
+      text: committed.tokenTexts[at] ?? '',
+      logprob: completion.logprobs[at] ?? 0,
+    })),
     malformedToolCalls: committed.malformedToolCalls,
   };
 }
@@ -176,5 +238,7 @@ function abortedByCaller(caller: AbortSignal): EngineError {
 }
 
 function toEngineError(error: unknown): EngineError {
-  return error instanceof EngineError ? error : new EngineError('failed', `The engine failed: ${toErrorMessage(error)}`, { cause: error });
+  return error instanceof EngineError
+    ? error
+    : new EngineError('failed', `The engine failed: ${toErrorMessage(error)}`, { cause: error });
 }

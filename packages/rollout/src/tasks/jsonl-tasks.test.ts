@@ -16,7 +16,11 @@ function write(text: string): string {
 
 describe('readJsonlTasks', () => {
   it('reads the fields, with the whole line as metadata where there is none', async () => {
-    const lines = ['{"task_id": "a", "main_query": "2+2", "answer": 4}', '', '{"task_id": 7, "init_messages": [{"role": "user", "content": "hi"}], "metadata": {"level": 1}}'];
+    const lines = [
+      '{"task_id": "a", "main_query": "2+2", "answer": 4}',
+      '',
+      '{"task_id": 7, "init_messages": [{"role": "user", "content": "hi"}], "metadata": {"level": 1}}',
+    ];
     expect(await readJsonlTasks(write(`\uFEFF${lines.join('\r\n')}\r\n`))).toEqual([
       { taskId: 'a', mainQuery: '2+2', initMessages: [], metadata: { task_id: 'a', main_query: '2+2', answer: 4 } },
       { taskId: '7', mainQuery: '', initMessages: [{ role: 'user', content: 'hi' }], metadata: { level: 1 } },
@@ -28,10 +32,18 @@ describe('readJsonlTasks', () => {
     ['a list', '[1]', ':1: [1] is not an object'],
     ['no id', '{"main_query": "x"}', ':1: task_id is missing'],
     ['an empty id', '{"task_id": " ", "main_query": "x"}', ':1: task_id is " "'],
-    ['a repeated id', '{"task_id": "a", "main_query": "x"}\n\n{"task_id": "a", "main_query": "y"}', ':3: task_id "a" was used in line 1'],
+    [
+      'a repeated id',
+      '{"task_id": "a", "main_query": "x"}\n\n{"task_id": "a", "main_query": "y"}',
+      ':3: task_id "a" was used in line 1',
+    ],
     ['no question', '{"task_id": "a"}', ':1: task "a" has neither main_query nor init_messages'],
     ['a question that is no text', '{"task_id": "a", "main_query": 5}', ':1: main_query is 5'],
-    ['bad messages', '{"task_id": "a", "init_messages": [{"role": "robot", "content": "x"}]}', ':1: init_messages[0] is {"role":"robot"'],
+    [
+      'bad messages',
+      '{"task_id": "a", "init_messages": [{"role": "robot", "content": "x"}]}',
+      ':1: init_messages[0] is {"role":"robot"',
+    ],
     ['bad metadata', '{"task_id": "a", "main_query": "x", "metadata": 3}', ':1: metadata is 3'],
     ['nothing', '\n\n', 'holds no tasks'],
   ])('refuses %s with file and line', async (_name, text, message) => {

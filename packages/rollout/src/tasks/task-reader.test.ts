@@ -16,7 +16,10 @@ describe('createTaskReader', () => {
     }
     const reader = createTaskReader({ training, evaluation: [{ taskId: 'a', mainQuery: 'z' }] });
     const first = await collect(reader.trainingTasks());
-    expect(first).toEqual([{ taskId: 'a', mainQuery: 'x', initMessages: [], metadata: {} }, { taskId: 'b', mainQuery: 'y', initMessages: [], metadata: { level: 2 } }]);
+    expect(first).toEqual([
+      { taskId: 'a', mainQuery: 'x', initMessages: [], metadata: {} },
+      { taskId: 'b', mainQuery: 'y', initMessages: [], metadata: { level: 2 } },
+    ]);
     expect(await collect(reader.trainingTasks())).toEqual(first);
     expect(await collect(reader.evaluationTasks())).toHaveLength(1);
     expect(await collect(createTaskReader({ training }).evaluationTasks())).toEqual([]);
@@ -24,10 +27,18 @@ describe('createTaskReader', () => {
 
   it.each([
     [[{ taskId: '', mainQuery: 'x' }], /training task 1 has taskId ""/],
-    [[{ taskId: 'a', mainQuery: 'x' }, { taskId: 'a', mainQuery: 'y' }], /"a" of training task 2 was used by task 1/],
+    [
+      [
+        { taskId: 'a', mainQuery: 'x' },
+        { taskId: 'a', mainQuery: 'y' },
+      ],
+      /"a" of training task 2 was used by task 1/,
+    ],
     [[undefined], /training task 1 is undefined/],
   ])('refuses %o', async (tasks, message) => {
-    const error = await collect(createTaskReader({ training: tasks as unknown as readonly TaskInput[] }).trainingTasks()).catch((thrown: unknown) => thrown);
+    const error = await collect(
+      createTaskReader({ training: tasks as unknown as readonly TaskInput[] }).trainingTasks(),
+    ).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TaskError);
     expect((error as TaskError).message).toMatch(message);
   });

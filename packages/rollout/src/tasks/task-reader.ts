@@ -13,7 +13,10 @@ export type TaskSource = readonly TaskInput[] | (() => AsyncIterable<TaskInput> 
 export type TaskInput = Pick<Task, 'taskId' | 'mainQuery'> & Partial<Task>;
 
 /** A reader over tasks made in code. Bad, empty or repeated ids are a TaskError when the pass comes to them. */
-export function createTaskReader(sources: { readonly training: TaskSource; readonly evaluation?: TaskSource }): TaskReader {
+export function createTaskReader(sources: {
+  readonly training: TaskSource;
+  readonly evaluation?: TaskSource;
+}): TaskReader {
   return {
     trainingTasks: () => checkedTasks(sources.training, 'training'),
     evaluationTasks: () => checkedTasks(sources.evaluation ?? [], 'evaluation'),
@@ -28,7 +31,10 @@ async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<
     const task = toTask(input, `${split} task ${at}`);
     const earlier = firstAt.get(task.taskId);
     if (earlier !== undefined) {
-      throw new TaskError('duplicate_task_id', `Task id "${task.taskId}" of ${split} task ${at} was used by task ${earlier} already. Give each task an id of its own.`);
+      throw new TaskError(
+        'duplicate_task_id',
+        `Task id "${task.taskId}" of ${split} task ${at} was used by task ${earlier} already. Give each task an id of its own.`,
+      );
     }
     firstAt.set(task.taskId, at);
     yield task;
@@ -41,7 +47,10 @@ function toTask(input: unknown, where: string): Task {
   }
   const { taskId, mainQuery = '', initMessages = [], metadata = {} } = input as Partial<Task>;
   if (typeof taskId !== 'string' || taskId === '') {
-    throw new TaskError('empty_task_id', `The ${where} has taskId ${JSON.stringify(taskId)}. Give each task an id, a text that is not empty.`);
+    throw new TaskError(
+      'empty_task_id',
+      `The ${where} has taskId ${JSON.stringify(taskId)}. Give each task an id, a text that is not empty.`,
+    );
   }
   return { taskId, mainQuery, initMessages, metadata };
 }

@@ -54,7 +54,13 @@ export function createScriptedEngine(options: ScriptedEngineOptions): ScriptedEn
       return numRunning;
     },
     generate: async (request) => {
-      const entry: ScriptedRequest = { index: requests.length, text: options.chatTokenizer.tokenizer.decode(request.promptIds), request, outcome: undefined, completion: undefined };
+      const entry: ScriptedRequest = {
+        index: requests.length,
+        text: options.chatTokenizer.tokenizer.decode(request.promptIds),
+        request,
+        outcome: undefined,
+        completion: undefined,
+      };
       requests.push(entry);
       numRunning++;
       try {
@@ -76,7 +82,10 @@ async function answer(options: ScriptedEngineOptions, entry: ScriptedRequest): P
   const contextLength = options.contextLength ?? 100_000;
   checkAborted(request);
   if (request.promptIds.length >= contextLength) {
-    throw new EngineError('context_overflow', `The prompt has ${request.promptIds.length} tokens, the context holds ${contextLength}.`);
+    throw new EngineError(
+      'context_overflow',
+      `The prompt has ${request.promptIds.length} tokens, the context holds ${contextLength}.`,
+    );
   }
   const reply = await pickReply(options, entry);
   checkAborted(request);
@@ -85,12 +94,21 @@ async function answer(options: ScriptedEngineOptions, entry: ScriptedRequest): P
   const logprobs = toLogprobs(ids, request.sampling.seed);
   const room = Math.min(request.sampling.maxTokens, contextLength - request.promptIds.length);
   const { length, isStopped } = await emit(request, { ids, logprobs, room }, reply.tokenDelayMs);
-  return { ids: ids.slice(0, length), logprobs: logprobs.slice(0, length), finishReason: isStopped ? 'stop' : 'length', policyVersion: options.policyVersion ?? 0 };
+  return {
+    ids: ids.slice(0, length),
+    logprobs: logprobs.slice(0, length),
+    finishReason: isStopped ? 'stop' : 'length',
+    policyVersion: options.policyVersion ?? 0,
+  };
 }
 
 type Prepared = { readonly ids: Int32Array; readonly logprobs: Float32Array; readonly room: number };
 
-async function emit(request: GenerateRequest, { ids, logprobs, room }: Prepared, delayMs: number | undefined): Promise<{ readonly length: number; readonly isStopped: boolean }> {
+async function emit(
+  request: GenerateRequest,
+  { ids, logprobs, room }: Prepared,
+  delayMs: number | undefined,
+): Promise<{ readonly length: number; readonly isStopped: boolean }> {
   for (let at = 0; at < Math.min(ids.length, room); at++) {
     if (delayMs !== undefined) await wait(delayMs);
     checkAborted(request);
@@ -105,7 +123,8 @@ async function emit(request: GenerateRequest, { ids, logprobs, room }: Prepared,
 type Reply = Exclude<ScriptedReply, string>;
 
 async function pickReply({ replies }: ScriptedEngineOptions, entry: ScriptedRequest): Promise<Reply> {
-  const reply = typeof replies === 'function' ? await replies(entry) : (replies[Math.min(entry.index, replies.length - 1)] ?? '');
+  const reply =
+    typeof replies === 'function' ? await replies(entry) : (replies[Math.min(entry.index, replies.length - 1)] ?? '');
   return typeof reply === 'string' ? { text: reply } : reply;
 }
 

@@ -45,9 +45,20 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
   const episodeId = `scripted-${numEpisodes++}`;
   const life = openLife({}, { episodeId });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 10_000, ...options.sampling };
-  const policy = { kind: 'engine', engine, chatTokenizer, ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }) } as const;
+  const policy = {
+    kind: 'engine',
+    engine,
+    chatTokenizer,
+    ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }),
+  } as const;
   const record = openRecord({ policy, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
-  const tuner = createTuner({ episodeId, signal: life.signal, trainableTargets: options.trainableTargets, createModel: record.createModel, endpointHost: options.endpointHost });
+  const tuner = createTuner({
+    episodeId,
+    signal: life.signal,
+    trainableTargets: options.trainableTargets,
+    createModel: record.createModel,
+    endpointHost: options.endpointHost,
+  });
   const finish: ScriptedEpisode['finish'] = () => {
     life.close();
     return record.finish();

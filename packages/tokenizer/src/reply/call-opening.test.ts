@@ -11,17 +11,28 @@ describe('callOpening', () => {
     const { template } = createChatTokenizer(createChatTokenizerFiles(family));
     const key = family === 'llama3' ? 'parameters' : 'arguments';
     const call = { name: 'add "x"', arguments: '{"a":  1}' };
-    expect(template.parse(`${template.callOpening?.()} "add \\"x\\"", "${key}": {"a":  1}${close}`).toolCalls).toEqual([call]);
+    expect(template.parse(`${template.callOpening?.()} "add \\"x\\"", "${key}": {"a":  1}${close}`).toolCalls).toEqual([
+      call,
+    ]);
     expect(template.parse(`${template.callOpening?.('add "x"')} {"a":  1}${close}`).toolCalls).toEqual([call]);
   });
 
   it('closes a thinking block that the prompt has opened', () => {
-    const { template } = createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), replyFormat: { reasoning: 'open' } });
-    expect(template.parse(`${template.callOpening?.('add')} {}}\n</tool_call>`)).toMatchObject({ content: '', toolCalls: [{ name: 'add' }] });
+    const { template } = createChatTokenizer({
+      ...createChatTokenizerFiles('qwen3'),
+      replyFormat: { reasoning: 'open' },
+    });
+    expect(template.parse(`${template.callOpening?.('add')} {}}\n</tool_call>`)).toMatchObject({
+      content: '',
+      toolCalls: [{ name: 'add' }],
+    });
   });
 
   it('is undefined where the model has no form for calls', () => {
-    const { template } = createChatTokenizer({ ...createChatTokenizerFiles('chatml'), replyFormat: { toolCalls: 'none' } });
+    const { template } = createChatTokenizer({
+      ...createChatTokenizerFiles('chatml'),
+      replyFormat: { toolCalls: 'none' },
+    });
     expect(template.callOpening?.('add')).toBeUndefined();
   });
 });

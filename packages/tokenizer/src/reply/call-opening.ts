@@ -8,7 +8,9 @@ export function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: strin
   return `${closed}${form.open}{"name":${name === undefined ? '' : ` ${JSON.stringify(name)}, "${form.argumentsKey}":`}`;
 }
 
-const forms: Readonly<Record<ReplyFormat['toolCalls'], { readonly open: string; readonly argumentsKey: string } | undefined>> = {
+const forms: Readonly<
+  Record<ReplyFormat['toolCalls'], { readonly open: string; readonly argumentsKey: string } | undefined>
+> = {
   hermes: { open: '<tool_call>\n', argumentsKey: 'arguments' },
   llama3: { open: '', argumentsKey: 'parameters' },
   none: undefined,

@@ -27,7 +27,8 @@ function createAnswer(builder: ReplyBuilder, hadText: boolean): ReplySection {
     builder.content(certain);
     hasText ||= certain !== '';
     if (open !== -1) return { rest: text.slice(open + openTag.length), next: createBlock(builder, hasText, space) };
-    if (!isLast) return held > 0 ? { rest: space + text.slice(text.length - held) } : { rest: space, isAwaited: isMoreThanSpace };
+    if (!isLast)
+      return held > 0 ? { rest: space + text.slice(text.length - held) } : { rest: space, isAwaited: isMoreThanSpace };
     if (hasText || builder.numCalls === 0) builder.content(space);
     return { rest: '' };
   };
@@ -48,7 +49,8 @@ function createBlockReader(): (added: string) => BlockEnds {
       if (ends.outside !== -1) break;
       length += character.length;
       if (character === closeTag.charAt(0)) isTagInString = scanner.isInString;
-      numMatched = character === closeTag.charAt(numMatched) ? numMatched + 1 : Number(character === closeTag.charAt(0));
+      numMatched =
+        character === closeTag.charAt(numMatched) ? numMatched + 1 : Number(character === closeTag.charAt(0));
       if (numMatched === closeTag.length) {
         ends = { first: ends.first === -1 ? length : ends.first, outside: isTagInString ? -1 : length };
         numMatched = 0;

@@ -17,7 +17,8 @@ export function createLlama3Section(builder: ReplyBuilder): ReplySection {
   return (text, isLast) => {
     const trimmed = text.trimStart();
     const isTagged = trimmed.startsWith(pythonTag);
-    if (!isLast && !isTagged && pythonTag.startsWith(trimmed)) return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
+    if (!isLast && !isTagged && pythonTag.startsWith(trimmed))
+      return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
     return readCallAt(builder, text, { isTagged, isLast });
   };
 }
@@ -29,7 +30,8 @@ function readCallAt(builder: ReplyBuilder, text: string, { isTagged, isLast }: P
   if (written === '' && !isLast) return { rest: text, isAwaited: isMoreThanSpace };
   const end = written.startsWith('{') ? findObjectEnd(written, 0) : -1;
   const mayComplete = written.startsWith('{') && end === -1 && !isLast && (isTagged || mayBeCall(written));
-  if (mayComplete) return { rest: text, isAwaited: isTagged || hasFirstKey(written) ? awaitObjectEnd(written) : isMoreThanSpace };
+  if (mayComplete)
+    return { rest: text, isAwaited: isTagged || hasFirstKey(written) ? awaitObjectEnd(written) : isMoreThanSpace };
   const call = end === -1 ? undefined : readCall(written.slice(0, end), argumentKeys);
   if (call !== undefined) {
     builder.call(call);
@@ -65,7 +67,9 @@ const firstKey = /^\{\s*"?(\w*)("?)/;
 function mayBeCall(written: string): boolean {
   const [, key, close] = firstKey.exec(written) ?? [];
   if (key === undefined) return false;
-  return ['name', 'type', 'parameters', 'arguments'].some((known) => (close === '"' ? known === key : known.startsWith(key)));
+  return ['name', 'type', 'parameters', 'arguments'].some((known) =>
+    close === '"' ? known === key : known.startsWith(key),
+  );
 }
 
 function looksLikeCall(written: string): boolean {

@@ -9,8 +9,10 @@ const closeTag = '</think>';
 export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection): ReplySection {
   return (text, isLast) => {
     const trimmed = text.trimStart();
-    if (trimmed.startsWith(openTag)) return { rest: trimmed.slice(openTag.length), next: createReasoningSection(builder, next) };
-    if (!isLast && openTag.startsWith(trimmed)) return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
+    if (trimmed.startsWith(openTag))
+      return { rest: trimmed.slice(openTag.length), next: createReasoningSection(builder, next) };
+    if (!isLast && openTag.startsWith(trimmed))
+      return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
     return { rest: text, next: next() };
   };
 }
@@ -33,7 +35,9 @@ export function createReasoningSection(builder: ReplyBuilder, next: () => ReplyS
     const [certain, newlines] = splitTrailing(text.slice(0, text.length - held), /\n/);
     emit(certain);
     if (isLast) return { rest: '' };
-    return held > 0 ? { rest: newlines + text.slice(text.length - held) } : { rest: newlines, isAwaited: isMoreThanNewlines };
+    return held > 0
+      ? { rest: newlines + text.slice(text.length - held) }
+      : { rest: newlines, isAwaited: isMoreThanNewlines };
   };
 }
 

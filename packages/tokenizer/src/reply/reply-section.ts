@@ -6,4 +6,7 @@
  * `isAwaited`: whether a piece that was added to `rest` can decide anything; asked for each, in order, until one can. So
  * undecided text is not read again with each piece.
  */
-export type ReplySection = (text: string, isLast: boolean) => { readonly rest: string; readonly next?: ReplySection; readonly isAwaited?: (added: string) => boolean };
+export type ReplySection = (
+  text: string,
+  isLast: boolean,
+) => { readonly rest: string; readonly next?: ReplySection; readonly isAwaited?: (added: string) => boolean };

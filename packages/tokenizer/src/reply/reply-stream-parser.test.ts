@@ -20,21 +20,45 @@ describe('Hermes replies', () => {
   test.each([
     ['plain text', 'hello', { content: 'hello', toolCalls: [] }],
     ['a call alone', call, { content: '', toolCalls: [read] }],
-    ['text, then a call: the newline between is the template\'s', `text\n${call}`, { content: 'text', toolCalls: [read] }],
+    [
+      "text, then a call: the newline between is the template's",
+      `text\n${call}`,
+      { content: 'text', toolCalls: [read] },
+    ],
     ['two calls', `${call}\n${call}\n`, { content: '', toolCalls: [read, read] }],
     ['text after a call', `${call}\nmore`, { content: '\nmore', toolCalls: [read] }],
     ['space before a call that has no text', `\n\n${call}`, { content: '', toolCalls: [read] }],
     ['more than one newline before a call', `text\n\n${call}`, { content: 'text\n', toolCalls: [read] }],
     ['thinking', '<think>\nwhy\n</think>\n\nso', { reasoning: 'why', content: 'so', toolCalls: [] }],
-    ['thinking, then a call', `<think>\nwhy\n</think>\n\n${call}`, { reasoning: 'why', content: '', toolCalls: [read] }],
+    [
+      'thinking, then a call',
+      `<think>\nwhy\n</think>\n\n${call}`,
+      { reasoning: 'why', content: '', toolCalls: [read] },
+    ],
     ['an empty thinking block', '<think>\n\n</think>\n\nso', { content: 'so', toolCalls: [] }],
     ['thinking cut short', '<think>\nwhy\nthen</thi', { reasoning: 'why\nthen</thi', content: '', toolCalls: [] }],
     ['thinking that is not at the start', 'so <think>x</think>', { content: 'so <think>x</think>', toolCalls: [] }],
     ['a call inside thinking', `<think>${call}</think>done`, { reasoning: call, content: 'done', toolCalls: [] }],
-    ['a closing tag inside an argument', '<tool_call>{"name": "say", "arguments": {"t": "</tool_call>"}}</tool_call>', { content: '', toolCalls: [{ name: 'say', arguments: '{"t": "</tool_call>"}' }] }],
-    ['unknown keys beside the call', '<tool_call>{"id": 7, "arguments": {"a":"}"}, "name": "calc"}</tool_call>', { content: '', toolCalls: [{ name: 'calc', arguments: '{"a":"}"}' }] }],
-    ['a key given twice: the last counts', '<tool_call>{"name": "a", "arguments": {"x":1}, "arguments": {"x":2}}</tool_call>', { content: '', toolCalls: [{ name: 'a', arguments: '{"x":2}' }] }],
-    ['an escaped key', '<tool_call>{"name": "a", "argu\\u006dents": {"x":1}}</tool_call>', { content: '', toolCalls: [{ name: 'a', arguments: '{"x":1}' }] }],
+    [
+      'a closing tag inside an argument',
+      '<tool_call>{"name": "say", "arguments": {"t": "</tool_call>"}}</tool_call>',
+      { content: '', toolCalls: [{ name: 'say', arguments: '{"t": "</tool_call>"}' }] },
+    ],
+    [
+      'unknown keys beside the call',
+      '<tool_call>{"id": 7, "arguments": {"a":"}"}, "name": "calc"}</tool_call>',
+      { content: '', toolCalls: [{ name: 'calc', arguments: '{"a":"}"}' }] },
+    ],
+    [
+      'a key given twice: the last counts',
+      '<tool_call>{"name": "a", "arguments": {"x":1}, "arguments": {"x":2}}</tool_call>',
+      { content: '', toolCalls: [{ name: 'a', arguments: '{"x":2}' }] },
+    ],
+    [
+      'an escaped key',
+      '<tool_call>{"name": "a", "argu\\u006dents": {"x":1}}</tool_call>',
+      { content: '', toolCalls: [{ name: 'a', arguments: '{"x":1}' }] },
+    ],
     ['nothing', '', { content: '', toolCalls: [] }],
     ['only space', ' \n', { content: ' \n', toolCalls: [] }],
   ])('%s', (_, text, expected) => {
@@ -57,11 +81,20 @@ describe('Hermes replies', () => {
 
   test('a good call after a broken one is read', () => {
     const broken = '<tool_call>{"name": "calc, "arguments": {}}</tool_call>';
-    expect(parseReply(hermes, `${broken}\n${call}`)).toEqual({ content: broken, toolCalls: [read], malformedToolCalls: 1 });
+    expect(parseReply(hermes, `${broken}\n${call}`)).toEqual({
+      content: broken,
+      toolCalls: [read],
+      malformedToolCalls: 1,
+    });
   });
 
   test('a reply that begins inside the thinking block', () => {
-    expect(parseReply(open, 'why\n</think>\n\nso')).toEqual({ reasoning: 'why', content: 'so', toolCalls: [], malformedToolCalls: 0 });
+    expect(parseReply(open, 'why\n</think>\n\nso')).toEqual({
+      reasoning: 'why',
+      content: 'so',
+      toolCalls: [],
+      malformedToolCalls: 0,
+    });
   });
 });
 
@@ -72,7 +105,11 @@ describe('Llama 3 replies', () => {
     ['a call', written, { content: '', toolCalls: [read] }],
     ['a tagged call', `<|python_tag|>${written}`, { content: '', toolCalls: [read] }],
     ['two calls', `${written}; ${written}`, { content: '', toolCalls: [read, read] }],
-    ['a call with its type', '{"type": "function", "name": "calc", "parameters": {"a":  1.0}}', { content: '', toolCalls: [read] }],
+    [
+      'a call with its type',
+      '{"type": "function", "name": "calc", "parameters": {"a":  1.0}}',
+      { content: '', toolCalls: [read] },
+    ],
     ['text', 'hello', { content: 'hello', toolCalls: [] }],
     ['JSON that is an answer', '{"name": "Ada", "age": 36}', { content: '{"name": "Ada", "age": 36}', toolCalls: [] }],
     ['other JSON', '{"answer": {"name": 1}}', { content: '{"answer": {"name": 1}}', toolCalls: [] }],
@@ -81,7 +118,12 @@ describe('Llama 3 replies', () => {
     expect(parseReply(llama3, text)).toEqual({ malformedToolCalls: 0, ...expected });
   });
 
-  test.each(['{"name": "calc", "parameters": {"a": ', '<|python_tag|>print(1)', '<|python_tag|>{"name": 1}', '<|python_tag|>'])('%s stays in the content and is counted', (text) => {
+  test.each([
+    '{"name": "calc", "parameters": {"a": ',
+    '<|python_tag|>print(1)',
+    '<|python_tag|>{"name": 1}',
+    '<|python_tag|>',
+  ])('%s stays in the content and is counted', (text) => {
     expect(parseReply(llama3, text)).toEqual({ content: text, toolCalls: [], malformedToolCalls: 1 });
   });
 
@@ -107,10 +149,22 @@ describe('undecided text is read once, however long it stays so (reading it agai
     ['newlines after text', hermes, 'a', '\n', 'b'],
     ['newlines in thinking', open, 'a', '\n', 'b</think>'],
     ['a long argument', hermes, '<tool_call>{"name": "f", "arguments": {"a": "', 'x', '"}}</tool_call>'],
-    ['closing tags in an argument', hermes, '<tool_call>{"name": "f", "arguments": {"a": "', '</tool_call>', '"}}</tool_call>'],
+    [
+      'closing tags in an argument',
+      hermes,
+      '<tool_call>{"name": "f", "arguments": {"a": "',
+      '</tool_call>',
+      '"}}</tool_call>',
+    ],
     ['a long call of Llama 3', llama3, '{"name": "f", "parameters": {"a": "', 'x', '"}}'],
     ['space in a call of Llama 3', llama3, '{', ' ', '"name": "f", "parameters": {}}'],
-    ['space between calls of Llama 3', llama3, '{"name": "f", "parameters": {}}', '; ', '{"name": "f", "parameters": {}}'],
+    [
+      'space between calls of Llama 3',
+      llama3,
+      '{"name": "f", "parameters": {}}',
+      '; ',
+      '{"name": "f", "parameters": {}}',
+    ],
   ])('%s', (_, format, before, repeated, after) => {
     const text = before + repeated.repeat(length / repeated.length) + after;
     const parser = createReplyStreamParser(format, String);
@@ -122,14 +176,35 @@ describe('undecided text is read once, however long it stays so (reading it agai
 describe('any chunking gives the same message', () => {
   const fragment = fc.oneof(
     fc.string(),
-    fc.constantFrom(call, '<tool_call>', '</tool_call>', '<think>', '</think>', '\n', ' ', '{', '}', '"', '\\', '{"name": "x", "parameters": {}}', '<|python_tag|>', ';', '{"name": "calc", "arguments": {"a": "</tool_call>"}}'),
+    fc.constantFrom(
+      call,
+      '<tool_call>',
+      '</tool_call>',
+      '<think>',
+      '</think>',
+      '\n',
+      ' ',
+      '{',
+      '}',
+      '"',
+      '\\',
+      '{"name": "x", "parameters": {}}',
+      '<|python_tag|>',
+      ';',
+      '{"name": "calc", "arguments": {"a": "</tool_call>"}}',
+    ),
   );
   const chunks = fc.array(fragment, { maxLength: 12 }).chain((parts) => {
     const text = parts.join('');
     return fc.tuple(fc.constant(text), fc.array(fc.nat({ max: text.length }), { maxLength: 8 }));
   });
 
-  test.each([['hermes', hermes], ['open thinking', open], ['llama3', llama3], ['none', none]] as const)('%s', (_, format) => {
+  test.each([
+    ['hermes', hermes],
+    ['open thinking', open],
+    ['llama3', llama3],
+    ['none', none],
+  ] as const)('%s', (_, format) => {
     fc.assert(
       fc.property(chunks, ([text, cuts]) => {
         const bounds = [0, ...cuts.toSorted((a, b) => a - b), text.length];

@@ -6,18 +6,38 @@ import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.
 
 /** A schema of zod's, as most people write it: it drops the keys that it does not know. */
 const inputSchema = z.object({ a: z.unknown(), b: z.unknown() }).partial();
-const tools: ToolSet = Object.fromEntries(toolNames.map((name) => [name, tool({ description: `Tool ${name}.`, inputSchema, execute: () => `result of ${name}` })]));
+const tools: ToolSet = Object.fromEntries(
+  toolNames.map((name) => [
+    name,
+    tool({ description: `Tool ${name}.`, inputSchema, execute: () => `result of ${name}` }),
+  ]),
+);
 
 export const aiSdkAgent: FidelityAgent<LanguageModel> = {
   name: 'ai-sdk',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),
-  overHttp: ({ baseUrl, apiKey, model }) => createOpenAICompatible({ name: 'agentjet', baseURL: baseUrl, apiKey })(model),
+  overHttp: ({ baseUrl, apiKey, model }) =>
+    createOpenAICompatible({ name: 'agentjet', baseURL: baseUrl, apiKey })(model),
   converse: async (model, questions, isStreamed) => {
     const messages: ModelMessage[] = [];
     for (const question of questions) {
       messages.push({ role: 'user', content: question });
-      const settings = { model, system: systemPrompt, messages: [...messages], tools, stopWhen: stepCountIs(maxSteps), maxRetries: 0 };
-      const result = isStreamed ? streamText({ ...settings, onError: ({ error }) => { throw error; } }) : await generateText(settings);
+      const settings = {
+        model,
+        system: systemPrompt,
+        messages: [...messages],
+        tools,
+        stopWhen: stepCountIs(maxSteps),
+        maxRetries: 0,
+      };
+      const result = isStreamed
+        ? streamText({
+            ...settings,
+            onError: ({ error }) => {
+              throw error;
+            },
+          })
+        : await generateText(settings);
       if ('consumeStream' in result) await result.consumeStream();
       messages.push(...(await allMessages(result)));
     }
@@ -27,6 +47,9 @@ export const aiSdkAgent: FidelityAgent<LanguageModel> = {
 type Messages = readonly ModelMessage[];
 
 /** Of all steps. ai 7 has them under a name of their own, and in `response` those of the last step. */
-async function allMessages(result: { readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages }; readonly responseMessages?: PromiseLike<Messages> | Messages }): Promise<Messages> {
+async function allMessages(result: {
+  readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages };
+  readonly responseMessages?: PromiseLike<Messages> | Messages;
+}): Promise<Messages> {
   return result.responseMessages ?? (await result.response).messages;
 }

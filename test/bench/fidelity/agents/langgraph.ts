@@ -6,12 +6,19 @@ import { ChatOpenAI } from '@langchain/openai';
 import { createAgent } from 'langchain';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
-const tools = toolNames.map((name) => tool(() => `result of ${name}`, { name, description: `Tool ${name}.`, schema: { type: 'object', properties: {}, additionalProperties: true } }));
+const tools = toolNames.map((name) =>
+  tool(() => `result of ${name}`, {
+    name,
+    description: `Tool ${name}.`,
+    schema: { type: 'object', properties: {}, additionalProperties: true },
+  }),
+);
 
 export const langgraphAgent: FidelityAgent<BaseChatModel> = {
   name: 'langgraph',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),
-  overHttp: ({ baseUrl, apiKey, model }) => new ChatOpenAI({ model, apiKey, maxRetries: 0, configuration: { baseURL: baseUrl } }),
+  overHttp: ({ baseUrl, apiKey, model }) =>
+    new ChatOpenAI({ model, apiKey, maxRetries: 0, configuration: { baseURL: baseUrl } }),
   converse: async (model, questions, isStreamed) => {
     const agent = createAgent({ model, tools, systemPrompt });
     let messages: BaseMessage[] = [];

@@ -1,18 +1,33 @@
 import { asModel } from '@agentjet/openai-agents';
-import { Agent, type AgentInputItem, type Model, OpenAIChatCompletionsModel, Runner, setTracingDisabled, tool } from '@openai/agents';
+import {
+  Agent,
+  type AgentInputItem,
+  type Model,
+  OpenAIChatCompletionsModel,
+  Runner,
+  setTracingDisabled,
+  tool,
+} from '@openai/agents';
 import { OpenAI } from 'openai';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
 setTracingDisabled(true);
 const tools = toolNames.map((name) =>
-  tool({ name, description: `Tool ${name}.`, parameters: { type: 'object', properties: {}, required: [], additionalProperties: true }, strict: false, execute: () => `result of ${name}` }),
+  tool({
+    name,
+    description: `Tool ${name}.`,
+    parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+    strict: false,
+    execute: () => `result of ${name}`,
+  }),
 );
 const runner = new Runner({ toolNotFoundBehavior: 'return_error_to_model' });
 
 export const openaiAgentsAgent: FidelityAgent<Model> = {
   name: 'openai-agents',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),
-  overHttp: ({ baseUrl, apiKey, model }) => new OpenAIChatCompletionsModel(new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 }) as never, model),
+  overHttp: ({ baseUrl, apiKey, model }) =>
+    new OpenAIChatCompletionsModel(new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 }) as never, model),
   converse: async (model, questions, isStreamed) => {
     const agent = new Agent({ name: 'agent', instructions: systemPrompt, model, tools });
     let history: AgentInputItem[] = [];

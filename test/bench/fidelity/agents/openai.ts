@@ -2,7 +2,12 @@ import { asModel } from '@agentjet/openai';
 import { OpenAI } from 'openai';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
-const tools = toolNames.map((name): OpenAI.ChatCompletionTool => ({ type: 'function', function: { name, description: `Tool ${name}.`, parameters: { type: 'object', properties: {} } } }));
+const tools = toolNames.map(
+  (name): OpenAI.ChatCompletionTool => ({
+    type: 'function',
+    function: { name, description: `Tool ${name}.`, parameters: { type: 'object', properties: {} } },
+  }),
+);
 
 /** The loop that everybody writes by hand around the SDK: the message goes back as it came. */
 export const openaiAgent: FidelityAgent<OpenAI> = {
@@ -18,13 +23,19 @@ export const openaiAgent: FidelityAgent<OpenAI> = {
         messages.push(message);
         const calls = message.tool_calls ?? [];
         if (calls.length === 0) break;
-        messages.push(...calls.map(({ id }, at) => ({ role: 'tool' as const, tool_call_id: id, content: `result ${step}.${at}` })));
+        messages.push(
+          ...calls.map(({ id }, at) => ({ role: 'tool' as const, tool_call_id: id, content: `result ${step}.${at}` })),
+        );
       }
     }
   },
 };
 
-async function ask(client: OpenAI, messages: readonly OpenAI.ChatCompletionMessageParam[], isStreamed: boolean): Promise<OpenAI.ChatCompletionMessage> {
+async function ask(
+  client: OpenAI,
+  messages: readonly OpenAI.ChatCompletionMessageParam[],
+  isStreamed: boolean,
+): Promise<OpenAI.ChatCompletionMessage> {
   const body = { model: 'tuned', messages: [...messages], tools };
   if (isStreamed) return client.chat.completions.stream(body).finalMessage();
   const { choices } = await client.chat.completions.create(body);

@@ -23,12 +23,27 @@ export function bundle(ended: readonly CallCompletion[]): CompletionBundle {
   };
 }
 
-export function unbundle({ calls, lengths, finishReasons, policyVersions, ids, logprobs }: CompletionBundle): readonly CallCompletion[] {
+export function unbundle({
+  calls,
+  lengths,
+  finishReasons,
+  policyVersions,
+  ids,
+  logprobs,
+}: CompletionBundle): readonly CallCompletion[] {
   let end = 0;
   return calls.map((call, index) => {
     const start = end;
     end += lengths[index] ?? 0;
     const finishReason = finishReasons[index] ?? 'stop';
-    return { call, completion: { ids: ids.slice(start, end), logprobs: logprobs.slice(start, end), finishReason, policyVersion: policyVersions[index] ?? 0 } };
+    return {
+      call,
+      completion: {
+        ids: ids.slice(start, end),
+        logprobs: logprobs.slice(start, end),
+        finishReason,
+        policyVersion: policyVersions[index] ?? 0,
+      },
+    };
   });
 }

@@ -20,7 +20,10 @@ import { BackboneServer } from './serve-backbone.js';
 import type { WorkerThread } from './worker-client.js';
 
 const { vocab_size: vocabSize } = tinyConfigJson;
-const request: GenerateRequest = { promptIds: Int32Array.of(1, 2, 3), sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 } };
+const request: GenerateRequest = {
+  promptIds: Int32Array.of(1, 2, 3),
+  sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 },
+};
 const endless: GenerateRequest = { ...request, sampling: { ...request.sampling, maxTokens: 60 } };
 let modelDir = '';
 
@@ -35,7 +38,11 @@ afterAll(async () => {
 
 async function writeModel(dir: string, change: (weights: Float32Array) => Float32Array): Promise<void> {
   const { layout, parameters } = tinyModel();
-  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({ name, shape, data: change(Float32Array.from(parameters.subarray(offset, offset + size))) }));
+  const tensors = layout.parameters.map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: change(Float32Array.from(parameters.subarray(offset, offset + size))),
+  }));
   await writeModelFolder(dir, { config: tinyConfigJson, tensors });
 }
 
@@ -56,7 +63,10 @@ class PortWorker implements WorkerThread {
   }
 
   on(event: 'message' | 'error' | 'exit', listener: (value: never) => void): void {
-    this.#port.on(event === 'exit' ? 'close' : event === 'error' ? 'messageerror' : 'message', listener as (value: unknown) => void);
+    this.#port.on(
+      event === 'exit' ? 'close' : event === 'error' ? 'messageerror' : 'message',
+      listener as (value: unknown) => void,
+    );
   }
 
   ref(): void {
@@ -97,7 +107,11 @@ describe('in its worker thread', () => {
     const backbone = await open({ isInThread: false });
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
-    const completions = await Promise.all(Array.from({ length: 16 }, (_, seed) => backbone.engine.generate({ ...endless, sampling: { ...endless.sampling, seed } })));
+    const completions = await Promise.all(
+      Array.from({ length: 16 }, (_, seed) =>
+        backbone.engine.generate({ ...endless, sampling: { ...endless.sampling, seed } }),
+      ),
+    );
     clearInterval(timer);
     expect(completions.every(({ ids }) => ids.length === 60)).toBe(true);
     expect(turns).toBeGreaterThan(3);
@@ -107,11 +121,19 @@ describe('in its worker thread', () => {
 
   it('rejects everything under way when the thread dies, and everything after', async () => {
     // It answers nothing, so that all of it is still under way; and it is not in native code, whose end by force is that of the process.
-    const deaf = "require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ type: 'ready', contextLength: 64, policyVersion: 0 });";
+    const deaf =
+      "require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ type: 'ready', contextLength: 64, policyVersion: 0 });";
     const worker = new Worker(deaf, { eval: true });
     const backbone = await connectBackbone(worker, modelDir);
-    const died = { code: 'failed', message: expect.stringMatching(/thread of the onnx backbone has died: exit code 1.*last checkpoint/) };
-    const running = [backbone.engine.generate(endless), backbone.trainStep({ packs: [], loss: { kind: 'sft' } }), backbone.save(path.join(modelDir, '..', 'never'))];
+    const died = {
+      code: 'failed',
+      message: expect.stringMatching(/thread of the onnx backbone has died: exit code 1.*last checkpoint/),
+    };
+    const running = [
+      backbone.engine.generate(endless),
+      backbone.trainStep({ packs: [], loss: { kind: 'sft' } }),
+      backbone.save(path.join(modelDir, '..', 'never')),
+    ];
     const outcomes = Promise.allSettled(running);
     await worker.terminate();
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: died });
@@ -121,7 +143,11 @@ describe('in its worker thread', () => {
   });
 
   it('says why it cannot open', async () => {
-    await expect(open({ isInThread: false, modelDir: path.join(modelDir, 'nowhere') })).rejects.toMatchObject({ name: 'BackboneError', code: 'bad_model_files', message: expect.stringContaining('nowhere') });
+    await expect(open({ isInThread: false, modelDir: path.join(modelDir, 'nowhere') })).rejects.toMatchObject({
+      name: 'BackboneError',
+      code: 'bad_model_files',
+      message: expect.stringContaining('nowhere'),
+    });
   });
 });
 
@@ -130,7 +156,10 @@ describe('without training', () => {
     const backbone = await createOnnxBackbone({ modelDir, train: false, threads: 1, isInThread: true });
     expect((await backbone.engine.generate(request)).ids).toHaveLength(12);
     expect(await backbone.logprobs([{ ids: Int32Array.of(1, 2) }])).toHaveLength(1);
-    await expect(backbone.trainStep({ packs: [], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'not_trainable', message: expect.stringContaining('train: false') });
+    await expect(backbone.trainStep({ packs: [], loss: { kind: 'sft' } })).rejects.toMatchObject({
+      code: 'not_trainable',
+      message: expect.stringContaining('train: false'),
+    });
     await backbone.close();
   });
 
@@ -160,10 +189,17 @@ async function teach(backbone: Backbone, ids: Int32Array): Promise<void> {
   const { length } = ids;
   const half = Float32Array.of(0.5);
   await backbone.trainStep({
-    packs: [{
-      ids, positions: Int32Array.from(ids, (_, index) => index), ends: new Int32Array(length).fill(length), predictors: Int32Array.of(3), targets: Int32Array.of(2),
-      terms: { pair: Int32Array.of(0), sequence: Int32Array.of(0), weights: half, advantages: half, logprobs: half }, rowTokens: length,
-    }],
+    packs: [
+      {
+        ids,
+        positions: Int32Array.from(ids, (_, index) => index),
+        ends: new Int32Array(length).fill(length),
+        predictors: Int32Array.of(3),
+        targets: Int32Array.of(2),
+        terms: { pair: Int32Array.of(0), sequence: Int32Array.of(0), weights: half, advantages: half, logprobs: half },
+        rowTokens: length,
+      },
+    ],
     loss: { kind: 'sft' },
   });
 }
@@ -173,7 +209,11 @@ describe('weights that are not numbers', () => {
     const broken = path.join(modelDir, '..', 'broken');
     await writeModel(broken, (weights) => weights.fill(NaN));
     const backbone = await open({ modelDir: broken });
-    await expect(backbone.engine.generate(request)).rejects.toMatchObject({ name: 'EngineError', code: 'failed', message: expect.stringMatching(/NaN.*checkpoint/) });
+    await expect(backbone.engine.generate(request)).rejects.toMatchObject({
+      name: 'EngineError',
+      code: 'failed',
+      message: expect.stringMatching(/NaN.*checkpoint/),
+    });
     const good = await open();
     const checkpoint = path.join(modelDir, '..', 'good');
     await good.save(checkpoint);

@@ -41,8 +41,19 @@ export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<
   return await connectBackbone(startWorker(resolved), resolved.modelDir);
 }
 
-function resolveOptions({ modelDir, optimizer, train = true, threads = 0, contextLength, engine = {} }: OnnxBackboneOptions): LocalBackboneOptions {
-  if (train && optimizer === undefined) throw new BackboneError('bad_options', 'createOnnxBackbone needs optimizer options to train. Give them, or set train: false.');
+function resolveOptions({
+  modelDir,
+  optimizer,
+  train = true,
+  threads = 0,
+  contextLength,
+  engine = {},
+}: OnnxBackboneOptions): LocalBackboneOptions {
+  if (train && optimizer === undefined)
+    throw new BackboneError(
+      'bad_options',
+      'createOnnxBackbone needs optimizer options to train. Give them, or set train: false.',
+    );
   return {
     engine,
     modelDir: path.resolve(modelDir),

@@ -26,7 +26,15 @@ export type LocalBackboneOptions = {
 };
 
 const noOptimizer: OptimizerOptions = {
-  learningRate: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 0, schedule: 'constant', warmupSteps: 0, totalSteps: 0,
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
 };
 
 export class LocalOnnxBackbone implements OnnxBackbone {
@@ -45,7 +53,11 @@ export class LocalOnnxBackbone implements OnnxBackbone {
     const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);
     this.#factory = new StepSessionFactory(model.config, model.layout, { threads: options.threads, contextLength });
     this.#limits = resolveEngineLimits(options.engine, countParameters(model.layout));
-    this.engine = new SamplingEngine(this.#factory, () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }), this.#limits);
+    this.engine = new SamplingEngine(
+      this.#factory,
+      () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }),
+      this.#limits,
+    );
   }
 
   get policyVersion(): number {
@@ -58,13 +70,20 @@ export class LocalOnnxBackbone implements OnnxBackbone {
 
   async freeze(): Promise<SamplingEngine> {
     this.#refuseClosed();
-    const snapshot = await this.#model.withState(async (state) => ({ weights: Float32Array.from(state.parameters), policyVersion: state.policyVersion }));
+    const snapshot = await this.#model.withState(async (state) => ({
+      weights: Float32Array.from(state.parameters),
+      policyVersion: state.policyVersion,
+    }));
     return new SamplingEngine(this.#factory, () => snapshot, this.#limits);
   }
 
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
     this.#refuseClosed();
-    if (this.#options.optimizer === undefined) throw new BackboneError('not_trainable', `The backbone of ${this.modelDir} was opened with train: false: it samples and scores, but has no optimizer.`);
+    if (this.#options.optimizer === undefined)
+      throw new BackboneError(
+        'not_trainable',
+        `The backbone of ${this.modelDir} was opened with train: false: it samples and scores, but has no optimizer.`,
+      );
     const { signal } = options;
     let hasStarted = false;
     const step = this.engine.changeWeights(async () => {
@@ -110,7 +129,9 @@ export async function openLocalOnnxBackbone(options: LocalBackboneOptions): Prom
 }
 
 function aborted(signal: AbortSignal | undefined): BackboneError {
-  return new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', { cause: signal?.reason });
+  return new BackboneError('aborted', 'The training step was aborted. The weights are unchanged.', {
+    cause: signal?.reason,
+  });
 }
 
 function asFloat32(weights: Float32Array | Float64Array): Float32Array {

@@ -30,15 +30,32 @@ export type ToWorker =
       /** The caller wants each token as it comes. */
       readonly isStreamed: boolean;
     }
-  | { [M in Method]: { readonly type: 'request'; readonly call: number; readonly method: M; readonly input: Methods[M]['input'] } }[Method]
+  | {
+      [M in Method]: {
+        readonly type: 'request';
+        readonly call: number;
+        readonly method: M;
+        readonly input: Methods[M]['input'];
+      };
+    }[Method]
   /** Ends a call or aborts a request: no more about it is wanted. */
   | { readonly type: 'abort'; readonly call: number }
   /** onToken said stop: as abort, but what was computed may serve later calls. */
   | { readonly type: 'stop'; readonly call: number };
 
-export type WireError = { readonly name: string; readonly code: string; readonly message: string; readonly stack: string };
+export type WireError = {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+  readonly stack: string;
+};
 
-export type StreamedToken = { readonly call: number; readonly id: number; readonly logprob: number; readonly policyVersion: number };
+export type StreamedToken = {
+  readonly call: number;
+  readonly id: number;
+  readonly logprob: number;
+  readonly policyVersion: number;
+};
 
 /** Completions side by side: a clone costs by the array, not by the byte. */
 export type CompletionBundle = {
@@ -62,5 +79,10 @@ export type FromWorker =
       readonly completions: CompletionBundle;
       readonly errors: readonly { readonly call: number; readonly error: WireError }[];
     }
-  | { readonly type: 'reply'; readonly call: number; readonly output: Methods[Method]['output']; readonly policyVersion: number }
+  | {
+      readonly type: 'reply';
+      readonly call: number;
+      readonly output: Methods[Method]['output'];
+      readonly policyVersion: number;
+    }
   | { readonly type: 'refusal'; readonly call: number; readonly error: WireError };

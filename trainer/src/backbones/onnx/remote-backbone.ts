@@ -26,7 +26,10 @@ export class RemoteBackbone implements OnnxBackbone {
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
-    return await this.#client.request('logprobs', rows.map(({ ids }) => ({ ids: alone(ids) })));
+    return await this.#client.request(
+      'logprobs',
+      rows.map(({ ids }) => ({ ids: alone(ids) })),
+    );
   }
 
   async save(dir: string): Promise<void> {

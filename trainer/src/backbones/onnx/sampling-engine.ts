@@ -88,7 +88,9 @@ export class SamplingEngine implements Engine {
       return this.#engine;
     } catch (error) {
       this.#current = null;
-      throw new EngineError('failed', `The sampling session could not be opened: ${toErrorMessage(error)}`, { cause: error });
+      throw new EngineError('failed', `The sampling session could not be opened: ${toErrorMessage(error)}`, {
+        cause: error,
+      });
     }
   }
 }

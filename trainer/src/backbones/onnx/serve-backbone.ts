@@ -10,7 +10,10 @@ import type { SamplingEngine } from './sampling-engine.js';
 import { toWireError } from './wire-error.js';
 
 /** A MessagePort, or what behaves like one. */
-export type Port = { postMessage(message: FromWorker): void; on(event: 'message', listener: (message: ToWorker) => void): unknown };
+export type Port = {
+  postMessage(message: FromWorker): void;
+  on(event: 'message', listener: (message: ToWorker) => void): unknown;
+};
 
 type Generate = ToWorker & { readonly type: 'generate' };
 type Request = ToWorker & { readonly type: 'request' };
@@ -48,7 +51,10 @@ export class BackboneServer {
     if (message.type === 'stop') return void this.#stopped.add(message.call);
     const controller = new AbortController();
     this.#controllers.set(message.call, controller);
-    const work = message.type === 'generate' ? this.#generate(message, controller.signal) : this.#reply(message, controller.signal);
+    const work =
+      message.type === 'generate'
+        ? this.#generate(message, controller.signal)
+        : this.#reply(message, controller.signal);
     void work.finally(() => {
       this.#controllers.delete(message.call);
       this.#stopped.delete(message.call);
@@ -59,7 +65,12 @@ export class BackboneServer {
     const { call, promptIds, sampling, isStreamed } = message;
     try {
       const engine = this.#engineOf(message.engine);
-      const completion = await engine.generate({ promptIds, sampling, signal, ...(isStreamed && { onToken: this.#streamTo(call, engine) }) });
+      const completion = await engine.generate({
+        promptIds,
+        sampling,
+        signal,
+        ...(isStreamed && { onToken: this.#streamTo(call, engine) }),
+      });
       this.#completions.push({ call, completion });
     } catch (error) {
       this.#errors.push({ call, error: toWireError(error) });

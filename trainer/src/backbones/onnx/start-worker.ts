@@ -6,7 +6,9 @@ import type { LocalBackboneOptions } from './local-onnx-backbone.js';
 
 export function startWorker(options: LocalBackboneOptions): Worker {
   const isSource = import.meta.url.endsWith('.ts');
-  return isSource ? startFromSource(options) : new Worker(new URL('./worker.js', import.meta.url), { workerData: options });
+  return isSource
+    ? startFromSource(options)
+    : new Worker(new URL('./worker.js', import.meta.url), { workerData: options });
 }
 
 /** Tests and tools that run the sources have tsx; the path mapping lets it find the sources of the other packages. */
@@ -15,5 +17,9 @@ function startFromSource(options: LocalBackboneOptions): Worker {
   const entry = new URL('./worker.ts', import.meta.url).href;
   const bootstrap = `import(${JSON.stringify(loader)}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;
   const pathMapping = fileURLToPath(new URL('../../../../tsconfig.check.json', import.meta.url));
-  return new Worker(bootstrap, { eval: true, workerData: options, env: { ...process.env, TSX_TSCONFIG_PATH: pathMapping } });
+  return new Worker(bootstrap, {
+    eval: true,
+    workerData: options,
+    env: { ...process.env, TSX_TSCONFIG_PATH: pathMapping },
+  });
 }

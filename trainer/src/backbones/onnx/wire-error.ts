@@ -4,9 +4,15 @@ import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
 import type { WireError } from './protocol.js';
 
 export function toWireError(thrown: unknown): WireError {
-  if (!(thrown instanceof Error)) return { name: 'BackboneError', code: 'failed', message: toErrorMessage(thrown), stack: '' };
+  if (!(thrown instanceof Error))
+    return { name: 'BackboneError', code: 'failed', message: toErrorMessage(thrown), stack: '' };
   const { name, message, stack = '' } = thrown;
-  return { name, message, stack, code: thrown instanceof EngineError || thrown instanceof BackboneError ? thrown.code : 'failed' };
+  return {
+    name,
+    message,
+    stack,
+    code: thrown instanceof EngineError || thrown instanceof BackboneError ? thrown.code : 'failed',
+  };
 }
 
 /** Errors that are none of ours become BackboneErrors of code `failed`. */

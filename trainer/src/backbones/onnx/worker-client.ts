@@ -23,7 +23,11 @@ export interface WorkerThread {
 export type WorkerFacts = { readonly contextLength: number; readonly policyVersion: number };
 
 type Settle<Output> = { readonly resolve: (output: Output) => void; readonly reject: (error: Error) => void };
-type PendingCall = Settle<Completion> & { readonly request: GenerateRequest; readonly ids: number[]; readonly logprobs: number[] };
+type PendingCall = Settle<Completion> & {
+  readonly request: GenerateRequest;
+  readonly ids: number[];
+  readonly logprobs: number[];
+};
 
 export class WorkerClient {
   readonly #worker: WorkerThread;
@@ -65,7 +69,10 @@ export class WorkerClient {
 
   async generate(engine: EngineId, request: GenerateRequest): Promise<Completion> {
     const { promptIds, sampling, signal, onToken } = request;
-    this.#refuse(() => closed(), (message, cause) => new EngineError('failed', message, { cause }));
+    this.#refuse(
+      () => closed(),
+      (message, cause) => new EngineError('failed', message, { cause }),
+    );
     if (signal?.aborted === true) throw aborted(signal);
     const call = this.#nextCall();
     const onAbort = (): void => this.#leave(call, 'abort')?.reject(aborted(signal));
@@ -73,15 +80,29 @@ export class WorkerClient {
     try {
       return await new Promise((resolve, reject) => {
         this.#calls.set(call, { request, ids: [], logprobs: [], resolve, reject });
-        this.#post({ type: 'generate', call, engine, promptIds: alone(promptIds), sampling, isStreamed: onToken !== undefined });
+        this.#post({
+          type: 'generate',
+          call,
+          engine,
+          promptIds: alone(promptIds),
+          sampling,
+          isStreamed: onToken !== undefined,
+        });
       });
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  async request<M extends Method>(method: M, input: Methods[M]['input'], signal?: AbortSignal): Promise<Methods[M]['output']> {
-    this.#refuse(() => new BackboneError('closed', 'The backbone is closed.'), (message, cause) => new BackboneError('failed', message, { cause }));
+  async request<M extends Method>(
+    method: M,
+    input: Methods[M]['input'],
+    signal?: AbortSignal,
+  ): Promise<Methods[M]['output']> {
+    this.#refuse(
+      () => new BackboneError('closed', 'The backbone is closed.'),
+      (message, cause) => new BackboneError('failed', message, { cause }),
+    );
     return await this.#ask(method, input, signal);
   }
 
@@ -95,7 +116,11 @@ export class WorkerClient {
     await this.#exit;
   }
 
-  async #ask<M extends Method>(method: M, input: Methods[M]['input'], signal?: AbortSignal): Promise<Methods[M]['output']> {
+  async #ask<M extends Method>(
+    method: M,
+    input: Methods[M]['input'],
+    signal?: AbortSignal,
+  ): Promise<Methods[M]['output']> {
     const call = this.#nextCall();
     const onAbort = (): void => this.#worker.postMessage({ type: 'abort', call });
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -152,7 +177,9 @@ export class WorkerClient {
     try {
       if (pending.request.onToken?.(id, logprob) !== 'stop') return;
     } catch (error) {
-      this.#leave(call, 'abort')?.reject(new EngineError('failed', `onToken threw: ${toErrorMessage(error)}`, { cause: error }));
+      this.#leave(call, 'abort')?.reject(
+        new EngineError('failed', `onToken threw: ${toErrorMessage(error)}`, { cause: error }),
+      );
       return;
     }
     const [ids, logprobs] = [Int32Array.from(pending.ids), Float32Array.from(pending.logprobs)];
@@ -184,7 +211,8 @@ export class WorkerClient {
     this.#death = { cause };
     const message = deathMessage(cause);
     this.#onStart?.reject(new BackboneError('failed', message, { cause }));
-    for (const { reject } of this.#calls.values()) reject(this.#isClosed ? closed() : new EngineError('failed', message, { cause }));
+    for (const { reject } of this.#calls.values())
+      reject(this.#isClosed ? closed() : new EngineError('failed', message, { cause }));
     for (const { reject } of this.#requests.values()) reject(new BackboneError('failed', message, { cause }));
     this.#calls.clear();
     this.#requests.clear();

@@ -8,7 +8,11 @@ export type ListeningDoor = {
   /** host:port for the worker. */
   readonly address: string;
   /** The first connection that shows the token and the schema version. Rejects for one that shows another version. */
-  readonly connection: Promise<{ readonly socket: Socket; readonly reader: FrameReader; readonly early: readonly unknown[] }>;
+  readonly connection: Promise<{
+    readonly socket: Socket;
+    readonly reader: FrameReader;
+    readonly early: readonly unknown[];
+  }>;
   close(): void;
 };
 
@@ -59,5 +63,7 @@ function checkHello(message: { readonly kind: string }, token: string): void {
   const expected = Buffer.from(token);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new Error('Wrong token.');
   if (hello.schema === schemaVersion) return;
-  throw new SchemaMismatch(`The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install trainer/torch from the same release.`);
+  throw new SchemaMismatch(
+    `The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install trainer/torch from the same release.`,
+  );
 }

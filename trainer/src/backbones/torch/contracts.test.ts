@@ -79,8 +79,18 @@ describe.skipIf(!hasTorch)('the torch backbone keeps', { timeout }, () => {
   };
   const cases = [
     ...backboneCases(() => pool.lend()).map(({ name, run }) => ({ name: `the backbone's contract: ${name}`, run })),
-    ...engineCases(() => Promise.reject(new Error('unused'))).map(({ name }, index) => ({ name: `the engine's contract: ${name}`, run: () => engineCases(() => engineOf(name))[index]?.run() })),
-    ...weightsCases(() => Promise.reject(new Error('unused')), { vocabSize }).map(({ name }, index) => ({ name: `the weights' contract: ${name}`, run: () => weightsCases(() => openFor(name), { vocabSize })[index]?.run() })),
+    ...engineCases(() => Promise.reject(new Error('unused'))).map(({ name }, index) => ({
+      name: `the engine's contract: ${name}`,
+      run: () => engineCases(() => engineOf(name))[index]?.run(),
+    })),
+    ...weightsCases(() => Promise.reject(new Error('unused')), { vocabSize }).map(({ name }, index) => ({
+      name: `the weights' contract: ${name}`,
+      run: () => weightsCases(() => openFor(name), { vocabSize })[index]?.run(),
+    })),
   ];
-  for (const { name, run } of [...cases.filter(({ name }) => !isLast(name)), ...cases.filter(({ name }) => isLast(name))]) test(name, () => run());
+  for (const { name, run } of [
+    ...cases.filter(({ name }) => !isLast(name)),
+    ...cases.filter(({ name }) => isLast(name)),
+  ])
+    test(name, () => run());
 });

@@ -36,17 +36,36 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     const completion = await backbone.engine.generate({ promptIds: prompt, sampling });
     const [row] = await backbone.logprobs([{ ids: Int32Array.from([...prompt, ...completion.ids]) }]);
     expect(completion.ids).toHaveLength(8);
-    completion.logprobs.forEach((logprob, index) => expect(logprob).toBeCloseTo(row?.[prompt.length + index] ?? NaN, 4));
+    completion.logprobs.forEach((logprob, index) =>
+      expect(logprob).toBeCloseTo(row?.[prompt.length + index] ?? NaN, 4),
+    );
   });
 
   test('with a limit of the importance weight gives the logprobs that a batch of several steps begins with, and clips against them', async () => {
     const capped = await startTiny(modelDir, { loss: { tisCap: 2 } });
     const row = Int32Array.of(5, 6, 7);
-    const [[found], [exact]] = [await capped.proximalLogprobs?.([smallPack()], 1) ?? [], await capped.logprobs([{ ids: row }])];
+    const [[found], [exact]] = [
+      (await capped.proximalLogprobs?.([smallPack()], 1)) ?? [],
+      await capped.logprobs([{ ids: row }]),
+    ];
     expect(found).toHaveLength(2);
     expect(found?.[0]).toBeCloseTo(exact?.[2] ?? NaN, 5);
-    const packs = (distance: number) => [{ ...smallPack(), terms: { ...smallPack().terms, proximal: found?.map((logprob) => logprob + distance) ?? new Float32Array(2) } }];
-    const loss = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoef: 0, klEstimator: 'k3', entropyCoef: 0, temperature: 1 } as const;
+    const packs = (distance: number) => [
+      {
+        ...smallPack(),
+        terms: { ...smallPack().terms, proximal: found?.map((logprob) => logprob + distance) ?? new Float32Array(2) },
+      },
+    ];
+    const loss = {
+      kind: 'policy',
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      dualClip: 3,
+      klCoef: 0,
+      klEstimator: 'k3',
+      entropyCoef: 0,
+      temperature: 1,
+    } as const;
     expect((await capped.trainStep({ packs: packs(0), loss })).clipFraction).toBe(0);
     expect((await capped.trainStep({ packs: packs(-9), loss })).clipFraction).toBeGreaterThan(0);
     expect(backbone.proximalLogprobs).toBeUndefined();
@@ -55,7 +74,9 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
 
   test('the same seed gives the same tokens, whatever runs beside it', async () => {
     const alone = await backbone.engine.generate({ promptIds: prompt, sampling });
-    const others = Array.from({ length: 9 }, (_, seed) => backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }));
+    const others = Array.from({ length: 9 }, (_, seed) =>
+      backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }),
+    );
     const beside = await backbone.engine.generate({ promptIds: prompt, sampling });
     await Promise.all(others);
     expect([...beside.ids]).toEqual([...alone.ids]);
@@ -82,7 +103,11 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     const whole = await backbone.engine.generate({ promptIds: prompt, sampling, onToken: (id) => void heard.push(id) });
     expect(heard).toEqual([...whole.ids]);
     let count = 0;
-    const cut = await backbone.engine.generate({ promptIds: prompt, sampling, onToken: () => (++count === 3 ? 'stop' : undefined) });
+    const cut = await backbone.engine.generate({
+      promptIds: prompt,
+      sampling,
+      onToken: () => (++count === 3 ? 'stop' : undefined),
+    });
     expect([...cut.ids]).toEqual(heard.slice(0, 3));
     expect(cut.finishReason).toBe('stop');
     expect(count).toBe(3);
@@ -90,17 +115,31 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
 
   test('an aborted call rejects and frees its slot for the calls that wait', async () => {
     const controller = new AbortController();
-    const long = Array.from({ length: 6 }, () => backbone.engine.generate({ promptIds: prompt, sampling: { ...sampling, maxTokens: 120 }, signal: controller.signal }));
+    const long = Array.from({ length: 6 }, () =>
+      backbone.engine.generate({
+        promptIds: prompt,
+        sampling: { ...sampling, maxTokens: 120 },
+        signal: controller.signal,
+      }),
+    );
     controller.abort();
     for (const call of long) await expect(call).rejects.toMatchObject({ code: 'aborted' });
-    await expect(backbone.engine.generate({ promptIds: prompt, sampling })).resolves.toMatchObject({ finishReason: 'length' });
+    await expect(backbone.engine.generate({ promptIds: prompt, sampling })).resolves.toMatchObject({
+      finishReason: 'length',
+    });
   });
 
   test('a prompt without room is an error of its caller alone', async () => {
     const tooLong = backbone.engine.generate({ promptIds: new Int32Array(128), sampling });
-    await expect(tooLong).rejects.toSatisfy((error) => error instanceof EngineError && error.code === 'context_overflow');
-    await expect(backbone.engine.generate({ promptIds: Int32Array.of(99_999), sampling })).rejects.toMatchObject({ code: 'bad_request' });
-    await expect(backbone.engine.generate({ promptIds: new Int32Array(127), sampling })).resolves.toMatchObject({ finishReason: 'length' });
+    await expect(tooLong).rejects.toSatisfy(
+      (error) => error instanceof EngineError && error.code === 'context_overflow',
+    );
+    await expect(backbone.engine.generate({ promptIds: Int32Array.of(99_999), sampling })).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+    await expect(backbone.engine.generate({ promptIds: new Int32Array(127), sampling })).resolves.toMatchObject({
+      finishReason: 'length',
+    });
   });
 
   test('trains, and samples from the new weights under the next version', async () => {
@@ -118,7 +157,11 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     const version = backbone.policyVersion;
     let step: Promise<unknown> | undefined;
     const onToken = (): undefined => void (step ??= backbone.trainStep(sftBatch()));
-    const running = await backbone.engine.generate({ promptIds: prompt, sampling: { ...sampling, maxTokens: 40 }, onToken });
+    const running = await backbone.engine.generate({
+      promptIds: prompt,
+      sampling: { ...sampling, maxTokens: 40 },
+      onToken,
+    });
     await step;
     expect(running.policyVersion).toBe(version);
     expect((await backbone.engine.generate({ promptIds: prompt, sampling })).policyVersion).toBe(version + 1);
@@ -137,12 +180,17 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
 
   test('refuses packs that point outside their arrays, and goes on', async () => {
     const pack = { ...smallPack(), predictors: Int32Array.of(1, 9) };
-    await expect(backbone.trainStep({ packs: [pack], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'bad_batch' });
+    await expect(backbone.trainStep({ packs: [pack], loss: { kind: 'sft' } })).rejects.toMatchObject({
+      code: 'bad_batch',
+    });
     await expect(backbone.trainStep(sftBatch())).resolves.toMatchObject({ trainedTokens: 2 });
   });
 
   test('that runs out of memory says what to turn down, with its own code, and lives on', async () => {
-    await expect(backbone.trainStep({ packs: [longRow(2_000_000)], loss: { kind: 'sft' } })).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('max_pack_tokens') as unknown });
+    await expect(backbone.trainStep({ packs: [longRow(2_000_000)], loss: { kind: 'sft' } })).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message: expect.stringContaining('max_pack_tokens') as unknown,
+    });
     await expect(backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }])).resolves.toHaveLength(1);
   });
 
@@ -157,7 +205,10 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     expect(backbone.policyVersion).toBe(version);
     expect(await backbone.trainStep(sftBatch())).toMatchObject({ loss: first.loss, gradNorm: first.gradNorm });
     truncateSync(path.join(dir, 'trainer_state/shard-00001-of-00001.safetensors'), 1000);
-    await expect(backbone.load(dir)).rejects.toMatchObject({ code: 'checkpoint', message: expect.stringContaining('shard-00001') as unknown });
+    await expect(backbone.load(dir)).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringContaining('shard-00001') as unknown,
+    });
     await expect(backbone.load(modelDir)).rejects.toMatchObject({ code: 'checkpoint' });
   });
 });
@@ -165,20 +216,35 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
 describe.skipIf(!hasTorch)('a torch backbone that cannot start', { timeout: 240_000 }, () => {
   test('names the file that is missing or broken', async () => {
     const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-broken-'));
-    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('config.json') as unknown });
+    await expect(startTiny(dir)).rejects.toMatchObject({
+      code: 'bad_model_files',
+      message: expect.stringContaining('config.json') as unknown,
+    });
     writeFileSync(path.join(dir, 'config.json'), '{');
-    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('no JSON') as unknown });
+    await expect(startTiny(dir)).rejects.toMatchObject({
+      code: 'bad_model_files',
+      message: expect.stringContaining('no JSON') as unknown,
+    });
     writeFileSync(path.join(dir, 'config.json'), '{}');
-    await expect(startTiny(dir)).rejects.toMatchObject({ code: 'bad_model_files', message: expect.stringContaining('model.safetensors') as unknown });
+    await expect(startTiny(dir)).rejects.toMatchObject({
+      code: 'bad_model_files',
+      message: expect.stringContaining('model.safetensors') as unknown,
+    });
   });
 
   test('says which interpreter is not there', async () => {
     const options = { modelDir: '/nowhere', optimizer: testOptimizer, seed: 1, python: '/nowhere/python' };
-    await expect(createTorchBackbone(options)).rejects.toMatchObject({ code: 'no_python', message: expect.stringContaining('setup:torch') as unknown });
+    await expect(createTorchBackbone(options)).rejects.toMatchObject({
+      code: 'no_python',
+      message: expect.stringContaining('setup:torch') as unknown,
+    });
   });
 
   test('wants a token for an address that others can reach', async () => {
     const options = { modelDir: '/nowhere', optimizer: testOptimizer, seed: 1, listenHost: '0.0.0.0' };
-    await expect(createTorchBackbone(options)).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('token') as unknown });
+    await expect(createTorchBackbone(options)).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('token') as unknown,
+    });
   });
 });

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
-import { BackboneError, snakeKeys, type Backbone, type Engine, type TrainBatch, type TrainStepMetrics, type TreePack } from '@agentjet/core';
+import {
+  BackboneError,
+  snakeKeys,
+  type Backbone,
+  type Engine,
+  type TrainBatch,
+  type TrainStepMetrics,
+  type TreePack,
+} from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
 import { openDoor, type ListeningDoor } from './accept-worker.js';
@@ -28,7 +36,13 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
 export type TorchBackbone = Backbone & {
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TorchTrainStepMetrics>;
   /** Of the worker: device, dtype, number of processes, PyTorch version. */
-  readonly workerInfo: { readonly device: string; readonly dtype: string; readonly numRanks: number; readonly torch: string; readonly numParameters: number };
+  readonly workerInfo: {
+    readonly device: string;
+    readonly dtype: string;
+    readonly numRanks: number;
+    readonly torch: string;
+    readonly numParameters: number;
+  };
   readonly workerPid: number;
 };
 
@@ -49,15 +63,24 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
   let worker: WorkerProcess | undefined;
   try {
     worker = await startWorkerProcess({
-      python, numGpus: options.numGpus ?? 1, address: door.address, token, fsdp: options.cpuOffload === true,
+      python,
+      numGpus: options.numGpus ?? 1,
+      address: door.address,
+      token,
+      fsdp: options.cpuOffload === true,
       ...(options.env === undefined ? {} : { env: options.env }),
       ...(options.onLogLine === undefined ? {} : { onLine: options.onLogLine }),
     });
     const connection = await meetWorker(door, worker, options);
     const ready = await connection.ready;
     return new RunningBackbone(connection, options, {
-      pid: worker.pid, contextLength: ready.context_length, device: ready.device, dtype: ready.dtype,
-      numRanks: ready.num_ranks, torch: ready.torch, numParameters: ready.num_parameters,
+      pid: worker.pid,
+      contextLength: ready.context_length,
+      device: ready.device,
+      dtype: ready.dtype,
+      numRanks: ready.num_ranks,
+      torch: ready.torch,
+      numParameters: ready.num_parameters,
     });
   } catch (error) {
     worker?.kill('SIGKILL');
@@ -71,27 +94,47 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
 function chooseToken(options: TorchBackboneOptions): string {
   const host = options.listenHost ?? '127.0.0.1';
   if (!loopback.has(host) && options.token === undefined) {
-    throw new BackboneError('bad_request', `listenHost "${host}" is not the loopback, so a token must be given. Set token, or leave listenHost at 127.0.0.1.`);
+    throw new BackboneError(
+      'bad_request',
+      `listenHost "${host}" is not the loopback, so a token must be given. Set token, or leave listenHost at 127.0.0.1.`,
+    );
   }
   return options.token ?? randomBytes(32).toString('hex');
 }
 
 /** Waits for hello, or for the process to end, or for too long; then sends the configuration. */
-async function meetWorker(door: ListeningDoor, worker: WorkerProcess, options: TorchBackboneOptions): Promise<WorkerConnection> {
+async function meetWorker(
+  door: ListeningDoor,
+  worker: WorkerProcess,
+  options: TorchBackboneOptions,
+): Promise<WorkerConnection> {
   const timeoutMs = options.startTimeoutMs ?? 300_000;
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(startError(worker, 'worker_hung', `did not connect within ${Math.round(timeoutMs / 1000)} s`)), timeoutMs);
+    timer = setTimeout(
+      () => reject(startError(worker, 'worker_hung', `did not connect within ${Math.round(timeoutMs / 1000)} s`)),
+      timeoutMs,
+    );
   });
   const died = worker.ended.then((how) => Promise.reject(startError(worker, 'worker_died', how)));
-  const met = door.connection.catch((error: unknown) => Promise.reject(new BackboneError('version_mismatch', error instanceof Error ? error.message : String(error))));
+  const met = door.connection.catch((error: unknown) =>
+    Promise.reject(new BackboneError('version_mismatch', error instanceof Error ? error.message : String(error))),
+  );
   try {
     const { socket, reader, early } = await Promise.race([met, died, tooLate]);
-    const watch = { heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? 30_000, stallTimeoutMs: options.stallTimeoutMs ?? 1_800_000 };
+    const watch = {
+      heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? 30_000,
+      stallTimeoutMs: options.stallTimeoutMs ?? 1_800_000,
+    };
     const connection = new WorkerConnection(socket, worker, watch);
     connection.listen(reader, early);
     const heartbeatS = Math.min(2, watch.heartbeatTimeoutMs / 5000);
-    await connection.send({ kind: 'configure', schema: schemaVersion, heartbeat_s: heartbeatS, config: snakeKeys(toWorkerConfig(options)) });
+    await connection.send({
+      kind: 'configure',
+      schema: schemaVersion,
+      heartbeat_s: heartbeatS,
+      config: snakeKeys(toWorkerConfig(options)),
+    });
     return connection;
   } finally {
     clearTimeout(timer);
@@ -102,7 +145,9 @@ async function meetWorker(door: ListeningDoor, worker: WorkerProcess, options: T
 
 function startError(worker: WorkerProcess, code: string, how: string): BackboneError {
   const lines = worker.lastLines();
-  const repair = lines.includes('ModuleNotFoundError') ? `\nThis Python lacks a package. An environment that has them all is made by ${setupCommand}.` : '';
+  const repair = lines.includes('ModuleNotFoundError')
+    ? `\nThis Python lacks a package. An environment that has them all is made by ${setupCommand}.`
+    : '';
   return new BackboneError(code, `The torch worker ${how} before it was ready. Its last lines:\n${lines}${repair}`);
 }
 
@@ -123,9 +168,14 @@ class RunningBackbone implements TorchBackbone {
     this.modelDir = options.modelDir;
     this.workerInfo = info;
     this.workerPid = pid;
-    if ((options.loss?.tisCap ?? 0) > 0) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
+    if ((options.loss?.tisCap ?? 0) > 0)
+      this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
     const maxInFlight = (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4;
-    this.engine = createTorchEngine(connection, { contextLength, maxInFlight, policyVersion: () => this.#policyVersion });
+    this.engine = createTorchEngine(connection, {
+      contextLength,
+      maxInFlight,
+      policyVersion: () => this.#policyVersion,
+    });
   }
 
   get policyVersion(): number {
@@ -154,7 +204,9 @@ class RunningBackbone implements TorchBackbone {
   }
 
   async load(dir: string): Promise<void> {
-    const value = (await this.#connection.call({ kind: 'load', dir: path.resolve(dir) })) as { readonly policy_version: number };
+    const value = (await this.#connection.call({ kind: 'load', dir: path.resolve(dir) })) as {
+      readonly policy_version: number;
+    };
     this.#policyVersion = value.policy_version;
   }
 
@@ -176,10 +228,22 @@ function toMetrics(value: unknown): TorchTrainStepMetrics {
     return number;
   };
   return {
-    loss: at('loss'), gradNorm: at('grad_norm'), entropy: at('entropy'), kl: at('kl'), clipFraction: at('clip_fraction'),
-    logprobGapMax: at('logprob_gap_max'), logprobGapMean: at('logprob_gap_mean'), learningRate: at('learning_rate'),
-    policyVersion: at('policy_version'), trainedTokens: at('trained_tokens'), rowTokens: at('row_tokens'), treeTokens: at('tree_tokens'),
-    mismatchKl: at('mismatch_kl'), importanceMean: at('importance_mean'), truncatedFraction: at('truncated_fraction'),
-    secondsStep: at('step_seconds'), secondsSync: at('sync_seconds'),
+    loss: at('loss'),
+    gradNorm: at('grad_norm'),
+    entropy: at('entropy'),
+    kl: at('kl'),
+    clipFraction: at('clip_fraction'),
+    logprobGapMax: at('logprob_gap_max'),
+    logprobGapMean: at('logprob_gap_mean'),
+    learningRate: at('learning_rate'),
+    policyVersion: at('policy_version'),
+    trainedTokens: at('trained_tokens'),
+    rowTokens: at('row_tokens'),
+    treeTokens: at('tree_tokens'),
+    mismatchKl: at('mismatch_kl'),
+    importanceMean: at('importance_mean'),
+    truncatedFraction: at('truncated_fraction'),
+    secondsStep: at('step_seconds'),
+    secondsSync: at('sync_seconds'),
   };
 }

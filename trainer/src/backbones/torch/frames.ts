@@ -7,7 +7,8 @@ export const maxFrameBytes = 1 << 30;
 
 export function encodeFrame(message: Readonly<Record<string, unknown>>): Buffer {
   const body = encode(message);
-  if (body.byteLength > maxFrameBytes) throw new Error(`A message of ${body.byteLength} bytes is over the limit of ${maxFrameBytes}.`);
+  if (body.byteLength > maxFrameBytes)
+    throw new Error(`A message of ${body.byteLength} bytes is over the limit of ${maxFrameBytes}.`);
   const frame = Buffer.allocUnsafe(4 + body.byteLength);
   frame.writeUInt32BE(body.byteLength, 0);
   frame.set(body, 4);

@@ -1,7 +1,11 @@
 import type { OptimizerOptions } from '@agentjet/core';
 
 /** LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
-export type LoraOptions = { readonly rank: number; readonly alpha?: number; readonly targetModules?: readonly string[] };
+export type LoraOptions = {
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly targetModules?: readonly string[];
+};
 
 /** What the worker's losses offer beyond core's LossOptions; formulas and sources are in trainer/torch/ajet_torch/losses.py. */
 export type TorchLossOptions = {
@@ -66,8 +70,21 @@ export type TorchBackboneOptions = {
 };
 
 const workerKeys = [
-  'modelDir', 'optimizer', 'seed', 'device', 'dtype', 'maxPackTokens', 'attention', 'compile',
-  'activationCheckpointing', 'activationBudget', 'cpuOffload', 'reshard', 'lora', 'loss', 'inference',
+  'modelDir',
+  'optimizer',
+  'seed',
+  'device',
+  'dtype',
+  'maxPackTokens',
+  'attention',
+  'compile',
+  'activationCheckpointing',
+  'activationBudget',
+  'cpuOffload',
+  'reshard',
+  'lora',
+  'loss',
+  'inference',
 ] as const;
 
 /** The part that the worker itself reads. */

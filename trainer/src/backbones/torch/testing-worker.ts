@@ -15,8 +15,19 @@ export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPytho
 export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython();
 
 const tinyConfig = {
-  model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], vocab_size: 61, hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2,
-  num_attention_heads: 4, num_key_value_heads: 2, max_position_embeddings: 256, rms_norm_eps: 1e-6, rope_theta: 10_000, tie_word_embeddings: true, hidden_act: 'silu',
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  vocab_size: 61,
+  hidden_size: 32,
+  intermediate_size: 48,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  max_position_embeddings: 256,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10_000,
+  tie_word_embeddings: true,
+  hidden_act: 'silu',
 };
 
 /** A folder with a random model of a few thousand weights. */
@@ -27,22 +38,45 @@ export async function makeTinyModel(): Promise<string> {
 }
 
 export const testOptimizer: OptimizerOptions = {
-  learningRate: 0.01, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1, schedule: 'constant', warmupSteps: 0, totalSteps: 0,
+  learningRate: 0.01,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 0,
 };
 
 export function startTiny(modelDir: string, options: Partial<TorchBackboneOptions> = {}): Promise<TorchBackbone> {
   const env = { OMP_NUM_THREADS: '1', ...options.env };
-  return createTorchBackbone({ modelDir, optimizer: testOptimizer, seed: 1, maxPackTokens: 256, inference: { slots: 4, kvTokens: 128 }, ...options, env });
+  return createTorchBackbone({
+    modelDir,
+    optimizer: testOptimizer,
+    seed: 1,
+    maxPackTokens: 256,
+    inference: { slots: 4, kvTokens: 128 },
+    ...options,
+    env,
+  });
 }
 
 /** The worked example of core's TreePack. */
 export function smallPack(): TreePack {
   return {
-    ids: Int32Array.of(5, 6, 7, 8), positions: Int32Array.of(0, 1, 2, 2), ends: Int32Array.of(4, 4, 3, 4),
-    predictors: Int32Array.of(1, 1), targets: Int32Array.of(7, 8), rowTokens: 6,
+    ids: Int32Array.of(5, 6, 7, 8),
+    positions: Int32Array.of(0, 1, 2, 2),
+    ends: Int32Array.of(4, 4, 3, 4),
+    predictors: Int32Array.of(1, 1),
+    targets: Int32Array.of(7, 8),
+    rowTokens: 6,
     terms: {
-      pair: Int32Array.of(0, 1), sequence: Int32Array.of(0, 1), weights: Float32Array.of(0.5, 0.5),
-      advantages: Float32Array.of(1, -1), logprobs: Float32Array.of(-4, -4),
+      pair: Int32Array.of(0, 1),
+      sequence: Int32Array.of(0, 1),
+      weights: Float32Array.of(0.5, 0.5),
+      advantages: Float32Array.of(1, -1),
+      logprobs: Float32Array.of(-4, -4),
     },
   };
 }

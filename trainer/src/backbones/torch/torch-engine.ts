@@ -3,7 +3,12 @@ import { EngineError, type Completion, type Engine, type GenerateRequest } from 
 import { toFloat32, toInt32 } from './messages.js';
 import type { TokenListener, WorkerConnection } from './worker-connection.js';
 
-type CompletionMessage = { readonly ids: Uint8Array; readonly logprobs: Uint8Array; readonly finish_reason: 'stop' | 'length'; readonly policy_version: number };
+type CompletionMessage = {
+  readonly ids: Uint8Array;
+  readonly logprobs: Uint8Array;
+  readonly finish_reason: 'stop' | 'length';
+  readonly policy_version: number;
+};
 
 const engineCodes = new Set(['context_overflow', 'aborted', 'closed', 'bad_request']);
 
@@ -23,14 +28,29 @@ export function createTorchEngine(connection: WorkerConnection, options: TorchEn
   };
 }
 
-async function generate(connection: WorkerConnection, request: GenerateRequest, options: TorchEngineOptions): Promise<Completion> {
+async function generate(
+  connection: WorkerConnection,
+  request: GenerateRequest,
+  options: TorchEngineOptions,
+): Promise<Completion> {
   const { promptIds, sampling, signal } = request;
   const heard = createListener(connection, request, options);
   const message = {
-    kind: 'generate', prompt_ids: promptIds, temperature: sampling.temperature, top_p: sampling.topP, top_k: sampling.topK,
-    max_tokens: sampling.maxTokens, stop_ids: sampling.stopIds, seed: sampling.seed, stream: heard !== undefined,
+    kind: 'generate',
+    prompt_ids: promptIds,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
+    max_tokens: sampling.maxTokens,
+    stop_ids: sampling.stopIds,
+    seed: sampling.seed,
+    stream: heard !== undefined,
   };
-  const value = await connection.call(message, { signal, toError: toEngineError, ...(heard === undefined ? {} : { onToken: heard.onToken }) });
+  const value = await connection.call(message, {
+    signal,
+    toError: toEngineError,
+    ...(heard === undefined ? {} : { onToken: heard.onToken }),
+  });
   const completion = isCompletion(value) ? value : toCompletion(value as CompletionMessage);
   return heard === undefined ? completion : heard.finish(completion);
 }
@@ -39,7 +59,11 @@ async function generate(connection: WorkerConnection, request: GenerateRequest, 
  * Hands tokens on as they come; the last one comes with the completion itself. A callback that says 'stop' ends the call
  * with what it has seen.
  */
-function createListener(connection: WorkerConnection, request: GenerateRequest, options: TorchEngineOptions): { readonly onToken: TokenListener; finish(whole: Completion): Completion } | undefined {
+function createListener(
+  connection: WorkerConnection,
+  request: GenerateRequest,
+  options: TorchEngineOptions,
+): { readonly onToken: TokenListener; finish(whole: Completion): Completion } | undefined {
   const callback = request.onToken;
   if (callback === undefined) return undefined;
   const ids: number[] = [];
@@ -51,14 +75,20 @@ function createListener(connection: WorkerConnection, request: GenerateRequest, 
     logprobs.push(logprob);
     isStopped = callback(id, logprob) === 'stop';
   };
-  const stopped = (policyVersion: number): Completion => ({ ids: Int32Array.from(ids), logprobs: Float32Array.from(logprobs), finishReason: 'stop', policyVersion });
+  const stopped = (policyVersion: number): Completion => ({
+    ids: Int32Array.from(ids),
+    logprobs: Float32Array.from(logprobs),
+    finishReason: 'stop',
+    policyVersion,
+  });
   const onToken: TokenListener = (id, logprob) => {
     if (isStopped) return;
     hear(id, logprob);
     if (isStopped) connection.settle(onToken, stopped(version));
   };
   const finish = (whole: Completion): Completion => {
-    for (let index = ids.length; index < whole.ids.length && !isStopped; index += 1) hear(whole.ids[index] ?? 0, whole.logprobs[index] ?? 0);
+    for (let index = ids.length; index < whole.ids.length && !isStopped; index += 1)
+      hear(whole.ids[index] ?? 0, whole.logprobs[index] ?? 0);
     return isStopped ? stopped(whole.policyVersion) : whole;
   };
   return { onToken, finish };
@@ -69,7 +99,12 @@ function isCompletion(value: unknown): value is Completion {
 }
 
 function toCompletion(message: CompletionMessage): Completion {
-  return { ids: toInt32(message.ids), logprobs: toFloat32(message.logprobs), finishReason: message.finish_reason, policyVersion: message.policy_version };
+  return {
+    ids: toInt32(message.ids),
+    logprobs: toFloat32(message.logprobs),
+    finishReason: message.finish_reason,
+    policyVersion: message.policy_version,
+  };
 }
 
 function toEngineError(code: string, message: string): EngineError {

@@ -37,7 +37,9 @@ export class WorkerConnection {
   readonly #waiting = new Map<number, Waiting>();
   readonly #timer: NodeJS.Timeout;
   readonly ready: Promise<ReadyMessage>;
-  #settleReady: { readonly resolve: (message: ReadyMessage) => void; readonly reject: (error: Error) => void } | undefined;
+  #settleReady:
+    | { readonly resolve: (message: ReadyMessage) => void; readonly reject: (error: Error) => void }
+    | undefined;
   #failure: BackboneError | undefined;
   #closing = false;
   #isReady = false;
@@ -73,14 +75,25 @@ export class WorkerConnection {
   }
 
   /** One request and its one answer. Aborting tells the worker, which answers with `aborted`. */
-  async call(message: Readonly<Record<string, unknown>>, options: { readonly signal?: AbortSignal | undefined; readonly onToken?: TokenListener; readonly toError?: CallFailure } = {}): Promise<unknown> {
+  async call(
+    message: Readonly<Record<string, unknown>>,
+    options: {
+      readonly signal?: AbortSignal | undefined;
+      readonly onToken?: TokenListener;
+      readonly toError?: CallFailure;
+    } = {},
+  ): Promise<unknown> {
     const toError = options.toError ?? toBackboneError;
     if (options.signal?.aborted === true) throw toError('aborted', 'The call was aborted before it began.');
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#closing) throw toError('closed', 'The torch backbone is closed.');
     const id = this.#nextId++;
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject: (error) => reject(error instanceof WorkerFailure ? toError(error.code, error.message) : error), onToken: options.onToken });
+      this.#waiting.set(id, {
+        resolve,
+        reject: (error) => reject(error instanceof WorkerFailure ? toError(error.code, error.message) : error),
+        onToken: options.onToken,
+      });
     });
     if (this.#waiting.size === 1) this.#lastMove = Date.now();
     const onAbort = (): void => this.abort(id);
@@ -125,7 +138,10 @@ export class WorkerConnection {
     try {
       for (const message of read()) this.#handle(parseWorkerMessage(message));
     } catch (error) {
-      this.#fail('protocol', `The torch worker broke the protocol: ${error instanceof Error ? error.message : String(error)}`);
+      this.#fail(
+        'protocol',
+        `The torch worker broke the protocol: ${error instanceof Error ? error.message : String(error)}`,
+      );
       this.#process.kill('SIGKILL');
     }
   }
@@ -154,7 +170,8 @@ export class WorkerConnection {
 
   #deliverTokens(id: number, idBytes: Uint8Array, logprobBytes: Uint8Array): void {
     const logprobs = toFloat32(logprobBytes);
-    for (const [index, token] of toInt32(idBytes).entries()) this.#waiting.get(id)?.onToken?.(token, logprobs[index] ?? 0);
+    for (const [index, token] of toInt32(idBytes).entries())
+      this.#waiting.get(id)?.onToken?.(token, logprobs[index] ?? 0);
   }
 
   #noteProgress(doing: string, count: number): void {
@@ -168,9 +185,15 @@ export class WorkerConnection {
     const silent = now - this.#lastBeat;
     const stalled = now - this.#lastMove;
     if (silent > this.#watch.heartbeatTimeoutMs) {
-      this.#fail('worker_hung', `The torch worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`);
+      this.#fail(
+        'worker_hung',
+        `The torch worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`,
+      );
     } else if (this.#waiting.size > 0 && stalled > this.#watch.stallTimeoutMs) {
-      this.#fail('worker_hung', `The torch worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`);
+      this.#fail(
+        'worker_hung',
+        `The torch worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`,
+      );
     } else return;
     this.#process.kill('SIGKILL');
   }
@@ -178,7 +201,9 @@ export class WorkerConnection {
   #fail(code: string, what: string): void {
     const lines = this.#process.lastLines();
     const repair = this.#isReady ? ' Resume the run from its last checkpoint.' : '';
-    this.#end(new BackboneError(code, `${what}${repair}${lines === '' ? ' It wrote no log.' : ` Its last lines:\n${lines}`}`));
+    this.#end(
+      new BackboneError(code, `${what}${repair}${lines === '' ? ' It wrote no log.' : ` Its last lines:\n${lines}`}`),
+    );
   }
 
   #end(error: BackboneError): void {

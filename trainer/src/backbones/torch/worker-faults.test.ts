@@ -16,9 +16,21 @@ const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: []
 function makeRogueWorker(body: string): Readonly<Record<string, string>> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-rogue-'));
   mkdirSync(path.join(dir, 'rogue'));
-  const hello = ['import os, socket, struct, sys, time, msgpack', 'host, port = os.environ["AJET_CONNECT"].rsplit(":", 1)', 's = socket.create_connection((host, int(port)))'];
+  const hello = [
+    'import os, socket, struct, sys, time, msgpack',
+    'host, port = os.environ["AJET_CONNECT"].rsplit(":", 1)',
+    's = socket.create_connection((host, int(port)))',
+  ];
   const send = ['def send(m):', '    b = msgpack.packb(m)', '    s.sendall(struct.pack(">I", len(b)) + b)'];
-  writeFileSync(path.join(dir, 'sitecustomize.py'), ['import sys', 'if "ajet_torch.worker" in " ".join(sys.orig_argv):', ...[...hello, ...send, ...body.split('\n')].map((line) => `    ${line}`), '    sys.exit(3)'].join('\n'));
+  writeFileSync(
+    path.join(dir, 'sitecustomize.py'),
+    [
+      'import sys',
+      'if "ajet_torch.worker" in " ".join(sys.orig_argv):',
+      ...[...hello, ...send, ...body.split('\n')].map((line) => `    ${line}`),
+      '    sys.exit(3)',
+    ].join('\n'),
+  );
   return { PYTHONPATH: dir };
 }
 
@@ -30,17 +42,30 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
     await first.trainStep(sftBatch());
     await first.save(dir);
     const expected = await first.trainStep(sftBatch());
-    const waiting = [1, 2, 3].map((seed) => first.engine.generate({ promptIds: Int32Array.of(1, 2), sampling: { ...sampling, seed } }));
+    const waiting = [1, 2, 3].map((seed) =>
+      first.engine.generate({ promptIds: Int32Array.of(1, 2), sampling: { ...sampling, seed } }),
+    );
     const outcomes = Promise.allSettled(waiting);
     process.kill(first.workerPid, 'SIGKILL');
-    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'worker_died', message: expect.stringContaining('SIGKILL') as unknown } });
-    await expect(first.trainStep(sftBatch())).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('last checkpoint') as unknown });
+    for (const outcome of await outcomes)
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'worker_died', message: expect.stringContaining('SIGKILL') as unknown },
+      });
+    await expect(first.trainStep(sftBatch())).rejects.toMatchObject({
+      code: 'worker_died',
+      message: expect.stringContaining('last checkpoint') as unknown,
+    });
     await first.close();
 
     const second = await startTiny(modelDir);
     await second.load(dir);
     expect(second.policyVersion).toBe(1);
-    expect(await second.trainStep(sftBatch())).toMatchObject({ loss: expected.loss, gradNorm: expected.gradNorm, policyVersion: 2 });
+    expect(await second.trainStep(sftBatch())).toMatchObject({
+      loss: expected.loss,
+      gradNorm: expected.gradNorm,
+      policyVersion: 2,
+    });
     await second.close();
   });
 
@@ -48,33 +73,51 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
     const backbone = await startTiny(await makeTinyModel(), { heartbeatTimeoutMs: 3000 });
     process.kill(backbone.workerPid, 'SIGSTOP');
     const call = backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }]);
-    await expect(call).rejects.toMatchObject({ code: 'worker_hung', message: expect.stringContaining('no sign of life') as unknown });
+    await expect(call).rejects.toMatchObject({
+      code: 'worker_hung',
+      message: expect.stringContaining('no sign of life') as unknown,
+    });
     await backbone.close();
   });
 
   test('that dies while it starts shows its last log lines', async () => {
     const env = makeRogueWorker('print("no room on /dev/shm", file=sys.stderr)');
-    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringContaining('no room on /dev/shm') as unknown });
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({
+      code: 'worker_died',
+      message: expect.stringContaining('no room on /dev/shm') as unknown,
+    });
   });
 
   test('whose interpreter lacks a package says how to get one that does not', async () => {
     const env = makeRogueWorker('print("ModuleNotFoundError: No module named numpy", file=sys.stderr)');
-    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'worker_died', message: expect.stringMatching(/named numpy[^]*npm run setup:torch/) as unknown });
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({
+      code: 'worker_died',
+      message: expect.stringMatching(/named numpy[^]*npm run setup:torch/) as unknown,
+    });
   });
 
   test('of another release is refused with both versions', async () => {
-    const env = makeRogueWorker('send({"kind": "hello", "schema": 99, "token": os.environ["AJET_TOKEN"]})\ntime.sleep(20)');
-    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'version_mismatch', message: expect.stringContaining('99') as unknown });
+    const env = makeRogueWorker(
+      'send({"kind": "hello", "schema": 99, "token": os.environ["AJET_TOKEN"]})\ntime.sleep(20)',
+    );
+    await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({
+      code: 'version_mismatch',
+      message: expect.stringContaining('99') as unknown,
+    });
   });
 
   test('that talks nonsense is ended, not believed', async () => {
-    const env = makeRogueWorker(`send({"kind": "hello", "schema": ${schemaVersion}, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)`);
+    const env = makeRogueWorker(
+      `send({"kind": "hello", "schema": ${schemaVersion}, "token": os.environ["AJET_TOKEN"]})\ns.recv(1 << 20)\nsend([1, 2, 3])\ntime.sleep(20)`,
+    );
     await expect(startTiny(await makeTinyModel(), { env })).rejects.toMatchObject({ code: 'protocol' });
   });
 
   test('that never connects is given up after the start timeout', async () => {
     const env = makeRogueWorker('time.sleep(60)');
-    await expect(startTiny(await makeTinyModel(), { env, startTimeoutMs: 1500 })).rejects.toMatchObject({ code: 'worker_hung' });
+    await expect(startTiny(await makeTinyModel(), { env, startTimeoutMs: 1500 })).rejects.toMatchObject({
+      code: 'worker_hung',
+    });
     expect(testPython).toContain('python');
   });
 });
@@ -100,7 +143,9 @@ describe('the door for the worker', () => {
     const bytes = Buffer.concat(messages.map(encodeFrame));
     for (const size of [1, 3, 7, bytes.length]) {
       const reader = new FrameReader();
-      const read = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => reader.push(bytes.subarray(index * size, (index + 1) * size))).flat();
+      const read = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        reader.push(bytes.subarray(index * size, (index + 1) * size)),
+      ).flat();
       expect(read).toMatchObject([{ kind: 'a' }, { kind: 'b' }]);
     }
     const head = Buffer.alloc(4);

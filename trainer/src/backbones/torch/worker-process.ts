@@ -45,7 +45,12 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
 
 function launchArguments(numGpus: number, storeDir: string): readonly string[] {
   if (numGpus === 1) return ['-u', '-m', 'ajet_torch.worker'];
-  const meeting = ['--rdzv-backend=c10d', `--rdzv-endpoint=${path.join(storeDir, 'rendezvous')}`, '--rdzv-conf=store_type=file', '--max-restarts=0'];
+  const meeting = [
+    '--rdzv-backend=c10d',
+    `--rdzv-endpoint=${path.join(storeDir, 'rendezvous')}`,
+    '--rdzv-conf=store_type=file',
+    '--max-restarts=0',
+  ];
   return ['-u', '-m', 'torch.distributed.run', `--nproc-per-node=${numGpus}`, ...meeting, '-m', 'ajet_torch.worker'];
 }
 
@@ -68,7 +73,9 @@ function superviseChild(child: ChildProcess, storeDir: string, options: WorkerPr
   for (const stream of [child.stdout, child.stderr]) if (stream !== null) lines.follow(stream, options.onLine);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));
-    child.once('close', (code, signal) => resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
+    child.once('close', (code, signal) =>
+      resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
+    );
   }).then(async (how) => {
     await rm(storeDir, { recursive: true, force: true });
     return how;

@@ -15,7 +15,10 @@ export function subtract(left: Operand, right: Operand): Value {
 }
 
 export function multiply(left: Operand, right: Operand): Value {
-  return binary('Mul', left, right, (a, b) => [(gradient) => multiply(gradient, b), (gradient) => multiply(gradient, a)]);
+  return binary('Mul', left, right, (a, b) => [
+    (gradient) => multiply(gradient, b),
+    (gradient) => multiply(gradient, a),
+  ]);
 }
 
 export function divide(left: Operand, right: Operand): Value {
@@ -80,7 +83,11 @@ export function silu(value: Value): Value {
 }
 
 /** A boolean tensor; no gradient. */
-export function compare(operator: 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual' | 'Equal', left: Value, right: Value): Value {
+export function compare(
+  operator: 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual' | 'Equal',
+  left: Value,
+  right: Value,
+): Value {
   return left.graph.node(operator, [left, right], { shape: broadcastShapes(left.shape, right.shape), type: 'bool' });
 }
 
@@ -104,7 +111,12 @@ function unary(operator: string, value: Value, partial: Partial): Value {
   return graph.differentiable(output, [{ of: value, gradient: (gradient) => partial(gradient, output) }]);
 }
 
-function binary(operator: string, left: Operand, right: Operand, partialsOf: (left: Value, right: Value) => readonly [Partial, Partial]): Value {
+function binary(
+  operator: string,
+  left: Operand,
+  right: Operand,
+  partialsOf: (left: Value, right: Value) => readonly [Partial, Partial],
+): Value {
   const graph = graphOf(left, right);
   const [a, b] = [graph.operand(left), graph.operand(right)];
   const output = graph.node(operator, [a, b], { shape: broadcastShapes(a.shape, b.shape) });

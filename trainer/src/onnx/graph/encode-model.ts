@@ -54,7 +54,10 @@ export function encodeModel(graph: EncodedGraph): Uint8Array {
   model.int(1, irVersion);
   model.string(2, 'agentjet');
   model.message(7, (writer) => writeGraph(writer, graph));
-  for (const [domain, version] of [['', opsetVersion], [contribDomain, 1]] as const) {
+  for (const [domain, version] of [
+    ['', opsetVersion],
+    [contribDomain, 1],
+  ] as const) {
     model.message(8, (opset) => {
       opset.string(1, domain);
       opset.int(2, version);

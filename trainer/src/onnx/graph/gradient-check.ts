@@ -21,7 +21,12 @@ export type GradientCase = {
 
 /** The largest |gradient - difference quotient|, over the largest quotient of the same input. */
 export async function gradientError(testCase: GradientCase): Promise<number> {
-  const { shapes, integers = [], options = { floatType: 'float64' }, element = (uniform: number) => uniform } = testCase;
+  const {
+    shapes,
+    integers = [],
+    options = { floatType: 'float64' },
+    element = (uniform: number) => uniform,
+  } = testCase;
   const random = createRandom(7);
   const draw = (shape: readonly number[]) => {
     const drawn = Float64Array.from({ length: product(shape) }, () => element(random.next() * 2 - 1));
@@ -46,10 +51,18 @@ export async function gradientError(testCase: GradientCase): Promise<number> {
   return worst;
 }
 
-function buildLoss({ shapes, integers = [], build }: GradientCase, options: GraphOptions, draw: (shape: readonly number[]) => Float32Array | Float64Array): Graph {
+function buildLoss(
+  { shapes, integers = [], build }: GradientCase,
+  options: GraphOptions,
+  draw: (shape: readonly number[]) => Float32Array | Float64Array,
+): Graph {
   const graph = new Graph(options);
   const inputs = shapes.map((shape, index) => graph.parameter(`input${index}`, shape));
-  const output = build(graph, inputs, integers.map(({ shape }, index) => graph.input(`integer${index}`, shape, 'int32')));
+  const output = build(
+    graph,
+    inputs,
+    integers.map(({ shape }, index) => graph.input(`integer${index}`, shape, 'int32')),
+  );
   const shape = output.shape.map(Number);
   const loss = sumAll(multiply(output, graph.initializer(shape, draw(shape))));
   const gradients = graph.backward(loss, inputs);
@@ -58,7 +71,11 @@ function buildLoss({ shapes, integers = [], build }: GradientCase, options: Grap
   return graph;
 }
 
-async function inputError(data: Float32Array | Float64Array, gradient: ArrayLike<number>, loss: () => Promise<number>): Promise<number> {
+async function inputError(
+  data: Float32Array | Float64Array,
+  gradient: ArrayLike<number>,
+  loss: () => Promise<number>,
+): Promise<number> {
   const step = data instanceof Float64Array ? 1e-5 : 1e-2;
   let [error, scale] = [0, 1e-3];
   for (let index = 0; index < data.length; index++) {
@@ -69,7 +86,11 @@ async function inputError(data: Float32Array | Float64Array, gradient: ArrayLike
   return error / scale;
 }
 
-async function differenceQuotient(data: Float32Array | Float64Array, index: number, { step, loss }: { readonly step: number; readonly loss: () => Promise<number> }): Promise<number> {
+async function differenceQuotient(
+  data: Float32Array | Float64Array,
+  index: number,
+  { step, loss }: { readonly step: number; readonly loss: () => Promise<number> },
+): Promise<number> {
   const original = Number(data[index]);
   data[index] = original + step;
   const above = await loss();

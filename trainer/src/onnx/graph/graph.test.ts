@@ -14,7 +14,11 @@ test('one graph runs at every size of its symbolic dims', async () => {
   graph.output('loss', loss);
   if (gradient !== undefined) graph.output('gradient', gradient);
   const session = await openSession(graph.encode(), { threads: 1 });
-  for (const [batch, time] of [[1, 1], [2, 3], [4, 1]] as const) {
+  for (const [batch, time] of [
+    [1, 1],
+    [2, 3],
+    [4, 1],
+  ] as const) {
     const data = Float32Array.from({ length: batch * time * 2 }, (_, index) => index);
     const outputs = await session.run({ value: toTensor(data, [batch, time, 2]) });
     expect(outputs['loss']?.data[0]).toBe(data.reduce((total, element) => total + element * element, 0));
@@ -37,7 +41,9 @@ test('weights beside the model are read from external data', async () => {
 
 test('shapes that do not fit are refused while building', () => {
   const graph = new Graph();
-  expect(() => add(graph.input('left', [2, 3]), graph.input('right', [2, 4]))).toThrow('[2, 3] and [2, 4] do not broadcast');
+  expect(() => add(graph.input('left', [2, 3]), graph.input('right', [2, 4]))).toThrow(
+    '[2, 3] and [2, 4] do not broadcast',
+  );
   expect(() => graph.dim('Z')).toThrow('"Z"');
   expect(() => graph.input('left', [1])).toThrow('already has an input "left"');
 });

@@ -28,7 +28,11 @@ type Node = {
   readonly isContrib: boolean;
 };
 
-type Initializer = { readonly shape: readonly number[]; readonly content: TensorContent | ExternalTensor; readonly name?: string };
+type Initializer = {
+  readonly shape: readonly number[];
+  readonly content: TensorContent | ExternalTensor;
+  readonly name?: string;
+};
 
 type NodeOptions = { readonly attributes?: Attributes; readonly isContrib?: boolean };
 type OutputType = { readonly shape: Shape; readonly type?: ElementType };
@@ -78,9 +82,16 @@ export class Graph {
   }
 
   /** A tensor inside the model, or beside it as external data. */
-  initializer(shape: readonly number[], content: TensorContent | ExternalTensor, options: { readonly type?: ElementType; readonly name?: string } = {}): Value {
+  initializer(
+    shape: readonly number[],
+    content: TensorContent | ExternalTensor,
+    options: { readonly type?: ElementType; readonly name?: string } = {},
+  ): Value {
     const value = this.#value({ shape, type: options.type ?? this.floatType });
-    this.#initializers.set(value, options.name === undefined ? { shape, content } : { shape, content, name: options.name });
+    this.#initializers.set(
+      value,
+      options.name === undefined ? { shape, content } : { shape, content, name: options.name },
+    );
     return value;
   }
 
@@ -176,7 +187,12 @@ export class Graph {
     if (sizes.length === shape.length) return this.integers(sizes);
     const key = `shape:${shape.join(',')}`;
     return this.#constant(key, () =>
-      this.node('Concat', shape.map((dim) => this.dim(dim)), { shape: [shape.length], type: 'int64' }, { attributes: { axis: 0 } }),
+      this.node(
+        'Concat',
+        shape.map((dim) => this.dim(dim)),
+        { shape: [shape.length], type: 'int64' },
+        { attributes: { axis: 0 } },
+      ),
     );
   }
 
@@ -194,14 +210,23 @@ export class Graph {
     const used = new Set(nodes.flatMap((node) => node.inputs));
     const initializers = [...this.#initializers].filter(([value]) => used.has(value));
     return encodeModel({
-      nodes: nodes.map((node, index): EncodedNode => ({
-        ...node,
-        name: `${node.operator}_${index}`,
-        inputs: node.inputs.map(nameOf),
-        outputs: node.outputs.map(nameOf),
+      nodes: nodes.map(
+        (node, index): EncodedNode => ({
+          ...node,
+          name: `${node.operator}_${index}`,
+          inputs: node.inputs.map(nameOf),
+          outputs: node.outputs.map(nameOf),
+        }),
+      ),
+      initializers: initializers.map(([value, { shape, content }]) => ({
+        name: nameOf(value),
+        shape,
+        content,
+        type: value.type,
       })),
-      initializers: initializers.map(([value, { shape, content }]) => ({ name: nameOf(value), shape, content, type: value.type })),
-      inputs: [...this.#inputs].filter(([, value]) => used.has(value)).map(([name, { shape, type }]) => ({ name, shape, type })),
+      inputs: [...this.#inputs]
+        .filter(([, value]) => used.has(value))
+        .map(([name, { shape, type }]) => ({ name, shape, type })),
       outputs: [...this.#outputs].map(([name, { shape, type }]) => ({ name, shape, type })),
     });
   }
@@ -210,8 +235,19 @@ export class Graph {
     return { graph: this, shape: output.shape, type: output.type ?? this.floatType };
   }
 
-  #addNode(operator: string, inputs: readonly (Value | null)[], outputs: readonly (Value | null)[], options: NodeOptions): void {
-    this.#nodes.push({ operator, inputs, outputs, attributes: options.attributes ?? {}, isContrib: options.isContrib ?? false });
+  #addNode(
+    operator: string,
+    inputs: readonly (Value | null)[],
+    outputs: readonly (Value | null)[],
+    options: NodeOptions,
+  ): void {
+    this.#nodes.push({
+      operator,
+      inputs,
+      outputs,
+      attributes: options.attributes ?? {},
+      isContrib: options.isContrib ?? false,
+    });
   }
 
   #constant(key: string, create: () => Value): Value {
@@ -222,7 +258,9 @@ export class Graph {
 
   #accumulate(gradients: Map<Value, Value>, of: Value, gradient: Value): void {
     if (!isSameShape(of.shape, gradient.shape)) {
-      throw new Error(`A gradient of shape [${gradient.shape.join(', ')}] reached a value of shape [${of.shape.join(', ')}].`);
+      throw new Error(
+        `A gradient of shape [${gradient.shape.join(', ')}] reached a value of shape [${of.shape.join(', ')}].`,
+      );
     }
     const sum = gradients.get(of);
     gradients.set(of, sum === undefined ? gradient : this.node('Add', [sum, gradient], of));

@@ -15,10 +15,18 @@ export function gemm(left: Value, right: Value, options: ProductOptions & { read
   const { graph } = left;
   const shape = productShape(left, right, { transposeLeft, transposeRight });
   const inputs = bias === undefined ? [left, right] : [left, right, bias];
-  const output = graph.node('Gemm', inputs, { shape }, { attributes: gemmAttributes({ transposeLeft, transposeRight, scale }) });
+  const output = graph.node(
+    'Gemm',
+    inputs,
+    { shape },
+    { attributes: gemmAttributes({ transposeLeft, transposeRight, scale }) },
+  );
   const pullbacks = productPullbacks(gemm, { left, right, transposeLeft, transposeRight, scale });
   if (bias === undefined) return graph.differentiable(output, pullbacks);
-  return graph.differentiable(output, [...pullbacks, { of: bias, gradient: (gradient) => sumToShape(gradient, bias.shape) }]);
+  return graph.differentiable(output, [
+    ...pullbacks,
+    { of: bias, gradient: (gradient) => sumToShape(gradient, bias.shape) },
+  ]);
 }
 
 /** scale * op(left) op(right) over the last two axes; the leading ones broadcast. */
@@ -53,7 +61,12 @@ function productNode(left: Value, right: Value, settings: Required<ProductOption
   const shape = productShape(left, right, settings);
   const isPlain = !settings.transposeLeft && !settings.transposeRight && settings.scale === 1;
   if (graph.isFused && !isPlain) {
-    return graph.node('FusedMatMul', [left, right], { shape }, { attributes: gemmAttributes(settings), isContrib: true });
+    return graph.node(
+      'FusedMatMul',
+      [left, right],
+      { shape },
+      { attributes: gemmAttributes(settings), isContrib: true },
+    );
   }
   const operands = [settings.transposeLeft ? swapLast(left) : left, settings.transposeRight ? swapLast(right) : right];
   const output = graph.node('MatMul', operands, { shape });
@@ -64,10 +77,15 @@ function gemmAttributes({ transposeLeft, transposeRight, scale }: Required<Produ
   return { transA: transposeLeft ? 1 : 0, transB: transposeRight ? 1 : 0, alpha: { float: scale } };
 }
 
-function productShape(left: Value, right: Value, options: { readonly transposeLeft: boolean; readonly transposeRight: boolean }): Dim[] {
+function productShape(
+  left: Value,
+  right: Value,
+  options: { readonly transposeLeft: boolean; readonly transposeRight: boolean },
+): Dim[] {
   const [rows, inner] = matrixDims(left.shape, options.transposeLeft);
   const [innerRight, columns] = matrixDims(right.shape, options.transposeRight);
-  if (inner !== innerRight) throw new Error(`Shapes [${left.shape.join(', ')}] and [${right.shape.join(', ')}] have no matrix product.`);
+  if (inner !== innerRight)
+    throw new Error(`Shapes [${left.shape.join(', ')}] and [${right.shape.join(', ')}] have no matrix product.`);
   return [...broadcastShapes(left.shape.slice(0, -2), right.shape.slice(0, -2)), rows, columns];
 }
 

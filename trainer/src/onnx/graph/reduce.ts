@@ -24,7 +24,9 @@ export function sumAll(value: Value): Value {
 export function sumToShape(value: Value, shape: Shape): Value {
   if (isSameShape(value.shape, shape)) return value;
   const added = value.shape.length - shape.length;
-  const axes = value.shape.flatMap((dim, axis) => (axis < added || (shape[axis - added] === 1 && dim !== 1) ? [axis] : []));
+  const axes = value.shape.flatMap((dim, axis) =>
+    axis < added || (shape[axis - added] === 1 && dim !== 1) ? [axis] : [],
+  );
   const summed = axes.length === 0 ? value : sum(value, axes);
   return reshape(summed, shape);
 }

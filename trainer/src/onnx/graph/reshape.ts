@@ -29,7 +29,10 @@ export function concat(values: readonly [Value, ...Value[]], axis: number, joine
   const shape = withDim(first.shape, at, joined ?? values.reduce((total, value) => total + sizeAt(value.shape, at), 0));
   const output = graph.node('Concat', values, { shape, type: first.type }, { attributes: { axis: at } });
   const parts = lazily((gradient: Value) => splitByDims(gradient, dims, at));
-  const pullbacks = values.map((value, index) => ({ of: value, gradient: (gradient: Value) => pick(parts(gradient), index) }));
+  const pullbacks = values.map((value, index) => ({
+    of: value,
+    gradient: (gradient: Value) => pick(parts(gradient), index),
+  }));
   return graph.differentiable(output, pullbacks);
 }
 
@@ -54,13 +57,17 @@ export function slice(value: Value, axis: number, range: { readonly start: numbe
   const bounds = [[range.start], [range.end], [at]].map((bound) => graph.integers(bound));
   const output = graph.node('Slice', [value, ...bounds], { shape, type: value.type });
   const after = sizeAt(value.shape, at) - range.end;
-  return graph.differentiable(output, [{ of: value, gradient: (gradient) => pad(gradient, at, { before: range.start, after }) }]);
+  return graph.differentiable(output, [
+    { of: value, gradient: (gradient) => pad(gradient, at, { before: range.start, after }) },
+  ]);
 }
 
 /** Zeros around an axis of known size. No gradient. */
 function pad(value: Value, axis: number, widths: { readonly before: number; readonly after: number }): Value {
   const rank = value.shape.length;
-  const pads = Array.from({ length: 2 * rank }, (_, index) => (index === axis ? widths.before : index === rank + axis ? widths.after : 0));
+  const pads = Array.from({ length: 2 * rank }, (_, index) =>
+    index === axis ? widths.before : index === rank + axis ? widths.after : 0,
+  );
   const shape = withDim(value.shape, axis, sizeAt(value.shape, axis) + widths.before + widths.after);
   return value.graph.node('Pad', [value, value.graph.integers(pads)], { shape });
 }

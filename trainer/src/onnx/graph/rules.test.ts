@@ -1,7 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { gradientError } from './gradient-check.js';
 import type { GradientCase } from './gradient-check.js';
-import { add, compare, divide, exponential, logarithm, maximum, minimum, multiply, negate, reciprocal, sigmoid, silu, square, squareRoot, subtract, toFloat } from './elementwise.js';
+import {
+  add,
+  compare,
+  divide,
+  exponential,
+  logarithm,
+  maximum,
+  minimum,
+  multiply,
+  negate,
+  reciprocal,
+  sigmoid,
+  silu,
+  square,
+  squareRoot,
+  subtract,
+  toFloat,
+} from './elementwise.js';
 import { gather, gatherElements, gatherUnique } from './gather.js';
 import { gemm, matmul } from './matmul.js';
 import { expand, sum, sumToShape } from './reduce.js';
@@ -22,32 +39,86 @@ function at(values: readonly Value[], index: number): Value {
 }
 
 const unaryOf = (rule: (value: Value) => Value) => (_: unknown, inputs: readonly Value[]) => rule(at(inputs, 0));
-const binaryOf = (rule: (left: Value, right: Value) => Value) => (_: unknown, inputs: readonly Value[]) => rule(at(inputs, 0), at(inputs, 1));
+const binaryOf = (rule: (left: Value, right: Value) => Value) => (_: unknown, inputs: readonly Value[]) =>
+  rule(at(inputs, 0), at(inputs, 1));
 
 const elementwise: readonly Case[] = [
   ...Object.entries({ add, subtract, multiply, divide, minimum, maximum }).flatMap(([name, rule]) => [
-    { name, shapes: [[3, 4], [3, 4]], build: binaryOf(rule), element: positive },
-    { name: `${name}, broadcast`, shapes: [[2, 3, 4], [3, 1]], build: binaryOf(rule), element: positive },
+    {
+      name,
+      shapes: [
+        [3, 4],
+        [3, 4],
+      ],
+      build: binaryOf(rule),
+      element: positive,
+    },
+    {
+      name: `${name}, broadcast`,
+      shapes: [
+        [2, 3, 4],
+        [3, 1],
+      ],
+      build: binaryOf(rule),
+      element: positive,
+    },
     { name: `${name}, more axes on the right`, shapes: [[4], [2, 1, 4]], build: binaryOf(rule), element: positive },
   ]),
-  ...Object.entries({ negate, exponential, sigmoid, square, silu }).map(([name, rule]) => ({ name, shapes: [[3, 4]], build: unaryOf(rule) })),
-  ...Object.entries({ logarithm, squareRoot, reciprocal }).map(([name, rule]) => ({ name, shapes: [[3, 4]], build: unaryOf(rule), element: positive })),
-  { name: 'a number as operand', shapes: [[3]], build: unaryOf((value) => subtract(2, multiply(divide(value, 3), value))) },
-  { name: 'a cast comparison is constant', shapes: [[8]], element: awayFromZero, build: (graph, inputs) => multiply(at(inputs, 0), toFloat(compare('Greater', at(inputs, 0), graph.scalar(0)))) },
+  ...Object.entries({ negate, exponential, sigmoid, square, silu }).map(([name, rule]) => ({
+    name,
+    shapes: [[3, 4]],
+    build: unaryOf(rule),
+  })),
+  ...Object.entries({ logarithm, squareRoot, reciprocal }).map(([name, rule]) => ({
+    name,
+    shapes: [[3, 4]],
+    build: unaryOf(rule),
+    element: positive,
+  })),
+  {
+    name: 'a number as operand',
+    shapes: [[3]],
+    build: unaryOf((value) => subtract(2, multiply(divide(value, 3), value))),
+  },
+  {
+    name: 'a cast comparison is constant',
+    shapes: [[8]],
+    element: awayFromZero,
+    build: (graph, inputs) => multiply(at(inputs, 0), toFloat(compare('Greater', at(inputs, 0), graph.scalar(0)))),
+  },
 ];
 
 const moving: readonly Case[] = [
   { name: 'sum over axes', shapes: [[2, 3, 4, 5]], build: unaryOf((value) => sum(square(value), [1, -1])) },
   { name: 'expand', shapes: [[3, 1]], build: unaryOf((value) => square(expand(square(value), [2, 3, 4]))) },
   { name: 'sumToShape', shapes: [[2, 3, 4]], build: unaryOf((value) => square(sumToShape(value, [3, 1]))) },
-  { name: 'reshape and transpose', shapes: [[2, 3, 4, 5]], build: unaryOf((value) => square(reshape(transpose(value, [0, 2, 1, 3]), [8, 15]))) },
-  { name: 'concat', shapes: [[2, 3], [2, 5]], build: binaryOf((left, right) => square(concat([left, square(right)], 1))) },
-  { name: 'split', shapes: [[2, 8]], build: unaryOf((value) => {
-    const [left, right] = split(value, [3, 5], -1);
-    return add(sum(square(at([left ?? value], 0)), [1]), sum(at([right ?? value], 0), [1]));
-  }) },
+  {
+    name: 'reshape and transpose',
+    shapes: [[2, 3, 4, 5]],
+    build: unaryOf((value) => square(reshape(transpose(value, [0, 2, 1, 3]), [8, 15]))),
+  },
+  {
+    name: 'concat',
+    shapes: [
+      [2, 3],
+      [2, 5],
+    ],
+    build: binaryOf((left, right) => square(concat([left, square(right)], 1))),
+  },
+  {
+    name: 'split',
+    shapes: [[2, 8]],
+    build: unaryOf((value) => {
+      const [left, right] = split(value, [3, 5], -1);
+      return add(sum(square(at([left ?? value], 0)), [1]), sum(at([right ?? value], 0), [1]));
+    }),
+  },
   { name: 'slice', shapes: [[4, 8]], build: unaryOf((value) => slice(square(value), 1, { start: 2, end: 5 })) },
-  { name: 'a value used twice', shapes: [[3, 3]], build: unaryOf((value) => add(multiply(value, exponential(value)), matmul(value, value))) },
+  {
+    name: 'a value used twice',
+    shapes: [[3, 3]],
+    build: unaryOf((value) => add(multiply(value, exponential(value)), matmul(value, value))),
+  },
 ];
 
 const products: readonly Case[] = [true, false].flatMap((transposeLeft) =>
@@ -55,32 +126,59 @@ const products: readonly Case[] = [true, false].flatMap((transposeLeft) =>
     {
       name: `gemm ${transposeLeft} ${transposeRight}`,
       shapes: [transposeLeft ? [5, 3] : [3, 5], transposeRight ? [4, 5] : [5, 4], [4]],
-      build: (_: unknown, inputs: readonly Value[]) => gemm(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7, bias: at(inputs, 2) }),
+      build: (_: unknown, inputs: readonly Value[]) =>
+        gemm(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7, bias: at(inputs, 2) }),
     },
     {
       name: `matmul ${transposeLeft} ${transposeRight}`,
       shapes: [transposeLeft ? [2, 3, 5, 3] : [2, 3, 3, 5], transposeRight ? [2, 3, 4, 5] : [2, 3, 5, 4]],
-      build: (_: unknown, inputs: readonly Value[]) => matmul(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7 }),
+      build: (_: unknown, inputs: readonly Value[]) =>
+        matmul(at(inputs, 0), at(inputs, 1), { transposeLeft, transposeRight, scale: 0.7 }),
     },
   ]),
 );
 
 const softmaxes: readonly Case[] = [
-  { name: 'matmul, broadcast', shapes: [[2, 3, 4, 5], [5, 6]], build: binaryOf((left, right) => matmul(left, right)) },
+  {
+    name: 'matmul, broadcast',
+    shapes: [
+      [2, 3, 4, 5],
+      [5, 6],
+    ],
+    build: binaryOf((left, right) => matmul(left, right)),
+  },
   { name: 'softmax', shapes: [[3, 7]], build: unaryOf(softmax) },
   { name: 'logSoftmax', shapes: [[3, 7]], build: unaryOf(logSoftmax) },
 ];
 
 const gathers: readonly Case[] = [
-  { name: 'gather with repeated indices', shapes: [[6, 4]], integers: [{ data: [0, 3, 3, 5, 1, 3, 0, 2], shape: [8] }], build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))) },
-  { name: 'gather of a vector', shapes: [[6]], integers: [{ data: [0, 3, 3, 5], shape: [4] }], build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))) },
+  {
+    name: 'gather with repeated indices',
+    shapes: [[6, 4]],
+    integers: [{ data: [0, 3, 3, 5, 1, 3, 0, 2], shape: [8] }],
+    build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))),
+  },
+  {
+    name: 'gather of a vector',
+    shapes: [[6]],
+    integers: [{ data: [0, 3, 3, 5], shape: [4] }],
+    build: (_, inputs, integers) => square(gather(at(inputs, 0), at(integers, 0))),
+  },
   {
     name: 'gatherUnique',
     shapes: [[5, 3]],
-    integers: [{ data: [4, 0, 2], shape: [3] }, { data: [1, 3, 2, 3, 0], shape: [5] }],
+    integers: [
+      { data: [4, 0, 2], shape: [3] },
+      { data: [1, 3, 2, 3, 0], shape: [5] },
+    ],
     build: (_, inputs, integers) => square(gatherUnique(at(inputs, 0), at(integers, 0), at(integers, 1))),
   },
-  { name: 'gatherElements with repeated indices', shapes: [[3, 6]], integers: [{ data: [1, 5, 1, 1, 3, 3], shape: [3, 2] }], build: (_, inputs, integers) => square(gatherElements(at(inputs, 0), at(integers, 0), 1)) },
+  {
+    name: 'gatherElements with repeated indices',
+    shapes: [[3, 6]],
+    integers: [{ data: [1, 5, 1, 1, 3, 3], shape: [3, 2] }],
+    build: (_, inputs, integers) => square(gatherElements(at(inputs, 0), at(integers, 0), 1)),
+  },
 ];
 
 describe('gradients equal difference quotients in double precision', () => {

@@ -36,7 +36,8 @@ export function dimAt(shape: Shape, axis: number): Dim {
 /** The size along an axis that must be known when the graph is built. */
 export function sizeAt(shape: Shape, axis: number): number {
   const dim = dimAt(shape, axis);
-  if (typeof dim === 'string') throw new Error(`Axis ${axis} of shape [${shape.join(', ')}] is symbolic where a number is needed.`);
+  if (typeof dim === 'string')
+    throw new Error(`Axis ${axis} of shape [${shape.join(', ')}] is symbolic where a number is needed.`);
   return dim;
 }
 

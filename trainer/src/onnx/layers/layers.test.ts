@@ -21,39 +21,93 @@ function at(values: readonly Value[], index: number): Value {
 }
 
 function constant(graph: Graph, shape: readonly number[], numbers: readonly number[]): Value {
-  return graph.initializer(shape, graph.floatType === 'float32' ? Float32Array.from(numbers) : Float64Array.from(numbers));
+  return graph.initializer(
+    shape,
+    graph.floatType === 'float32' ? Float32Array.from(numbers) : Float64Array.from(numbers),
+  );
 }
 
 /** Ten positions of two frequencies. */
 function rotated(graph: Graph, value: Value, positions: Value): Value {
   const angles = Array.from({ length: 20 }, (_, index) => Math.floor(index / 2) * (index % 2 === 0 ? 1 : 0.1));
   const table = (of: (angle: number) => number) => constant(graph, [10, 2], angles.map(of));
-  const positions64 = graph.node('Cast', [positions], { shape: positions.shape, type: 'int64' }, { attributes: { to: 7 } });
+  const positions64 = graph.node(
+    'Cast',
+    [positions],
+    { shape: positions.shape, type: 'int64' },
+    { attributes: { to: 7 } },
+  );
   return rope(value, { cos: table(Math.cos), sin: table(Math.sin), positions: positions64 }, 2);
 }
 
 const attended: Build = (graph, inputs) => {
   const bias = constant(graph, [1, 1, 3, 3], [0, -1e9, -1e9, 0, 0, -1e9, 0, -1e9, 0]);
-  return attention({ query: at(inputs, 0), key: at(inputs, 1), value: at(inputs, 2), bias, scoreShape: [2, 4, 3, 3], scale: 0.6 });
+  return attention({
+    query: at(inputs, 0),
+    key: at(inputs, 1),
+    value: at(inputs, 2),
+    bias,
+    scoreShape: [2, 4, 3, 3],
+    scale: 0.6,
+  });
 };
 
 const scored: Build = (_, inputs, integers) => {
-  const { logprobs, entropies } = tokenLogprobs({ logits: at(inputs, 0), rows: at(integers, 0), targets: at(integers, 1) });
+  const { logprobs, entropies } = tokenLogprobs({
+    logits: at(inputs, 0),
+    rows: at(integers, 0),
+    targets: at(integers, 1),
+  });
   return add(square(logprobs), multiply(reshape(square(entropies), [4, 1]), at(inputs, 1)));
 };
 
 /** Two rows with paths 0-2 and 1-2: token 2 is read twice, token 3 never. */
 const alongPaths: Build = (graph, inputs, integers) => {
   const isRead = () => constant(graph, [2, 2, 2], [1, 0, 0, 1, 1, 1, 0, 0]);
-  return multiply(pathGather(square(at(inputs, 0)), { tokens: at(integers, 0), isRead, places: at(integers, 1) }), at(inputs, 1));
+  return multiply(
+    pathGather(square(at(inputs, 0)), { tokens: at(integers, 0), isRead, places: at(integers, 1) }),
+    at(inputs, 1),
+  );
 };
 
 const cases: readonly Case[] = [
   { name: 'rmsNorm', shapes: [[4, 6], [6]], build: (_, inputs) => rmsNorm(at(inputs, 0), at(inputs, 1), 1e-3) },
-  { name: 'rope', shapes: [[2, 3, 8]], integers: [{ data: [0, 1, 2, 4, 7, 9], shape: [2, 3] }], build: (graph, inputs, integers) => square(rotated(graph, at(inputs, 0), at(integers, 0))) },
-  { name: 'attention', shapes: [[2, 2, 6, 4], [2, 2, 3, 4], [2, 2, 3, 4]], build: attended },
-  { name: 'token logprobs and entropies, several targets of one row', shapes: [[4, 5], [5]], integers: [{ data: [0, 0, 1, 3, 3], shape: [5] }, { data: [2, 4, 0, 1, 0], shape: [5] }], build: scored },
-  { name: 'pathGather', shapes: [[4, 3], [2, 2, 3]], integers: [{ data: [0, 2, 1, 2], shape: [2, 2] }, { data: [0, 1, 2, 4], shape: [4] }], build: alongPaths },
+  {
+    name: 'rope',
+    shapes: [[2, 3, 8]],
+    integers: [{ data: [0, 1, 2, 4, 7, 9], shape: [2, 3] }],
+    build: (graph, inputs, integers) => square(rotated(graph, at(inputs, 0), at(integers, 0))),
+  },
+  {
+    name: 'attention',
+    shapes: [
+      [2, 2, 6, 4],
+      [2, 2, 3, 4],
+      [2, 2, 3, 4],
+    ],
+    build: attended,
+  },
+  {
+    name: 'token logprobs and entropies, several targets of one row',
+    shapes: [[4, 5], [5]],
+    integers: [
+      { data: [0, 0, 1, 3, 3], shape: [5] },
+      { data: [2, 4, 0, 1, 0], shape: [5] },
+    ],
+    build: scored,
+  },
+  {
+    name: 'pathGather',
+    shapes: [
+      [4, 3],
+      [2, 2, 3],
+    ],
+    integers: [
+      { data: [0, 2, 1, 2], shape: [2, 2] },
+      { data: [0, 1, 2, 4], shape: [4] },
+    ],
+    build: alongPaths,
+  },
 ];
 
 test.each(cases)('the gradient of $name equals difference quotients in double precision', async (testCase) => {

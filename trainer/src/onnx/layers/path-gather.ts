@@ -28,19 +28,33 @@ export function pathInputs(graph: Graph, numTokens: Dim): PathInputs {
   const slots = graph.input('path_slots', ['S', 'B'], 'int32');
   const counts = graph.input('path_counts', ['W'], 'int32');
   const isRead = lazily(() => toFloat(compare('Equal', reshape(slots, ['S', 1, 'B']), reshape(counts, ['W', 1]))));
-  return { tokens: graph.input('path_tokens', ['B', 'S'], 'int32'), isRead, places: graph.input('path_places', [numTokens], 'int32') };
+  return {
+    tokens: graph.input('path_tokens', ['B', 'S'], 'int32'),
+    isRead,
+    places: graph.input('path_places', [numTokens], 'int32'),
+  };
 }
 
 /** Rows [B, S, C] of `table` [N, C] along the paths. */
 export function pathGather(table: Value, { tokens, isRead, places }: PathInputs): Value {
   const { graph } = table;
   const width = dimAt(table.shape, 1);
-  const output = graph.node('Gather', [table, tokens], { shape: [...tokens.shape, width] }, { attributes: { axis: 0 } });
+  const output = graph.node(
+    'Gather',
+    [table, tokens],
+    { shape: [...tokens.shape, width] },
+    { attributes: { axis: 0 } },
+  );
   const gradientOf = (gradient: Value): Value => {
     const perToken = matmul(isRead(), transpose(gradient, [1, 0, 2]));
     const rows = reshape(perToken, [graph.defineDim('S * W', perToken.shape.slice(0, 2)), width]);
     const zeroRow = expand(graph.scalar(0), withDim(rows.shape, 0, 1));
-    return graph.node('Gather', [concat([rows, zeroRow], 0, 'S * W and zero'), places], { shape: table.shape }, { attributes: { axis: 0 } });
+    return graph.node(
+      'Gather',
+      [concat([rows, zeroRow], 0, 'S * W and zero'), places],
+      { shape: table.shape },
+      { attributes: { axis: 0 } },
+    );
   };
   return graph.differentiable(output, [{ of: table, gradient: gradientOf }]);
 }

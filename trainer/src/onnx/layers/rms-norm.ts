@@ -21,8 +21,12 @@ export function rmsNorm(value: Value, weight: Value, epsilon: number): Value {
     const along = multiply(value, multiply(projection, divide(square(inverse), size)));
     return multiply(subtract(multiply(gradient, weight), along), inverse);
   };
-  const ofWeight = (gradient: Value): Value => reshape(gemm(inverse, weightedInput(gradient), { transposeLeft: true }), [size]);
-  return graph.differentiable(output, [{ of: value, gradient: ofValue }, { of: weight, gradient: ofWeight }]);
+  const ofWeight = (gradient: Value): Value =>
+    reshape(gemm(inverse, weightedInput(gradient), { transposeLeft: true }), [size]);
+  return graph.differentiable(output, [
+    { of: value, gradient: ofValue },
+    { of: weight, gradient: ofWeight },
+  ]);
 }
 
 function forward(value: Value, weight: Value, epsilon: number): { readonly output: Value; readonly inverse: Value } {
@@ -39,5 +43,10 @@ function forward(value: Value, weight: Value, epsilon: number): { readonly outpu
 
 function meanOfLast(value: Value): Value {
   const { graph } = value;
-  return graph.node('ReduceMean', [value, graph.integers([-1])], { shape: withDim(value.shape, -1, 1) }, { attributes: { keepdims: 1 } });
+  return graph.node(
+    'ReduceMean',
+    [value, graph.integers([-1])],
+    { shape: withDim(value.shape, -1, 1) },
+    { attributes: { keepdims: 1 } },
+  );
 }

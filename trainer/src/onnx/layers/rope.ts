@@ -15,7 +15,8 @@ export type Rotation = { readonly cos: Value; readonly sin: Value; readonly posi
 export function rope(value: Value, rotation: Rotation, numHeads: number): Value {
   const { graph } = value;
   const output = graph.withoutGradient(() => rotate(value, rotation, numHeads));
-  const gradientOf = (gradient: Value): Value => rotate(gradient, { ...rotation, sin: oppositeSin(rotation.sin) }, numHeads);
+  const gradientOf = (gradient: Value): Value =>
+    rotate(gradient, { ...rotation, sin: oppositeSin(rotation.sin) }, numHeads);
   return graph.differentiable(output, [{ of: value, gradient: gradientOf }]);
 }
 
@@ -42,7 +43,12 @@ function rotateUnfused(value: Value, { cos, sin, positions }: Rotation, numHeads
 function angles(table: Value, positions: Value): Value {
   const [batch, time] = [dimAt(positions.shape, 0), dimAt(positions.shape, 1)];
   const half = dimAt(table.shape, 1);
-  const rows = table.graph.node('Gather', [table, positions], { shape: [batch, time, half] }, { attributes: { axis: 0 } });
+  const rows = table.graph.node(
+    'Gather',
+    [table, positions],
+    { shape: [batch, time, half] },
+    { attributes: { axis: 0 } },
+  );
   return reshape(rows, [batch, time, 1, half]);
 }
 

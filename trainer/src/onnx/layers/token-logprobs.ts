@@ -18,7 +18,10 @@ export type TokenChoice = {
 };
 
 /** logprobs [M] of the chosen tokens; entropies [U] in nats. Both are differentiable. */
-export function tokenLogprobs({ logits, rows, targets }: TokenChoice): { readonly logprobs: Value; readonly entropies: Value } {
+export function tokenLogprobs({ logits, rows, targets }: TokenChoice): {
+  readonly logprobs: Value;
+  readonly entropies: Value;
+} {
   const { graph } = logits;
   const all = graph.node('LogSoftmax', [logits], logits, { attributes: { axis: -1 } });
   const probabilities = lazily(() => exponential(all));
@@ -34,7 +37,12 @@ function chosenLogprobs({ logits, rows, targets }: TokenChoice, all: Value, prob
   const numRows = dimAt(logits.shape, 0);
   const position = flatPositions(rows, targets, sizeAt(logits.shape, 1));
   const flat = graph.defineDim(`${numRows} * tokens`, logits.shape);
-  const output = graph.node('Gather', [reshape(all, [flat]), position], { shape: rows.shape }, { attributes: { axis: 0 } });
+  const output = graph.node(
+    'Gather',
+    [reshape(all, [flat]), position],
+    { shape: rows.shape },
+    { attributes: { axis: 0 } },
+  );
   const gradientOf = (gradient: Value): Value => {
     const rowSums = scatterAdd(expand(graph.scalar(0), [numRows]), rows, gradient, 0);
     const spread = multiply(probabilities(), reshape(negate(rowSums), [numRows, 1]));

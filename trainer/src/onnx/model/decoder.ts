@@ -58,7 +58,8 @@ function linear({ parameters, prefix }: Block, name: string, input: Value): Valu
 function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {
   const { numHeads, numKvHeads, headDim } = block.config;
   const [batch, time] = [dimAt(rotation.positions.shape, 0), dimAt(rotation.positions.shape, 1)];
-  const project = (name: string, heads: number) => reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
+  const project = (name: string, heads: number) =>
+    reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
   const query = rope(project('q_proj', numHeads), rotation, numHeads);
   const key = rope(project('k_proj', numKvHeads), rotation, numKvHeads);
   const value = project('v_proj', numKvHeads);

@@ -15,7 +15,11 @@ export type InitialWeightsOptions = {
  * Normal matrices, with those that write into the residual stream scaled by 1 / sqrt(2 numLayers) (Radford et al.
  * 2019); norms one, biases zero. Shape [layout.length].
  */
-export function initialWeights(config: ModelConfig, layout: ParameterLayout, options: InitialWeightsOptions): Float32Array {
+export function initialWeights(
+  config: ModelConfig,
+  layout: ParameterLayout,
+  options: InitialWeightsOptions,
+): Float32Array {
   const random = createRandom(options.seed);
   const weights = new Float32Array(layout.length);
   for (const { name, shape, offset, size } of layout.parameters) {

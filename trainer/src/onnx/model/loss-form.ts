@@ -10,5 +10,9 @@ export type LossForm =
 /** Terms whose coefficient is 0 are left out of the graph. */
 export function lossForm(loss: LossOptions): LossForm {
   if (loss.kind === 'sft') return { kind: 'sft' };
-  return { kind: 'policy', klEstimator: loss.klCoef === 0 ? 'none' : loss.klEstimator, hasEntropyBonus: loss.entropyCoef !== 0 };
+  return {
+    kind: 'policy',
+    klEstimator: loss.klCoef === 0 ? 'none' : loss.klEstimator,
+    hasEntropyBonus: loss.entropyCoef !== 0,
+  };
 }

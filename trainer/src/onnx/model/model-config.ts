@@ -41,7 +41,6 @@ export type RopeConfig = {
   };
 };
 
-
 /** Refuses what the engine cannot run with a BackboneError `unsupported_model` that names the key and the value. */
 export function parseModelConfig(json: unknown): ModelConfig {
   const config = asObject(json, 'config.json');
@@ -89,14 +88,21 @@ function refuseUnsupported(config: JsonObject): void {
   for (const [key, supported] of Object.entries(supportedValues)) {
     const value = config[key];
     if (value === undefined || value === null || supported.includes(value)) continue;
-    throw unsupported(key, value, supported.length === 0 ? 'a model without it' : supported.map((one) => JSON.stringify(one)).join(', '));
+    throw unsupported(
+      key,
+      value,
+      supported.length === 0 ? 'a model without it' : supported.map((one) => JSON.stringify(one)).join(', '),
+    );
   }
-  const sliding = Array.isArray(config['layer_types']) ? config['layer_types'].find((type) => type !== 'full_attention') : undefined;
+  const sliding = Array.isArray(config['layer_types'])
+    ? config['layer_types'].find((type) => type !== 'full_attention')
+    : undefined;
   if (sliding !== undefined) throw unsupported('layer_types', sliding, '"full_attention" in every layer');
 }
 
 function refuseOddHeads({ numHeads, numKvHeads, headDim }: ModelConfig): void {
-  if (numHeads % numKvHeads !== 0) throw unsupported('num_key_value_heads', numKvHeads, `a divisor of num_attention_heads (${numHeads})`);
+  if (numHeads % numKvHeads !== 0)
+    throw unsupported('num_key_value_heads', numKvHeads, `a divisor of num_attention_heads (${numHeads})`);
   if (headDim % 2 !== 0) throw unsupported('head_dim', headDim, 'an even number');
 }
 
@@ -143,5 +149,8 @@ function flag(config: JsonObject, key: string, fallback: boolean): boolean {
 
 function unsupported(key: string, value: unknown, supported: string): BackboneError {
   const seen = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`;
-  return new BackboneError('unsupported_model', `This model cannot run in the onnx backbone: "${key}" of config.json ${seen}. Supported: ${supported}.`);
+  return new BackboneError(
+    'unsupported_model',
+    `This model cannot run in the onnx backbone: "${key}" of config.json ${seen}. Supported: ${supported}.`,
+  );
 }

@@ -32,7 +32,10 @@ const alignment = 16;
 export function parameterLayout(config: ModelConfig): ParameterLayout {
   const shaped = [...layerlessMatrices(config), ...layers(config).flatMap((layer) => layer.matrices)];
   const matrices = place(shaped, 0);
-  const vectors = place([...layers(config).flatMap((layer) => layer.vectors), { name: 'model.norm.weight', shape: [config.hiddenSize] }], matrices.end);
+  const vectors = place(
+    [...layers(config).flatMap((layer) => layer.vectors), { name: 'model.norm.weight', shape: [config.hiddenSize] }],
+    matrices.end,
+  );
   return { parameters: [...matrices.placed, ...vectors.placed], length: vectors.end, decayedLength: matrices.end };
 }
 
@@ -46,7 +49,9 @@ function layerlessMatrices({ vocabSize, hiddenSize, isTied }: ModelConfig): read
   return isTied ? [embedding] : [embedding, { name: 'lm_head.weight', shape: [vocabSize, hiddenSize] }];
 }
 
-function layers(config: ModelConfig): readonly { readonly matrices: readonly Shaped[]; readonly vectors: readonly Shaped[] }[] {
+function layers(
+  config: ModelConfig,
+): readonly { readonly matrices: readonly Shaped[]; readonly vectors: readonly Shaped[] }[] {
   const { hiddenSize, intermediateSize, headDim, hasQkvBias, hasOutputBias } = config;
   const [queries, keys] = [config.numHeads * headDim, config.numKvHeads * headDim];
   return Array.from({ length: config.numLayers }, (_, layer) => {
@@ -62,7 +67,13 @@ function layers(config: ModelConfig): readonly { readonly matrices: readonly Sha
         named('mlp.down_proj.weight', hiddenSize, intermediateSize),
       ],
       vectors: [
-        ...(hasQkvBias ? [named('self_attn.q_proj.bias', queries), named('self_attn.k_proj.bias', keys), named('self_attn.v_proj.bias', keys)] : []),
+        ...(hasQkvBias
+          ? [
+              named('self_attn.q_proj.bias', queries),
+              named('self_attn.k_proj.bias', keys),
+              named('self_attn.v_proj.bias', keys),
+            ]
+          : []),
         ...(hasOutputBias ? [named('self_attn.o_proj.bias', hiddenSize)] : []),
         named('input_layernorm.weight', hiddenSize),
         named('post_attention_layernorm.weight', hiddenSize),
@@ -72,7 +83,10 @@ function layers(config: ModelConfig): readonly { readonly matrices: readonly Sha
 }
 
 /** Side by side where the next belongs to the same projection, else at the next aligned offset. */
-function place(shaped: readonly Shaped[], start: number): { readonly placed: readonly Parameter[]; readonly end: number } {
+function place(
+  shaped: readonly Shaped[],
+  start: number,
+): { readonly placed: readonly Parameter[]; readonly end: number } {
   let offset = start;
   const placed = shaped.map(({ name, shape }) => {
     if (!/\.[kv]_proj\./.test(name)) offset = align(offset);

@@ -7,7 +7,10 @@ export type RopeTables = { readonly numPositions: number; readonly cos: Float64A
 
 export function ropeTables(config: ModelConfig, numPositions: number): RopeTables {
   const frequencies = ropeFrequencies(config);
-  const [cos, sin] = [new Float64Array(numPositions * frequencies.length), new Float64Array(numPositions * frequencies.length)];
+  const [cos, sin] = [
+    new Float64Array(numPositions * frequencies.length),
+    new Float64Array(numPositions * frequencies.length),
+  ];
   for (let position = 0; position < numPositions; position++) {
     for (const [index, frequency] of frequencies.entries()) {
       cos[position * frequencies.length + index] = Math.cos(position * frequency);

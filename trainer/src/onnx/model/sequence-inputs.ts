@@ -38,14 +38,20 @@ export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridFor
   const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
   const tokens = graph.defineDim('N', ['B', 'T']);
   const embedding = parameter(parameters, 'model.embed_tokens.weight');
-  const embedded = graph.track(graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] }));
+  const embedded = graph.track(
+    graph.node('Gather', [embedding, reshape(ids, [tokens])], { shape: [tokens, config.hiddenSize] }),
+  );
   const hidden = decoder(config, parameters, {
     embedded,
     rotation: rotationInputs(graph, config, positions),
     bias: graph.input('bias', ['B', 1, 'T', hasPaths ? 'keys' : 'T']),
     paths: hasPaths ? pathInputs(graph, tokens) : undefined,
   });
-  const predicting = gatherUnique(hidden, graph.input('head_rows', ['U'], 'int32'), graph.input('head_inverse', [tokens], 'int32'));
+  const predicting = gatherUnique(
+    hidden,
+    graph.input('head_rows', ['U'], 'int32'),
+    graph.input('head_inverse', [tokens], 'int32'),
+  );
   const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');
   // Scaling the states scales the logits, and the states are the smaller matrix.
   const logits = gemm(multiply(predicting, graph.input('inverse_temperature', [])), head, { transposeRight: true });
@@ -55,7 +61,12 @@ export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridFor
 
 function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
   const [cos, sin] = [graph.input('cos', ['P', config.headDim / 2]), graph.input('sin', ['P', config.headDim / 2])];
-  const positions64 = graph.node('Cast', [positions], { shape: positions.shape, type: 'int64' }, { attributes: { to: 7 } });
+  const positions64 = graph.node(
+    'Cast',
+    [positions],
+    { shape: positions.shape, type: 'int64' },
+    { attributes: { to: 7 } },
+  );
   return { cos, sin, positions: positions64 };
 }
 

@@ -3,7 +3,19 @@
  * LossOptions in @agentjet/core; its coefficients are inputs, its form is fixed when the graph is built.
  */
 
-import { absolute, add, compare, exponential, maximum, minimum, multiply, negate, square, subtract, toFloat } from '../graph/elementwise.js';
+import {
+  absolute,
+  add,
+  compare,
+  exponential,
+  maximum,
+  minimum,
+  multiply,
+  negate,
+  square,
+  subtract,
+  toFloat,
+} from '../graph/elementwise.js';
 import { gather } from '../graph/gather.js';
 import { Graph } from '../graph/graph.js';
 import { sumAll } from '../graph/reduce.js';
@@ -50,11 +62,15 @@ export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOpti
   return graph;
 }
 
-function outputGradients(graph: Graph, { isTied, scored, loss }: { readonly isTied: boolean; readonly scored: ScoredTokens; readonly loss: Value }): void {
+function outputGradients(
+  graph: Graph,
+  { isTied, scored, loss }: { readonly isTied: boolean; readonly scored: ScoredTokens; readonly loss: Value },
+): void {
   const inGraph = [...scored.parameters].filter(([name]) => isTied || name !== 'model.embed_tokens.weight');
   const [ofEmbedded, ...ofParameters] = graph.backward(loss, [scored.embedded, ...inGraph.map(([, value]) => value)]);
   if (ofEmbedded !== undefined) graph.output(embeddedGradientName, ofEmbedded);
-  for (const [index, gradient] of ofParameters.entries()) graph.output(gradientName(inGraph[index]?.[0] ?? ''), gradient);
+  for (const [index, gradient] of ofParameters.entries())
+    graph.output(gradientName(inGraph[index]?.[0] ?? ''), gradient);
 }
 
 function sftLoss(graph: Graph, { logprobs }: ScoredTokens): Value {

@@ -43,10 +43,17 @@ test('the update follows the formula of AdamW', () => {
   memory.gradients.fill(0.5);
   const [rate, weightDecay, beta1, beta2] = [0.1, 0.01, 0.9, 0.99];
   const correction = { first: 1 - beta1, second: 1 - beta2 };
-  memory.update({ start: 0, end: 4 }, {
-    beta1, beta2, gradientScale: 1, decay: 1 - rate * weightDecay,
-    stepSize: (rate * Math.sqrt(correction.second)) / correction.first, epsilon: 1e-8 * Math.sqrt(correction.second),
-  });
+  memory.update(
+    { start: 0, end: 4 },
+    {
+      beta1,
+      beta2,
+      gradientScale: 1,
+      decay: 1 - rate * weightDecay,
+      stepSize: (rate * Math.sqrt(correction.second)) / correction.first,
+      epsilon: 1e-8 * Math.sqrt(correction.second),
+    },
+  );
   // The first step of Adam is the learning rate in the direction of the gradient's sign.
   expect(memory.parameters[0]).toBeCloseTo(2 * (1 - rate * weightDecay) - rate, 7);
 });

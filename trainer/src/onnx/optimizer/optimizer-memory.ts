@@ -49,7 +49,10 @@ export function createOptimizerMemory(length: number, precision: 'float32' | 'fl
 }
 
 /** Undefined where the address space or SIMD is missing. */
-export function createWasmMemory(length: number, pages = Math.ceil((firstByte + numBuffers * length * 4) / pageBytes)): OptimizerMemory | undefined {
+export function createWasmMemory(
+  length: number,
+  pages = Math.ceil((firstByte + numBuffers * length * 4) / pageBytes),
+): OptimizerMemory | undefined {
   const memory = reserve(pages);
   const kernels = memory && compileKernels(memory);
   if (memory === undefined || kernels === undefined) return undefined;
@@ -62,7 +65,21 @@ export function createWasmMemory(length: number, pages = Math.ceil((firstByte + 
     secondMoments: view(3),
     partialGradients: view(4),
     update: ({ start, end }, { beta1, beta2, gradientScale, decay, stepSize, epsilon }) =>
-      kernels.update(address(0, start), address(1, start), address(2, start), address(3, start), end - start, beta1, 1 - beta1, beta2, 1 - beta2, gradientScale, decay, stepSize, epsilon),
+      kernels.update(
+        address(0, start),
+        address(1, start),
+        address(2, start),
+        address(3, start),
+        end - start,
+        beta1,
+        1 - beta1,
+        beta2,
+        1 - beta2,
+        gradientScale,
+        decay,
+        stepSize,
+        epsilon,
+      ),
     addPartialGradients: () => kernels.add(address(1), address(4), length),
     sumOfGradientSquares: () => kernels.sumOfSquares(address(1), length),
   };
@@ -78,13 +95,20 @@ function reserve(pages: number): WasmMemory | undefined {
 
 export function createPlainMemory(length: number, precision: 'float32' | 'float64'): OptimizerMemory {
   const allocate = (): FloatArray => (precision === 'float32' ? new Float32Array(length) : new Float64Array(length));
-  const memory = { parameters: allocate(), gradients: allocate(), firstMoments: allocate(), secondMoments: allocate(), partialGradients: allocate() };
+  const memory = {
+    parameters: allocate(),
+    gradients: allocate(),
+    firstMoments: allocate(),
+    secondMoments: allocate(),
+    partialGradients: allocate(),
+  };
   return {
     ...memory,
     update: (range, coefficients) => updatePlain(memory, range, coefficients),
     addPartialGradients: () => {
       const { gradients, partialGradients } = memory;
-      for (let index = 0; index < length; index++) gradients[index] = at(gradients, index) + at(partialGradients, index);
+      for (let index = 0; index < length; index++)
+        gradients[index] = at(gradients, index) + at(partialGradients, index);
     },
     sumOfGradientSquares: () => sumOfSquares(memory.gradients),
   };
@@ -93,7 +117,11 @@ export function createPlainMemory(length: number, precision: 'float32' | 'float6
 type Moments = Pick<OptimizerMemory, 'parameters' | 'gradients' | 'firstMoments' | 'secondMoments'>;
 
 /** AdamW (Loshchilov and Hutter 2019), with the bias corrections folded into stepSize and epsilon. */
-function updatePlain({ parameters, gradients, firstMoments, secondMoments }: Moments, range: { readonly start: number; readonly end: number }, coefficients: AdamWCoefficients): void {
+function updatePlain(
+  { parameters, gradients, firstMoments, secondMoments }: Moments,
+  range: { readonly start: number; readonly end: number },
+  coefficients: AdamWCoefficients,
+): void {
   const { beta1, beta2, gradientScale, decay, stepSize, epsilon } = coefficients;
   for (let index = range.start; index < range.end; index++) {
     const gradient = at(gradients, index) * gradientScale;

@@ -24,7 +24,8 @@ export function keysPerRow({ rowLength, paths }: Grid): number {
  */
 export function writeAttentionBias(grid: Grid, into: FloatArray): void {
   const square = grid.rowLength * keysPerRow(grid);
-  for (let row = 0; row * grid.rowLength < grid.ends.length; row++) writeRow(grid, row, into.subarray(row * square, (row + 1) * square));
+  for (let row = 0; row * grid.rowLength < grid.ends.length; row++)
+    writeRow(grid, row, into.subarray(row * square, (row + 1) * square));
 }
 
 /** Subtrees nest, so each query sees what the one before it saw, less the subtrees that ended, and itself. */

@@ -9,18 +9,25 @@ export function checkPack(pack: TreePack, index: number, vocabSize: number): voi
   const [numTokens, numPairs] = [ids.length, predictors.length];
   requireLengths(index, 'tokens', { ids, positions, ends });
   requireLengths(index, 'pairs', { predictors, targets });
-  requireLengths(index, 'terms', { pair: terms.pair, weights: terms.weights, advantages: terms.advantages, logprobs: terms.logprobs });
+  requireLengths(index, 'terms', {
+    pair: terms.pair,
+    weights: terms.weights,
+    advantages: terms.advantages,
+    logprobs: terms.logprobs,
+  });
   requireRange(index, 'ids', ids, { from: 0, below: vocabSize });
   requireRange(index, 'targets', targets, { from: 0, below: vocabSize });
   requireRange(index, 'positions', positions, { from: 0, below: numTokens });
   requireRange(index, 'predictors', predictors, { from: 0, below: numTokens });
   requireRange(index, 'terms.pair', terms.pair, { from: 0, below: numPairs });
   for (const [token, end] of ends.entries()) {
-    if (end <= token || end > numTokens) throw badBatch(index, `ends[${token}] is ${end}, outside (${token}, ${numTokens}]`);
+    if (end <= token || end > numTokens)
+      throw badBatch(index, `ends[${token}] is ${end}, outside (${token}, ${numTokens}]`);
   }
   for (const name of ['weights', 'advantages', 'logprobs'] as const) {
     const at = terms[name].findIndex((value) => !Number.isFinite(value));
-    if (at >= 0) throw badBatch(index, `terms.${name}[${at}] is ${terms[name][at]}; a reward or logprob that is not finite?`);
+    if (at >= 0)
+      throw badBatch(index, `terms.${name}[${at}] is ${terms[name][at]}; a reward or logprob that is not finite?`);
   }
 }
 
@@ -33,7 +40,12 @@ function requireLengths(index: number, what: string, arrays: { readonly [name: s
   }
 }
 
-function requireRange(index: number, name: string, values: Int32Array, { from, below }: { readonly from: number; readonly below: number }): void {
+function requireRange(
+  index: number,
+  name: string,
+  values: Int32Array,
+  { from, below }: { readonly from: number; readonly below: number },
+): void {
   const at = values.findIndex((value) => value < from || value >= below);
   if (at >= 0) throw badBatch(index, `${name}[${at}] is ${values[at]}, outside [${from}, ${below})`);
 }

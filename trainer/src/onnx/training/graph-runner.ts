@@ -43,18 +43,34 @@ export class GraphRunner {
   /** Shape [M], of a forward pass only. */
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
-    const session = await this.#session(`scoring ${grid.hasPaths}`, () => scoringGraph(grid, { floatType: this.#options.precision }).encode());
+    const session = await this.#session(`scoring ${grid.hasPaths}`, () =>
+      scoringGraph(grid, { floatType: this.#options.precision }).encode(),
+    );
     const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
     return floats(outputs['logprobs']);
   }
 
   /** Writes the gradients of every parameter into `gradients`, over what was there. */
-  async train(form: LossForm, request: { readonly parameters: FloatArray; readonly gradients: FloatArray; readonly feeds: Feeds; readonly ids: Int32Array }): Promise<TrainingOutputs> {
+  async train(
+    form: LossForm,
+    request: {
+      readonly parameters: FloatArray;
+      readonly gradients: FloatArray;
+      readonly feeds: Feeds;
+      readonly ids: Int32Array;
+    },
+  ): Promise<TrainingOutputs> {
     const { parameters, gradients, feeds, ids } = request;
     const grid = this.#gridForm(feeds);
     const key = `${JSON.stringify(form)} ${grid.hasPaths}`;
-    const session = await this.#session(key, () => trainingGraph(grid, form, { floatType: this.#options.precision }).encode());
-    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) }, this.#fetches(session, gradients));
+    const session = await this.#session(key, () =>
+      trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
+    );
+    const outputs = await run(
+      session,
+      { ...feeds, ...this.#parameterTensors(parameters) },
+      this.#fetches(session, gradients),
+    );
     this.#addEmbeddingRows(gradients, floats(outputs[embeddedGradientName]), ids);
     return {
       loss: Number(outputs['loss']?.data[0]),
@@ -83,12 +99,16 @@ export class GraphRunner {
   }
 
   #parameterTensors(buffer: FloatArray): Feeds {
-    return Object.fromEntries(this.#options.layout.parameters.map((parameter) => [parameter.name, viewOf(buffer, parameter)]));
+    return Object.fromEntries(
+      this.#options.layout.parameters.map((parameter) => [parameter.name, viewOf(buffer, parameter)]),
+    );
   }
 
   /** A tensor as fetch is written in place. */
   #fetches(session: InferenceSession, gradients: FloatArray): Fetches {
-    const views = new Map(this.#options.layout.parameters.map((parameter) => [gradientName(parameter.name), viewOf(gradients, parameter)]));
+    const views = new Map(
+      this.#options.layout.parameters.map((parameter) => [gradientName(parameter.name), viewOf(gradients, parameter)]),
+    );
     return Object.fromEntries(session.outputNames.map((name) => [name, views.get(name) ?? null]));
   }
 
@@ -110,7 +130,11 @@ async function run(session: InferenceSession, feeds: Feeds, fetches?: Fetches): 
   try {
     return await (fetches === undefined ? session.run(feeds) : session.run(feeds, fetches));
   } catch (error) {
-    throw new BackboneError('failed', `ONNX Runtime could not compute a micro-batch of ${feeds['ids']?.dims.join(' x ')} tokens: ${toErrorMessage(error)}`, { cause: error });
+    throw new BackboneError(
+      'failed',
+      `ONNX Runtime could not compute a micro-batch of ${feeds['ids']?.dims.join(' x ')} tokens: ${toErrorMessage(error)}`,
+      { cause: error },
+    );
   }
 }
 

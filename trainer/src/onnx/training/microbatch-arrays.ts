@@ -38,7 +38,10 @@ function placeTokens(placed: readonly PlacedTree[], numTokens: number) {
   for (const { tree, start } of placed) {
     ids.set(tree.pack.ids.subarray(tree.start, tree.end), start);
     positions.set(tree.pack.positions.subarray(tree.start, tree.end), start);
-    ends.set(tree.pack.ends.subarray(tree.start, tree.end).map((end) => end - tree.start + start), start);
+    ends.set(
+      tree.pack.ends.subarray(tree.start, tree.end).map((end) => end - tree.start + start),
+      start,
+    );
   }
   return { ids, positions, ends };
 }
@@ -66,7 +69,11 @@ function placePairs(placed: readonly PlacedTree[], numTokens: number) {
 function placeTerms(placed: readonly PlacedTree[]) {
   const numTerms = placed.reduce((total, { tree }) => total + tree.terms.length, 0);
   const termPairs = new Int32Array(numTerms);
-  const [termWeights, termAdvantages, termLogprobs] = [new Float32Array(numTerms), new Float32Array(numTerms), new Float32Array(numTerms)];
+  const [termWeights, termAdvantages, termLogprobs] = [
+    new Float32Array(numTerms),
+    new Float32Array(numTerms),
+    new Float32Array(numTerms),
+  ];
   let [next, firstPair] = [0, 0];
   for (const { tree } of placed) {
     const { pair, weights, advantages, logprobs } = tree.pack.terms;

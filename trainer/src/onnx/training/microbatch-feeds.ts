@@ -65,7 +65,10 @@ export class FeedWriter {
   }
 
   loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<TrainBatch, 'loss' | 'isOnPolicy'>): Feeds {
-    const terms = { term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]), term_weights: this.#vector(arrays.termWeights) };
+    const terms = {
+      term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]),
+      term_weights: this.#vector(arrays.termWeights),
+    };
     if (loss.kind === 'sft') return terms;
     return {
       ...terms,
@@ -128,7 +131,10 @@ function pathTensors({ numRows, paths }: MicrobatchArrays): Feeds {
   return {
     path_tokens: toTensor(paths.tokens, [numRows, paths.length]),
     path_slots: toTensor(paths.slots, [paths.length, numRows]),
-    path_counts: toTensor(Int32Array.from({ length: paths.width }, (_, count) => count), [paths.width]),
+    path_counts: toTensor(
+      Int32Array.from({ length: paths.width }, (_, count) => count),
+      [paths.width],
+    ),
     path_places: toTensor(paths.places, [paths.places.length]),
   };
 }

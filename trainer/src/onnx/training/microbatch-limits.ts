@@ -16,7 +16,15 @@ const pathRowLengths = [32, 64, 96, 128, 192, 256];
  * logits per token. Reading a path moves numKvHeads * headDim floats per token where a score has numHeads; the factor
  * is measured (trainer/LOG.md).
  */
-export function microbatchLimits({ numLayers, hiddenSize, numHeads, numKvHeads, headDim, intermediateSize, vocabSize }: ModelConfig): MicrobatchLimits {
+export function microbatchLimits({
+  numLayers,
+  hiddenSize,
+  numHeads,
+  numKvHeads,
+  headDim,
+  intermediateSize,
+  vocabSize,
+}: ModelConfig): MicrobatchLimits {
   const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize) + 4 * vocabSize;
   const perScore = numHeads * (numLayers + 3);
   return {

@@ -32,7 +32,8 @@ export type MicrobatchLimits = {
 };
 
 export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimits): readonly Microbatch[] {
-  const isLarge = (tree: Tree): boolean => pathCost(tree.depth, pathRowLength(tree.depth, limits), limits) < sizeOf(tree);
+  const isLarge = (tree: Tree): boolean =>
+    pathCost(tree.depth, pathRowLength(tree.depth, limits), limits) < sizeOf(tree);
   const large = trees.filter(isLarge).toSorted((left, right) => right.depth - left.depth);
   const small = trees.filter((tree) => !isLarge(tree)).toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const microbatches: Microbatch[] = [];
@@ -75,7 +76,8 @@ function takeInsideRows(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchL
   while (remaining.length > 0) {
     const numTokens = numRows * rowLength;
     const isMuchSmaller = sizeOf(remaining[0]) <= rowLength / 2;
-    if (numRows > 0 && (numTokens + rowLength > maxTokens(rowLength) || (isMuchSmaller && numTokens >= fewTokens))) break;
+    if (numRows > 0 && (numTokens + rowLength > maxTokens(rowLength) || (isMuchSmaller && numTokens >= fewTokens)))
+      break;
     trees.push(...takeRow(remaining, { start: numTokens, length: rowLength }));
     numRows++;
   }
@@ -86,7 +88,11 @@ function takeInsideRows(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchL
 function takeRow(remaining: Tree[], row: { readonly start: number; readonly length: number }): readonly PlacedTree[] {
   const trees: PlacedTree[] = [];
   let used = 0;
-  for (let at = firstFitting(remaining, row.length); at < remaining.length; at = firstFitting(remaining, row.length - used)) {
+  for (
+    let at = firstFitting(remaining, row.length);
+    at < remaining.length;
+    at = firstFitting(remaining, row.length - used)
+  ) {
     for (const tree of remaining.splice(at, 1)) {
       trees.push({ tree, start: row.start + used });
       used += sizeOf(tree);

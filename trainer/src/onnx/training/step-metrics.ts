@@ -20,7 +20,11 @@ export function emptySums(): StepSums {
 }
 
 /** The sums with one micro-batch more. */
-export function addMicrobatch(sums: StepSums, arrays: MicrobatchArrays, { outputs, loss }: { readonly outputs: TrainingOutputs; readonly loss: LossOptions }): StepSums {
+export function addMicrobatch(
+  sums: StepSums,
+  arrays: MicrobatchArrays,
+  { outputs, loss }: { readonly outputs: TrainingOutputs; readonly loss: LossOptions },
+): StepSums {
   const next = { ...sums, loss: sums.loss + outputs.loss, numTerms: sums.numTerms + arrays.termPairs.length };
   for (const [term, pair] of arrays.termPairs.entries()) {
     const weight = arrays.termWeights[term] ?? 0;
@@ -37,15 +41,27 @@ export function addMicrobatch(sums: StepSums, arrays: MicrobatchArrays, { output
 }
 
 /** Whether the term has no policy gradient left because its ratio went too far. */
-function isClipped(ratio: number, advantage: number, { clipLow, clipHigh, dualClip }: Extract<LossOptions, { readonly kind: 'policy' }>): boolean {
+function isClipped(
+  ratio: number,
+  advantage: number,
+  { clipLow, clipHigh, dualClip }: Extract<LossOptions, { readonly kind: 'policy' }>,
+): boolean {
   if (advantage > 0) return ratio > 1 + clipHigh;
   if (advantage < 0) return ratio < 1 - clipLow || (dualClip > 0 && ratio > dualClip);
   return false;
 }
 
-export type StepResult = { readonly sums: StepSums; readonly gradNorm: number; readonly learningRate: number; readonly policyVersion: number };
+export type StepResult = {
+  readonly sums: StepSums;
+  readonly gradNorm: number;
+  readonly learningRate: number;
+  readonly policyVersion: number;
+};
 
-export function stepMetrics(batch: TrainBatch, { sums, gradNorm, learningRate, policyVersion }: StepResult): TrainStepMetrics {
+export function stepMetrics(
+  batch: TrainBatch,
+  { sums, gradNorm, learningRate, policyVersion }: StepResult,
+): TrainStepMetrics {
   const perWeight = (sum: number): number => (sums.weight === 0 ? 0 : sum / sums.weight);
   const perTerm = (sum: number): number => (sums.numTerms === 0 ? 0 : sum / sums.numTerms);
   return {

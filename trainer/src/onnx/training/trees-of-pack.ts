@@ -21,11 +21,16 @@ export function treesOfPack(pack: TreePack): readonly Tree[] {
   const treeOfToken = spread(starts, pack.ends.length);
   const treeOfPair = pack.predictors.map((predictor) => treeOfToken[predictor] ?? 0);
   const pairs = groupIndices(treeOfPair, starts.length);
-  const terms = groupIndices(pack.terms.pair.map((pair) => treeOfPair[pair] ?? 0), starts.length);
+  const terms = groupIndices(
+    pack.terms.pair.map((pair) => treeOfPair[pair] ?? 0),
+    starts.length,
+  );
   return starts.flatMap((start, tree) => {
     const [treePairs, treeTerms] = [pairs[tree] ?? none, terms[tree] ?? none];
     const end = starts[tree + 1] ?? pack.ends.length;
-    return treePairs.length === 0 ? [] : [{ pack, start, end, depth: depthOf(pack, start, end), pairs: treePairs, terms: treeTerms }];
+    return treePairs.length === 0
+      ? []
+      : [{ pack, start, end, depth: depthOf(pack, start, end), pairs: treePairs, terms: treeTerms }];
   });
 }
 
