@@ -33,8 +33,6 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
   const left = new AbortController();
   const cancel = (reason: string): void => left.abort(new Error(reason));
   const leave = (): void => cancel('The client went away.');
-  if (request.signal.aborted) leave();
-  else request.signal.addEventListener('abort', leave, { once: true });
   const callId = identify(session, incoming);
   return {
     session,
@@ -48,11 +46,31 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
       });
     },
     cancel,
-    respondJson: async (pending, { toErrorBody }) =>
-      createSlowJsonResponse(pending, { ...timing, cancel: leave, breakOff, toErrorBody }),
+    respondJson: async (pending, { toErrorBody }) => {
+      const answer = whileRunning(request.signal, pending, leave);
+      return createSlowJsonResponse(answer, { ...timing, cancel: leave, breakOff, toErrorBody });
+    },
     respondEvents: async (produce, protocol) =>
-      createEventStreamResponse(produce, { ...protocol, cancel: leave, heartbeatMs: timing.heartbeatMs }),
+      createEventStreamResponse((stream) => whileRunning(request.signal, produce(stream), leave), {
+        ...protocol,
+        cancel: leave,
+        heartbeatMs: timing.heartbeatMs,
+      }),
   };
+}
+
+/**
+ * Calls `leave` if the client goes away before the answer is complete. Node keeps a request's signal alive as long as it
+ * has a listener, and the listener holds the whole episode, so it is taken off as soon as the answer is there.
+ */
+async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: () => void): Promise<T> {
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await answer;
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }
 
 /** A debug model that does not stream still answers those who do. */
