@@ -8,6 +8,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 /** What each package may import of ours: the arrows of the architecture, as data. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/core': [],
+  'packages/run-folder': ['@agentjet/core'],
   'packages/nano': [],
   'packages/tokenizer': ['@agentjet/core'],
   'packages/context-tracker': ['@agentjet/core', '@agentjet/tokenizer'],
@@ -17,6 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/adapter-kit': ['@agentjet/core', '@agentjet/rollout'],
   'packages/agentjet': [
     '@agentjet/core',
+    '@agentjet/run-folder',
     '@agentjet/tokenizer',
     '@agentjet/context-tracker',
     '@agentjet/nano',
@@ -30,7 +32,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'adapters/langgraph': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/ai-sdk': ['@agentjet/core', '@agentjet/rollout'],
   'adapters/openai-agents': ['@agentjet/core', '@agentjet/rollout'],
-  trainer: ['@agentjet/core'],
+  trainer: ['@agentjet/core', '@agentjet/run-folder'],
 };
 
 type Import = { readonly file: string; readonly specifier: string };

@@ -10,12 +10,6 @@ export { findParents, unpackRow } from './packing/unpack-rows.js';
 export { train, type TrainObserver, type TrainOptions, type TrainOutcome } from './loop/train.js';
 export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 
-export type { Checkpoint, Checkpoints, TrainingState } from './run-folder/checkpoints.js';
-export type { EpisodeFiles } from './run-folder/episode-files.js';
-export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './run-folder/episode-record.js';
-export type { MetricsRecord } from './run-folder/metrics-record.js';
-export { createRunFolder, findLatestRun, openRunFolder, type NewRun, type RunFolder } from './run-folder/run-folder.js';
-
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
 export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.js';
 export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';

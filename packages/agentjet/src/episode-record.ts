@@ -1,5 +1,5 @@
 import type { Episode } from '@agentjet/rollout';
-import { toSampleRecord, type EpisodeRecord } from '@agentjet/trainer';
+import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 import { toTurnRecord } from './inspect/turn-record.js';
 
 /** The line of an episode in episodes/. */

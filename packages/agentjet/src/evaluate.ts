@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, TaskError, type AgentJetConfig } from '@agentjet/core';
-import { findLatestRun, openRunFolder } from '@agentjet/trainer';
+import { findLatestRun, openRunFolder } from '@agentjet/run-folder';
 import { evaluatePhase } from './evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';

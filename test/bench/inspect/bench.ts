@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
-import { createRunFolder } from '@agentjet/trainer';
+import { createRunFolder } from '@agentjet/run-folder';
 import { type BenchOptions, type BenchResult, median, numberOption } from '../bench.js';
 import { createEpisodes } from './episodes.js';
 

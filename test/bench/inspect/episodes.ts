@@ -1,7 +1,7 @@
 import { layOutEpisode } from '@agentjet/context-tracker';
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { EpisodeRecord } from '@agentjet/trainer';
+import type { EpisodeRecord } from '@agentjet/run-folder';
 import { type Episode, toEpisodeRecord } from 'agentjet';
 import {
   agent,

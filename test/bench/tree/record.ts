@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { EpisodeRecord } from '@agentjet/trainer';
+import type { EpisodeRecord } from '@agentjet/run-folder';
 import { recordedFile, type RecordedEpisode } from './recorded-episodes.js';
 
 const [file = '', prefix = ''] = process.argv.slice(2);

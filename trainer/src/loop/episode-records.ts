@@ -1,4 +1,4 @@
-import { toSampleRecord, type EpisodeRecord } from '../run-folder/episode-record.js';
+import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 import type { CreditedGroup } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Backbone, LossOptions, RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAlgorithm } from '../algorithms/create-algorithm.js';
-import { createRunFolder, openRunFolder, type RunFolder } from '../run-folder/run-folder.js';
+import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { train, type TrainOptions } from './train.js';
 import type { TrainingGroup } from './training-group.js';

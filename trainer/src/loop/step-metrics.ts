@@ -2,7 +2,7 @@ import { toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
-import type { MetricsRecord } from '../run-folder/metrics-record.js';
+import type { MetricsRecord } from '@agentjet/run-folder';
 import type { FreshSamples } from './stale-episodes.js';
 import type { TrainingGroup } from './training-group.js';
 

@@ -5,7 +5,7 @@ import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAlgorithm } from '../algorithms/create-algorithm.js';
 import { createOnnxBackbone } from '../backbones/onnx/create-onnx-backbone.js';
-import { createRunFolder, openRunFolder, type RunFolder } from '../run-folder/run-folder.js';
+import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { writeRandomModelFolder } from '../testing/random-model-folder.js';
 import { tinyTaskGroups } from '../testing/tiny-task.js';
 import { withoutSeconds } from '../testing/without-seconds.js';

@@ -1,9 +1,7 @@
 import type { Algorithm, Backbone, LossOptions } from '@agentjet/core';
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/pack-trees.js';
-import type { Checkpoint, TrainingState } from '../run-folder/checkpoints.js';
-import type { MetricsRecord } from '../run-folder/metrics-record.js';
-import type { RunFolder } from '../run-folder/run-folder.js';
+import type { Checkpoint, TrainingState, MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import { batched } from './batched.js';
 import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';

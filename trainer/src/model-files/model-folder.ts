@@ -6,9 +6,8 @@
 import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
-import { describeFileError } from './file-error.js';
+import { describeFileError, restoreReplacedDir, writeDirAtomically } from '@agentjet/run-folder';
 import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
-import { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 import type { NamedTensor, TensorEntry } from './safetensors.js';
 
 /** A model folder whose headers were read; the tensors are read one by one, with `readTensor`. */

@@ -1,5 +1,5 @@
 /** A process that saves one checkpoint after the other until it is killed: `tsx save-forever.ts <run folder>`. */
-import { openRunFolder } from '../run-folder/run-folder.js';
+import { openRunFolder } from '@agentjet/run-folder';
 import { createTinyTaskBackbone } from './tiny-task.js';
 
 const run = await openRunFolder(process.argv[2] ?? '');

@@ -1,4 +1,4 @@
-import type { MetricsRecord } from '../run-folder/metrics-record.js';
+import type { MetricsRecord } from '@agentjet/run-folder';
 
 /** Metrics without what depends on the clock. */
 export function withoutSeconds(metrics: readonly MetricsRecord[]): Record<string, number>[] {

@@ -1,4 +1,4 @@
-import { openRunFolder, type EpisodeRecord } from '@agentjet/trainer';
+import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
 
 /** One line of a list of episodes. */
 export type EpisodeSummary = {

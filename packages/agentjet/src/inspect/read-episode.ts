@@ -1,6 +1,6 @@
 import { type EpisodeTree, layOutEpisode } from '@agentjet/context-tracker';
 import { BackboneError } from '@agentjet/core';
-import { openRunFolder, type EpisodeRecord } from '@agentjet/trainer';
+import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
 import { readTurnRecords } from './turn-record.js';
 

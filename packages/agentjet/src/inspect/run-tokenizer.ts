@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { loadConfig } from '@agentjet/core';
 import { loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
-import { openRunFolder } from '@agentjet/trainer';
+import { openRunFolder } from '@agentjet/run-folder';
 import { findModelDir } from '../inputs/model-dir.js';
 
 /** The tokenizer of the model that the run trains, or of its newest checkpoint; undefined where neither can be read any more. */

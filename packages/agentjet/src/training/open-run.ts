@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { formatConfig, TaskError, type AgentJetConfig, type Backbone, type Task } from '@agentjet/core';
 import type { TaskReader } from '@agentjet/rollout';
-import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/trainer';
+import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 import { collectTasks, createTaskSchedule, type TaskSchedule } from '../inputs/task-schedule.js';
 import type { JobListener } from '../events.js';
 import { openBackbone } from '../open-backbone.js';

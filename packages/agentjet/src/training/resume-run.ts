@@ -7,7 +7,7 @@ import {
   type AgentJetConfig,
   type ConfigDifference,
 } from '@agentjet/core';
-import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/trainer';
+import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
 /** Keys that may change between a run and its continuation: they decide how long and how fast it goes, not what it computes. */
 const freeKeys = [

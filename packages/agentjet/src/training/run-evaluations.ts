@@ -1,5 +1,5 @@
 import type { Task } from '@agentjet/core';
-import type { MetricsRecord, RunFolder } from '@agentjet/trainer';
+import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import { toEpisodeRecord } from '../episode-record.js';
 import { evaluatePhase } from '../evaluate-phase.js';
 import type { Evaluation } from '../events.js';

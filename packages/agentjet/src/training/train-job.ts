@@ -1,6 +1,7 @@
 import { toErrorMessage, WorkflowError, type AgentJetConfig } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import { train, type MetricsRecord, type TrainObserver } from '@agentjet/trainer';
+import type { MetricsRecord } from '@agentjet/run-folder';
+import { train, type TrainObserver } from '@agentjet/trainer';
 import type { JobListener, JobResult, RunPlan } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { loadModelTokenizer, toEnginePolicy } from '../open-policy.js';

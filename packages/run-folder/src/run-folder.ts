@@ -4,7 +4,7 @@ import { BackboneError, ConfigError, makeFolders, type Backbone } from '@agentje
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
-import { describeFileError, writing } from '../model-files/file-error.js';
+import { describeFileError, writing } from './file-error.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
 import { replaceFile } from './replace-file.js';
@@ -86,7 +86,7 @@ export class RunFolder {
 
   /** Default: the three newest checkpoints are kept; 0 keeps all. */
   async save(
-    backbone: Backbone,
+    backbone: Pick<Backbone, 'save'>,
     state: TrainingState,
     { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {},
   ): Promise<Checkpoint> {

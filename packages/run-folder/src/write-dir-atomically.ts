@@ -1,12 +1,12 @@
-/**
- * A folder that exists whole or not at all: it is written beside its place, flushed to disk, and renamed. A kill at
- * any moment leaves what was there before; leftovers of a killed write are removed by the next one.
- */
-
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '@agentjet/core';
+
+/**
+ * A folder exists whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill at any
+ * moment leaves what was there before; the next write removes the leftovers of a killed one.
+ */
 
 /** Lets `write` fill an empty folder, then puts it at `dir`, replacing a folder that is there. Rejects with what `write` or the disk threw; then `dir` is as it was. */
 export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {

@@ -1,8 +1,8 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
-import { writeDirAtomically } from '../model-files/write-dir-atomically.js';
-import { describeFileError } from '../model-files/file-error.js';
+import { writeDirAtomically } from './write-dir-atomically.js';
+import { describeFileError } from './file-error.js';
 import { replaceFile } from './replace-file.js';
 
 /** Where a run stands after a step: all that a resumed run needs beside the weights. */
@@ -38,7 +38,7 @@ export class Checkpoints {
 
   /** Throws BackboneError `checkpoint`; earlier checkpoints are untouched then. */
   async save(
-    backbone: Backbone,
+    backbone: Pick<Backbone, 'save'>,
     state: TrainingState,
     options: { readonly maxCheckpoints: number },
   ): Promise<Checkpoint> {
