@@ -24,6 +24,14 @@ export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge } from './judge.js';
+export {
+  openEpisode,
+  type OpenEpisode,
+  type OpenEpisodeIdentity,
+  type OpenEpisodeOptions,
+  type WrapAgentModel,
+  type WrapModel,
+} from './episode/open-episode.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
 export {
   runGroups,

@@ -15,10 +15,14 @@ const nothingTracked: TrackerStats = {
   foreignMessages: {},
 };
 
-/** What the models of one episode write, and what is left of it at the end. */
-export type EpisodeRecord = {
+/** What the models of an episode have said: as trainable rows, as turns, and counted. */
+export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls'>;
+
+type EpisodeRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
-  readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls'>;
+  readonly read: () => Omit<Recorded, 'samples'>;
+  /** The tracker takes no further calls. */
+  readonly finish: () => Recorded;
 };
 
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
@@ -31,9 +35,11 @@ export function openRecord(
 ): EpisodeRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
+    const read = () => ({ turns: [], stats: nothingTracked, calls: ledger.counts });
     return {
       createModel: () => createGuardedModel(policy.model, ledger, signal),
-      finish: () => ({ samples: [], turns: [], stats: nothingTracked, calls: ledger.counts }),
+      read,
+      finish: () => ({ samples: [], ...read() }),
     };
   }
   const { engine, chatTokenizer, historyPolicy } = policy;
@@ -42,13 +48,10 @@ export function openRecord(
     chatTokenizer,
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
   });
+  const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), calls: ledger.counts });
   return {
     createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed, signal }),
-    finish: () => ({
-      samples: tracker.finish(),
-      turns: tracker.describe(),
-      stats: tracker.stats(),
-      calls: ledger.counts,
-    }),
+    read,
+    finish: () => ({ samples: tracker.finish(), ...read() }),
   };
 }

@@ -2,9 +2,7 @@ import type { HistoryPolicy } from '@agentjet/context-tracker';
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import type { EndpointHost, Episode, SamplingDefaults, Tuner } from '../contract.js';
-import { openLife } from '../episode/episode-life.js';
-import { openRecord } from '../episode/episode-record.js';
-import { createTuner } from '../tuner.js';
+import { openEpisode, type WrapModel } from '../episode/open-episode.js';
 import { createScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions } from './scripted-engine.js';
 
 /** One open episode over a scripted engine, without a workflow around it: what an adapter's tests need. */
@@ -27,6 +25,7 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly seed?: number;
   readonly endpointHost?: EndpointHost;
   readonly historyPolicy?: HistoryPolicy;
+  readonly wrapModel?: WrapModel;
 };
 
 let numEpisodes = 0;
@@ -43,7 +42,6 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
   const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');
   const engine = createScriptedEngine({ ...options, chatTokenizer });
   const episodeId = `scripted-${numEpisodes++}`;
-  const life = openLife({}, { episodeId });
   const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 10_000, ...options.sampling };
   const policy = {
     kind: 'engine',
@@ -51,17 +49,13 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     chatTokenizer,
     ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }),
   } as const;
-  const record = openRecord({ policy, sampling }, { episodeId, seed: options.seed ?? 0 }, life.signal);
-  const tuner = createTuner({
-    episodeId,
-    signal: life.signal,
-    trainableTargets: options.trainableTargets,
-    createModel: record.createModel,
-    endpointHost: options.endpointHost,
-  });
-  const finish: ScriptedEpisode['finish'] = () => {
-    life.close();
-    return record.finish();
+  const { endpointHost, wrapModel } = options;
+  const open = openEpisode({ policy, sampling, endpointHost, wrapModel }, { episodeId, seed: options.seed ?? 0 });
+  return {
+    tuner: open.createTuner(options.trainableTargets),
+    engine,
+    chatTokenizer,
+    end: () => void open.finish(),
+    finish: open.finish,
   };
-  return { tuner, engine, chatTokenizer, end: life.close, finish };
 }
