@@ -11,7 +11,7 @@ export type Mutant = {
 export const mutants: readonly Mutant[] = [
   {
     name: 'a token is seen one beyond the end of its subtree: `<` for `<=` in the mask',
-    file: 'trainer/src/onnx/training/attention-bias.ts',
+    file: 'trainer/src/backbones/embedded/training/microbatches/attention-bias.ts',
     original: 'last.end <= token;',
     mutated: 'last.end < token;',
   },
@@ -42,4 +42,7 @@ export const mutants: readonly Mutant[] = [
 ];
 
 /** Tests that must notice. */
-export const killers: readonly string[] = ['trainer/src/packing/', 'trainer/src/onnx/tree-equals-rows.test.ts'];
+export const killers: readonly string[] = [
+  'trainer/src/packing/',
+  'trainer/src/backbones/embedded/training/tree-equals-rows.test.ts',
+];

@@ -10,12 +10,12 @@ export { findParents, unpackRow } from './packing/unpack-rows.js';
 export { train, type TrainObserver, type TrainOptions, type TrainOutcome } from './loop/train.js';
 export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 
-export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/onnx/create-onnx-backbone.js';
-export type { FrozenEngine, OnnxBackbone } from './backbones/onnx/onnx-backbone.js';
-export type { SchedulerOptions, SchedulerStats } from './onnx-engine/scheduler.js';
+export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
+export type { FrozenEngine, OnnxBackbone } from './backbones/embedded/onnx-backbone.js';
+export type { SchedulerOptions, SchedulerStats } from './backbones/embedded/sampling/scheduler.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
-export { createModelFolder, type NewModelOptions } from './onnx/create-model-folder.js';
+export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';
 export {
   readModelFolder,
   writeModelFolder,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAlgorithm } from '../algorithms/create-algorithm.js';
-import { createOnnxBackbone } from '../backbones/onnx/create-onnx-backbone.js';
+import { createOnnxBackbone } from '../backbones/embedded/create-onnx-backbone.js';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { writeRandomModelFolder } from '../testing/random-model-folder.js';
 import { tinyTaskGroups } from '../testing/tiny-task.js';

@@ -1,6 +1,6 @@
-import { initialWeights } from '../onnx/model/initial-weights.js';
-import { parseModelConfig } from '../onnx/model/model-config.js';
-import { parameterLayout } from '../onnx/model/parameter-layout.js';
+import { initialWeights } from '../backbones/embedded/training/model/initial-weights.js';
+import { parseModelConfig } from '../backbones/embedded/training/model/model-config.js';
+import { parameterLayout } from '../backbones/embedded/training/model/parameter-layout.js';
 import { writeModelFolder } from '../model-files/model-folder.js';
 
 /** Writes a freshly initialised model without a tokenizer: for benchmarks, and for tests that speak token ids. */

@@ -1,8 +1,8 @@
 import type { OptimizerOptions } from '@agentjet/core';
-import { initialWeights } from '../onnx/model/initial-weights.js';
-import { parseModelConfig } from '../onnx/model/model-config.js';
-import { parameterLayout } from '../onnx/model/parameter-layout.js';
-import { OnnxModel } from '../onnx/onnx-model.js';
+import { initialWeights } from '../backbones/embedded/training/model/initial-weights.js';
+import { parseModelConfig } from '../backbones/embedded/training/model/model-config.js';
+import { parameterLayout } from '../backbones/embedded/training/model/parameter-layout.js';
+import { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
 
 export type RandomModelOptions = {
   /** Content of a Hugging Face config.json. */

@@ -12,13 +12,13 @@ import {
 } from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
-import { openDoor, type ListeningDoor } from './accept-worker.js';
+import { openDoor, type ListeningDoor } from '../python-worker/accept-worker.js';
 import { findPython, setupCommand } from './find-python.js';
-import { schemaVersion, toFloat32 } from './messages.js';
+import { schemaVersion, toFloat32 } from '../python-worker/messages.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
-import { createTorchEngine } from './torch-engine.js';
-import { WorkerConnection } from './worker-connection.js';
-import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
+import { createTorchEngine } from '../python-worker/worker-engine.js';
+import { WorkerConnection } from '../python-worker/worker-connection.js';
+import { startWorkerProcess, type WorkerProcess } from '../python-worker/worker-process.js';
 
 /** TrainStepMetrics and how far sampler and trainer disagree before the update. */
 export type TorchTrainStepMetrics = TrainStepMetrics & {

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { OptimizerOptions, TrainBatch, TreePack } from '@agentjet/core';
 
-import { createModelFolder } from '../../onnx/create-model-folder.js';
+import { createModelFolder } from '../embedded/training/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
 import { venvPython } from './find-python.js';
 import type { TorchBackboneOptions } from './options.js';

@@ -5,9 +5,9 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { openDoor } from './accept-worker.js';
-import { encodeFrame, FrameReader, maxFrameBytes } from './frames.js';
-import { schemaVersion } from './messages.js';
+import { openDoor } from '../python-worker/accept-worker.js';
+import { encodeFrame, FrameReader, maxFrameBytes } from '../python-worker/frames.js';
+import { schemaVersion } from '../python-worker/messages.js';
 import { hasTorch, makeTinyModel, sftBatch, startTiny, testPython } from './testing-worker.js';
 
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: [], seed: 7 };

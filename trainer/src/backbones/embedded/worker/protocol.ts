@@ -1,7 +1,7 @@
 /** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
 
 import type { Completion, TokenRow, TokenSampling, TrainBatch, TrainStepMetrics } from '@agentjet/core';
-import type { SchedulerStats } from '../../onnx-engine/scheduler.js';
+import type { SchedulerStats } from '../sampling/scheduler.js';
 
 /** Which engine of the worker: 0 is the backbone's own, others were made by `freeze`. */
 export type EngineId = number;

@@ -6,11 +6,11 @@
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
 import type { OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
-import { countParameters } from '../../onnx/model/parameter-layout.js';
-import { loadOnnxModel, openOnnxModel, saveOnnxModel } from '../../onnx/model-checkpoint.js';
-import type { OnnxModel } from '../../onnx/onnx-model.js';
-import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/scheduler.js';
-import { StepSessionFactory } from '../../onnx-engine/step-session.js';
+import { countParameters } from './training/model/parameter-layout.js';
+import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
+import type { OnnxModel } from './training/onnx-model.js';
+import type { SchedulerOptions, SchedulerStats } from './sampling/scheduler.js';
+import { StepSessionFactory } from './sampling/step-session.js';
 import { resolveEngineLimits } from './engine-limits.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
 import { SamplingEngine } from './sampling-engine.js';

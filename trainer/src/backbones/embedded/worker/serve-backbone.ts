@@ -1,12 +1,12 @@
 /** The worker's side of the protocol: answers messages with a LocalOnnxBackbone. */
 
 import type { GenerateRequest } from '@agentjet/core';
-import { closed } from '../../onnx-engine/local-engine.js';
-import type { LocalOnnxBackbone } from './local-onnx-backbone.js';
+import { closed } from '../sampling/local-engine.js';
+import type { LocalOnnxBackbone } from '../local-onnx-backbone.js';
 import { bundle } from './completion-bundle.js';
 import type { CallCompletion } from './completion-bundle.js';
 import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker, WireError } from './protocol.js';
-import type { SamplingEngine } from './sampling-engine.js';
+import type { SamplingEngine } from '../sampling-engine.js';
 import { toWireError } from './wire-error.js';
 
 /** A MessagePort, or what behaves like one. */

@@ -1,8 +1,8 @@
 /** Entry of the backbone's worker thread. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
-import type { LocalBackboneOptions } from './local-onnx-backbone.js';
+import { openLocalOnnxBackbone } from '../local-onnx-backbone.js';
+import type { LocalBackboneOptions } from '../local-onnx-backbone.js';
 import { BackboneServer } from './serve-backbone.js';
 import { toWireError } from './wire-error.js';
 

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { LocalBackboneOptions } from './local-onnx-backbone.js';
+import type { LocalBackboneOptions } from '../local-onnx-backbone.js';
 
 export function startWorker(options: LocalBackboneOptions): Worker {
   const isSource = import.meta.url.endsWith('.ts');
@@ -16,7 +16,7 @@ function startFromSource(options: LocalBackboneOptions): Worker {
   const loader = import.meta.resolve('tsx/esm/api');
   const entry = new URL('./worker.ts', import.meta.url).href;
   const bootstrap = `import(${JSON.stringify(loader)}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;
-  const pathMapping = fileURLToPath(new URL('../../../../tsconfig.check.json', import.meta.url));
+  const pathMapping = fileURLToPath(new URL('../../../../../tsconfig.check.json', import.meta.url));
   return new Worker(bootstrap, {
     eval: true,
     workerData: options,

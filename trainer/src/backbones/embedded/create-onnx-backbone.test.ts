@@ -6,7 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Backbone, GenerateRequest } from '@agentjet/core';
 import { writeModelFolder } from '../../model-files/model-folder.js';
-import { plainOptimizer, tinyConfigJson, tinyModel } from '../../onnx/testing-model.js';
+import { plainOptimizer, tinyConfigJson, tinyModel } from './training/testing-model.js';
 import { backboneCases } from '../../testing/backbone-cases.js';
 import { engineCases } from '../../testing/engine-cases.js';
 import { weightsCases } from '../../testing/weights-cases.js';
@@ -14,10 +14,10 @@ import { createOnnxBackbone } from './create-onnx-backbone.js';
 import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
-import type { ToWorker } from './protocol.js';
-import { connectBackbone } from './remote-backbone.js';
-import { BackboneServer } from './serve-backbone.js';
-import type { WorkerThread } from './worker-client.js';
+import type { ToWorker } from './worker/protocol.js';
+import { connectBackbone } from './worker/remote-backbone.js';
+import { BackboneServer } from './worker/serve-backbone.js';
+import type { WorkerThread } from './worker/worker-client.js';
 
 const { vocab_size: vocabSize } = tinyConfigJson;
 const request: GenerateRequest = {

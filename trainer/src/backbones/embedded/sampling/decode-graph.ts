@@ -4,18 +4,18 @@
  * out, for the caller to append. (ONNX Runtime copies every output, so a cache in the outputs would be copied per token.)
  */
 
-import { add, multiply, silu } from '../onnx/graph/elementwise.js';
-import { Graph } from '../onnx/graph/graph.js';
-import type { GraphOptions } from '../onnx/graph/graph.js';
-import { gemm, matmul } from '../onnx/graph/matmul.js';
-import { concat, reshape, split, transpose } from '../onnx/graph/reshape.js';
-import { softmax } from '../onnx/graph/softmax.js';
-import type { Value } from '../onnx/graph/value.js';
-import { rmsNorm } from '../onnx/layers/rms-norm.js';
-import { rope } from '../onnx/layers/rope.js';
-import type { Rotation } from '../onnx/layers/rope.js';
-import type { ModelConfig } from '../onnx/model/model-config.js';
-import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
+import { add, multiply, silu } from '../training/graph/elementwise.js';
+import { Graph } from '../training/graph/graph.js';
+import type { GraphOptions } from '../training/graph/graph.js';
+import { gemm, matmul } from '../training/graph/matmul.js';
+import { concat, reshape, split, transpose } from '../training/graph/reshape.js';
+import { softmax } from '../training/graph/softmax.js';
+import type { Value } from '../training/graph/value.js';
+import { rmsNorm } from '../training/layers/rms-norm.js';
+import { rope } from '../training/layers/rope.js';
+import type { Rotation } from '../training/layers/rope.js';
+import type { ModelConfig } from '../training/model/model-config.js';
+import type { ParameterLayout } from '../training/model/parameter-layout.js';
 
 /** Location under which the weights are passed as external data: one flat float32 buffer as the layout says. */
 export const weightsLocation = 'weights';

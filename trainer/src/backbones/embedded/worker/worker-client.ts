@@ -5,7 +5,7 @@
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
 import type { Completion, GenerateRequest } from '@agentjet/core';
-import { aborted, closed } from '../../onnx-engine/local-engine.js';
+import { aborted, closed } from '../sampling/local-engine.js';
 import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
 import { unbundle } from './completion-bundle.js';
 import { fromWireError } from './wire-error.js';

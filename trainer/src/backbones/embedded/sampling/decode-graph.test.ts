@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
-import { tinyConfigJson, tinyModel } from '../onnx/testing-model.js';
+import { tinyConfigJson, tinyModel } from '../training/testing-model.js';
 import { LocalEngine } from './local-engine.js';
 import { StepSessionFactory } from './step-session.js';
 

@@ -5,13 +5,13 @@ import { totalmem } from 'node:os';
 import path from 'node:path';
 import { BackboneError, parseJsonObject } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
-import { readModelFolder, readTensor, writeModelFolder } from '../model-files/model-folder.js';
-import { readTensorEntries, readTensorInto, writeSafetensors } from '../model-files/safetensors.js';
+import { readModelFolder, readTensor, writeModelFolder } from '../../../model-files/model-folder.js';
+import { readTensorEntries, readTensorInto, writeSafetensors } from '../../../model-files/safetensors.js';
 import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
-import type { ModelFolder } from '../model-files/model-folder.js';
-import type { NamedTensor } from '../model-files/safetensors.js';
+import type { ModelFolder } from '../../../model-files/model-folder.js';
+import type { NamedTensor } from '../../../model-files/safetensors.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
 import type { FloatArray } from './optimizer/optimizer-memory.js';
 

@@ -1,6 +1,6 @@
 import type { LossOptions, TreePack } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
-import { packTrees } from '../packing/pack-trees.js';
+import { packTrees } from '../../../packing/pack-trees.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
 import type { OnnxModel } from './onnx-model.js';
 

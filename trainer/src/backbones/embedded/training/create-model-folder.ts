@@ -1,4 +1,4 @@
-import { writeModelFolder } from '../model-files/model-folder.js';
+import { writeModelFolder } from '../../../model-files/model-folder.js';
 import { type InitialWeightsOptions, initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';

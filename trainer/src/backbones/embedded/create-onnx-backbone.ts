@@ -4,12 +4,12 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import type { OptimizerOptions } from '@agentjet/core';
-import type { SchedulerOptions } from '../../onnx-engine/scheduler.js';
+import type { SchedulerOptions } from './sampling/scheduler.js';
 import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
 import type { LocalBackboneOptions } from './local-onnx-backbone.js';
 import type { OnnxBackbone } from './onnx-backbone.js';
-import { connectBackbone } from './remote-backbone.js';
-import { startWorker } from './start-worker.js';
+import { connectBackbone } from './worker/remote-backbone.js';
+import { startWorker } from './worker/start-worker.js';
 
 export type OnnxBackboneOptions = {
   /** A Hugging Face model folder of the Qwen2 or Llama shape. */

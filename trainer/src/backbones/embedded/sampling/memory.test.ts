@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
-import { tinyModel } from '../onnx/testing-model.js';
-import { collectGarbage } from '../testing/collect-garbage.js';
+import { tinyModel } from '../training/testing-model.js';
+import { collectGarbage } from '../../../testing/collect-garbage.js';
 import { LocalEngine } from './local-engine.js';
 import { StepSessionFactory } from './step-session.js';
 

@@ -1,10 +1,10 @@
 /** A StepModel that runs the decode graph on ONNX Runtime, with one snapshot of the weights. */
 
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { ModelConfig } from '../onnx/model/model-config.js';
-import type { ParameterLayout } from '../onnx/model/parameter-layout.js';
-import { ropeTables } from '../onnx/model/rope-tables.js';
-import { openSession, toTensor } from '../onnx/session.js';
+import type { ModelConfig } from '../training/model/model-config.js';
+import type { ParameterLayout } from '../training/model/parameter-layout.js';
+import { ropeTables } from '../training/model/rope-tables.js';
+import { openSession, toTensor } from '../training/session.js';
 import { decodeGraph, weightsLocation } from './decode-graph.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';

@@ -1,9 +1,9 @@
 import { BackboneError, createRandom } from '@agentjet/core';
 import type { LossOptions, TrainBatch, TreePack } from '@agentjet/core';
 import { describe, expect, test } from 'vitest';
-import { packTrees } from '../packing/pack-trees.js';
-import { collectGarbage } from '../testing/collect-garbage.js';
-import { createRandomSamples } from '../testing/random-samples.js';
+import { packTrees } from '../../../packing/pack-trees.js';
+import { collectGarbage } from '../../../testing/collect-garbage.js';
+import { createRandomSamples } from '../../../testing/random-samples.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
 import type { OnnxModel } from './onnx-model.js';
 

@@ -1,8 +1,8 @@
 /** A backbone whose work is done in a worker: this thread's event loop stays free. */
 
 import type { Engine, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
-import type { SchedulerStats } from '../../onnx-engine/scheduler.js';
-import type { FrozenEngine, OnnxBackbone } from './onnx-backbone.js';
+import type { SchedulerStats } from '../sampling/scheduler.js';
+import type { FrozenEngine, OnnxBackbone } from '../onnx-backbone.js';
 import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';
 

@@ -2,10 +2,10 @@
 
 import { EngineError, rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import type { Completion, Engine, GenerateRequest } from '@agentjet/core';
-import { checkRequest } from '../../onnx-engine/check-request.js';
-import { aborted, closed, LocalEngine } from '../../onnx-engine/local-engine.js';
-import type { SchedulerOptions, SchedulerStats } from '../../onnx-engine/scheduler.js';
-import type { StepSession, StepSessionFactory } from '../../onnx-engine/step-session.js';
+import { checkRequest } from './sampling/check-request.js';
+import { aborted, closed, LocalEngine } from './sampling/local-engine.js';
+import type { SchedulerOptions, SchedulerStats } from './sampling/scheduler.js';
+import type { StepSession, StepSessionFactory } from './sampling/step-session.js';
 import { WeightsGate } from './weights-gate.js';
 
 /** The weights as they are now; the array may be live. */

@@ -1,7 +1,7 @@
 /** What the embedded backbone offers beyond the contract. */
 
 import type { Backbone, Engine } from '@agentjet/core';
-import type { SchedulerStats } from '../../onnx-engine/scheduler.js';
+import type { SchedulerStats } from './sampling/scheduler.js';
 
 /** An engine whose weights never change. */
 export interface FrozenEngine extends Engine {

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 
 import { LastLines } from './last-lines.js';
-import { workerDir } from './find-python.js';
+import { workerDir } from '../torch/find-python.js';
 
 export type WorkerProcessOptions = {
   /** The interpreter. */
