@@ -323,8 +323,39 @@ describe('bodies', () => {
       413,
       { error: expect.objectContaining({ code: 'request_too_large' }) },
     ]);
-    expect((await post({ ...access, apiKey: 'wrong' }, '/chat/completions', 'x'.repeat(40 << 20))).status).toBe(401);
     await small.close();
+  });
+
+  it('of requests without a valid key are not read, and their connections are closed', async () => {
+    const { hostname, port } = new URL(open().access.baseUrl);
+    const socket = connect(Number(port), hostname);
+    let seen = '';
+    let writtenBytes = 0;
+    socket.on('data', (chunk) => (seen += String(chunk)));
+    socket.on('error', () => undefined); // It is reset while the body is still being written.
+    const piece = Buffer.alloc(1 << 16, 'x');
+    const writeOn = (): void =>
+      void socket.write(piece, (error) => {
+        if (error !== undefined && error !== null) return;
+        writtenBytes += piece.length;
+        writeOn();
+      });
+    socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n', writeOn);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(seen).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
+    expect(seen).toMatch(/\r\nconnection: close\r\n/i);
+    expect(seen).toContain('missing_api_key');
+    // What the server has not read is in the buffers of the two kernels, a few MB at most.
+    expect(writtenBytes).toBeLessThan(16 << 20);
+  });
+
+  it('with a wrong key are refused in words that the clients still see', async () => {
+    const access = { ...open().access, apiKey: 'wrong' };
+    const body = { ...ask, messages: [{ role: 'user', content: 'x'.repeat(30 << 20) }] };
+    const response = await post(access, '/chat/completions', body);
+    expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('invalid_api_key')]);
+    const openai = new OpenAI({ baseURL: access.baseUrl, apiKey: access.apiKey, maxRetries: 0 });
+    await expect(openai.chat.completions.create(body as never)).rejects.toMatchObject({ status: 401 });
   });
 
   it('that are compressed, and methods that an address does not take, are refused with a status of their own', async () => {

@@ -10,6 +10,7 @@ import { handleCompletion } from './completions.js';
 import { toAnthropicErrorBody } from './messages/error.js';
 import { handleMessages } from './messages/route.js';
 import { decodeBody, readBytes } from './read-body.js';
+import { refuse } from './refuse.js';
 import { handleResponses } from './responses/route.js';
 import { SessionStore } from './session.js';
 
@@ -78,8 +79,8 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
   );
   const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
-      const bytes = await readBytes(context.req.raw, maxBodyBytes);
       const session = sessions.authenticate(readKey(context));
+      const bytes = await readBytes(context.req.raw, maxBodyBytes);
       if (bytes === undefined)
         throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
       return handle(createCall(session, toIncoming(context, bytes), timing));
@@ -112,7 +113,7 @@ function readKey(context: Context): string | undefined {
   return bearer ?? context.req.header('x-api-key');
 }
 
-function toIncoming(context: Context<{ Bindings: HttpBindings }>, bytes: Uint8Array): Incoming {
+function toIncoming(context: EndpointContext, bytes: Uint8Array): Incoming {
   const text = decodeBody(bytes, context.req.raw);
   // What was written just now is on its way only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
@@ -127,8 +128,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-function respondError(context: Context, thrown: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+type EndpointContext = Context<{ Bindings: HttpBindings }>;
+
+function respondError(
+  context: EndpointContext,
+  thrown: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response | Promise<Response> {
   const error = toWireError(thrown);
   const body = context.req.path.startsWith('/v1/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
-  return Response.json(body, { status: error.status, headers });
+  const answer = Response.json(body, { status: error.status, headers });
+  return context.env.incoming.complete ? answer : refuse(context.env, answer);
 }
