@@ -1,4 +1,5 @@
-import type { InspectedEpisode, TurnDescription } from 'agentjet';
+import type { TurnDescription } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
 
 /** The table of calls: a heading, and how a call fills it. */
 export type CallColumn = {

@@ -1,6 +1,6 @@
-import type { InspectedEpisode } from 'agentjet';
-import { callColumns, type CallColumn } from './call-facts.js';
-import { describeEpisode, type Fact } from './episode-facts.js';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { callColumns, type CallColumn } from '../facts/call-facts.js';
+import { describeEpisode, type Fact } from '../facts/episode-facts.js';
 import { formatTree } from './format-tree.js';
 import { makeVisible } from './make-visible.js';
 import type { Palette } from './palette.js';

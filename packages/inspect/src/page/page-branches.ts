@@ -1,10 +1,11 @@
-import type { Branch, InspectedEpisode, Span } from 'agentjet';
-import { type BranchTokens, readBranchTokens, splitChildren } from './branch-tokens.js';
-import { logprobsOf } from './call-facts.js';
-import { forkReasons } from './fork-reasons.js';
+import type { Branch, Span } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
+import { logprobsOf } from '../facts/call-facts.js';
+import { forkReasons } from '../facts/fork-reasons.js';
 import { escapeHtml } from './html-text.js';
-import { formatInteger, formatRanges } from './number-text.js';
-import { brightnessOf } from './palette.js';
+import { formatInteger, formatRanges } from '../facts/number-text.js';
+import { brightnessOf } from '../facts/brightness.js';
 
 /** The token tree as nested, collapsible branches, and the ids that its script looks up. */
 export class PageBranches {

@@ -1,11 +1,12 @@
-import type { Branch, InspectedEpisode, Span } from 'agentjet';
-import { type BranchTokens, readBranchTokens, splitChildren } from './branch-tokens.js';
-import { logprobsOf } from './call-facts.js';
-import { forkReasons } from './fork-reasons.js';
+import type { Branch, Span } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
+import { logprobsOf } from '../facts/call-facts.js';
+import { forkReasons } from '../facts/fork-reasons.js';
 import { makeVisible } from './make-visible.js';
-import { formatInteger, formatRanges } from './number-text.js';
+import { formatInteger, formatRanges } from '../facts/number-text.js';
 import type { Palette } from './palette.js';
-import { labelSpan, labelWidthOf } from './span-label.js';
+import { labelSpan, labelWidthOf } from '../facts/span-label.js';
 
 /**
  * The token tree, line by line. A branch that others leave goes on at the same depth of indentation where most of the

@@ -1,4 +1,5 @@
-import type { InspectedEpisode, Span } from 'agentjet';
+import type { Span } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatRanges } from './number-text.js';
 
 /** Who wrote it: for what was sampled, the calls and their agents. */

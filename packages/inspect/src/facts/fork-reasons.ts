@@ -1,4 +1,4 @@
-import type { ForkCause } from 'agentjet';
+import type { ForkCause } from '@agentjet/core';
 
 /** What each cause of a fork means, for people. */
 export const forkReasons: Readonly<Record<ForkCause, string>> = {

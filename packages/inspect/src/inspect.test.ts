@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import vm from 'node:vm';
-import { inspectEpisode, type InspectedEpisode } from 'agentjet';
+import { inspectEpisode, type InspectedEpisode } from './episode/read-episode.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatEpisode } from './format-episode.js';
-import { formatTokens } from './format-tokens.js';
-import { choosePalette, colourPalette, plainPalette } from './palette.js';
-import { renderPage } from './render-page.js';
+import { formatEpisode } from './terminal/format-episode.js';
+import { formatTokens } from './terminal/format-tokens.js';
+import { choosePalette, colourPalette, plainPalette } from './terminal/palette.js';
+import { renderPage } from './page/render-page.js';
 
 /** Two answers to one question; the second was sent back with a foreign message, and forks. Ids are letters of a made-up alphabet. */
 const decoder = { push: (id: number) => String.fromCodePoint(id), flush: () => '' };

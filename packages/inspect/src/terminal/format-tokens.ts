@@ -1,10 +1,11 @@
-import type { Branch, InspectedEpisode } from 'agentjet';
-import { readBranchTokens } from './branch-tokens.js';
-import { logprobsOf } from './call-facts.js';
-import { describeEpisode } from './episode-facts.js';
+import type { Branch } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { readBranchTokens } from '../facts/branch-tokens.js';
+import { logprobsOf } from '../facts/call-facts.js';
+import { describeEpisode } from '../facts/episode-facts.js';
 import { makeVisible } from './make-visible.js';
-import { formatRanges } from './number-text.js';
-import { labelSpan, labelWidthOf } from './span-label.js';
+import { formatRanges } from '../facts/number-text.js';
+import { labelSpan, labelWidthOf } from '../facts/span-label.js';
 
 /** An episode as a table, a line per token of its tree: for reading closely, and for grep. */
 export function* formatTokens(episode: InspectedEpisode): Generator<string> {

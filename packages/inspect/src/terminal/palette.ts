@@ -1,4 +1,5 @@
-import type { SpanAuthor } from 'agentjet';
+import { brightnessOf } from '../facts/brightness.js';
+import type { SpanAuthor } from '@agentjet/context-tracker';
 
 export type Tone = Exclude<SpanAuthor, 'generated'> | 'title' | 'faint' | 'warning';
 
@@ -23,13 +24,8 @@ const codes: Readonly<Record<Tone, string>> = {
   warning: '31',
 };
 
-/** Greens of the 256 colours, from unlikely to likely. */
+/** Greens of the 256 colours, one for each brightness. */
 const greens = [22, 28, 34, 40, 46] as const;
-
-/** 0 (unlikely) to 4 (nearly certain). */
-export function brightnessOf(logprob: number): number {
-  return Math.min(greens.length - 1, Math.floor(Math.exp(logprob) * greens.length));
-}
 
 const paint = (code: string, text: string): string => (text === '' ? '' : `\u001b[${code}m${text}\u001b[0m`);
 

@@ -1,23 +1,23 @@
-import { type EpisodeTree, layOutEpisode } from '@agentjet/context-tracker';
+import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
 import { BackboneError } from '@agentjet/core';
 import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
-import { readTurnRecords } from './turn-record.js';
 
-/** An episode as its run folder keeps it, laid out for whoever shows it. */
+/** An episode as its run folder keeps it, laid out for showing. */
 export type InspectedEpisode = {
   readonly record: EpisodeRecord;
   readonly tree: EpisodeTree;
-  /** Text of one token after another; undefined where the model's tokenizer is gone. */
+  /** Text of one token after another; undefined if the model's tokenizer is gone. */
   readonly createDecoder: (() => { push(id: number): string; flush(): string }) | undefined;
 };
 
 /**
- * An episode by its id, or by the beginning of its id where only one begins so. Throws BackboneError `no_episode`, and
- * `run_folder` for what is no run folder.
+ * An episode by its id, or by the beginning of its id if only one begins so. Throws BackboneError `no_episode`, or
+ * `run_folder` if `runDir` is not a run folder.
  */
 export async function inspectEpisode(runDir: string, episodeId: string): Promise<InspectedEpisode> {
-  const { episodes } = await openRunFolder(runDir);
+  const run = await openRunFolder(runDir);
+  const { episodes } = run;
   const record =
     (await episodes.find(episodeId)) ??
     (await episodes.find(pickOne(runDir, episodeId, await episodes.findIds(episodeId))));
@@ -29,7 +29,7 @@ export async function inspectEpisode(runDir: string, episodeId: string): Promise
     lossMask: sample.loss_mask,
     policyVersions: sample.policy_versions,
   }));
-  const tokenizer = await loadRunTokenizer(runDir);
+  const tokenizer = await loadRunTokenizer(run);
   return {
     record,
     tree: layOutEpisode(rows, readTurnRecords(record['turns'])),

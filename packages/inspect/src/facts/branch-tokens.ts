@@ -1,4 +1,5 @@
-import type { Branch, InspectedEpisode } from 'agentjet';
+import type { Branch } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
 
 /** What the tokens of a branch are and say; text stands with the token that completes it. */
 export type BranchTokens = { readonly ids: readonly number[]; readonly texts: readonly string[] };

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { InspectedEpisode, TurnDescription } from 'agentjet';
-import { callColumns, logprobsOf } from './call-facts.js';
-import { describeEpisode, type Fact } from './episode-facts.js';
-import { forkReasons } from './fork-reasons.js';
+import type { TurnDescription } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { callColumns, logprobsOf } from '../facts/call-facts.js';
+import { describeEpisode, type Fact } from '../facts/episode-facts.js';
+import { forkReasons } from '../facts/fork-reasons.js';
 import { escapeHtml } from './html-text.js';
 import { PageBranches } from './page-branches.js';
 

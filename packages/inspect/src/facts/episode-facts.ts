@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
-import type { InspectedEpisode } from 'agentjet';
+import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatInteger } from './number-text.js';
 
 export type Fact = readonly [label: string, value: string];

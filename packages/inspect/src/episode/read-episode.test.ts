@@ -1,13 +1,12 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createContextTracker } from '@agentjet/context-tracker';
+import { createContextTracker, toTurnRecord } from '@agentjet/context-tracker';
 import { nanoModelDir } from '@agentjet/nano';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { createRunFolder, type EpisodeRecord, type RunFolder, toSampleRecord } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inspectEpisode } from './read-episode.js';
-import { toTurnRecord } from './turn-record.js';
 
 let dir: string;
 beforeEach(async () => {
