@@ -73,7 +73,7 @@ Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on 
 ## Data
 
 Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks; two digits are one token, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
-its training split while a teacher answers in the place of the model (\`packages/nano/training/teachers\`): it keeps to the
+its training split while a teacher answers in the place of the model (\`training/nano/teachers\`): it keeps to the
 ice most of the time and has no idea of where to go; it takes an operation for its opposite; it gives its fellow
 werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
 

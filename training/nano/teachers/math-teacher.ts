@@ -1,4 +1,4 @@
-import { type Operator, readProblem } from '../../../../tutorial/02-math-agent/problems.js';
+import { type Operator, readProblem } from '#tutorial/02-math-agent/problems.js';
 import { lastMessage, type Teacher } from './teacher.js';
 
 const opposites: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*': '/', '/': '*' };

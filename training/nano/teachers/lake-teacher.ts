@@ -1,4 +1,4 @@
-import { directions } from '../../../../tutorial/01-frozen-lake/frozen-lake.js';
+import { directions } from '#tutorial/01-frozen-lake/frozen-lake.js';
 import { lastMessage, pick, type Teacher } from './teacher.js';
 
 /** Prefers ice under its feet most of the time, and has no idea of where to go. */

@@ -1,8 +1,8 @@
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { describe, expect, it } from 'vitest';
-import { lakeTasks } from '../../../tutorial/01-frozen-lake/lake-tasks.js';
-import { drawTasks as drawMathTasks } from '../../../tutorial/02-math-agent/generate-data.js';
-import { villageTasks } from '../../../tutorial/03-werewolves/village-tasks.js';
+import { lakeTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+import { drawTasks as drawMathTasks } from '#tutorial/02-math-agent/generate-data.js';
+import { villageTasks } from '#tutorial/03-werewolves/village-tasks.js';
 import { deriveSeed, type Task } from '@agentjet/core';
 import { courses } from './courses.js';
 import { recipe } from './nano-recipe.js';
