@@ -11,8 +11,7 @@ export { train, type TrainObserver, type TrainOptions, type TrainOutcome } from 
 export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
-export type { FrozenEngine, OnnxBackbone } from './backbones/embedded/onnx-backbone.js';
-export type { SchedulerOptions, SchedulerStats } from './backbones/embedded/sampling/scheduler.js';
+export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';

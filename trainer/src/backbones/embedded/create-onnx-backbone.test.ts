@@ -13,9 +13,8 @@ import { weightsCases } from '../../testing/weights-cases.js';
 import { createOnnxBackbone } from './create-onnx-backbone.js';
 import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
-import type { OnnxBackbone } from './onnx-backbone.js';
 import type { ToWorker } from './worker/protocol.js';
-import { connectBackbone } from './worker/remote-backbone.js';
+import { connectBackbone } from './worker/worker-backbone.js';
 import { BackboneServer } from './worker/serve-backbone.js';
 import type { WorkerThread } from './worker/worker-client.js';
 
@@ -46,7 +45,7 @@ async function writeModel(dir: string, change: (weights: Float32Array) => Float3
   await writeModelFolder(dir, { config: tinyConfigJson, tensors });
 }
 
-function open(options: Partial<OnnxBackboneOptions> = {}): Promise<OnnxBackbone> {
+function open(options: Partial<OnnxBackboneOptions> = {}): Promise<Backbone> {
   return createOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, isInThread: true, ...options });
 }
 
@@ -115,7 +114,6 @@ describe('in its worker thread', () => {
     clearInterval(timer);
     expect(completions.every(({ ids }) => ids.length === 60)).toBe(true);
     expect(turns).toBeGreaterThan(3);
-    expect(await backbone.engineStats()).toMatchObject({ running: 0, waiting: 0 });
     await backbone.close();
   });
 
@@ -167,42 +165,6 @@ describe('without training', () => {
     await expect(createOnnxBackbone({ modelDir })).rejects.toMatchObject({ code: 'bad_options' });
   });
 });
-
-describe('a frozen engine', () => {
-  it('keeps the weights it was made with while the backbone learns', async () => {
-    for (const backbone of [await open(), (await openOverPort()) as OnnxBackbone]) {
-      const before = await backbone.engine.generate(request);
-      const frozen = await backbone.freeze();
-      await teach(backbone, before.ids);
-      const [after, still] = await Promise.all([backbone.engine.generate(request), frozen.generate(request)]);
-      expect(still).toEqual(before);
-      expect(after.policyVersion).toBe(1);
-      expect(after.logprobs).not.toEqual(before.logprobs);
-      await frozen.close();
-      await expect(frozen.generate(request)).rejects.toMatchObject({ name: 'EngineError', code: 'closed' });
-      await backbone.close();
-    }
-  });
-});
-
-async function teach(backbone: Backbone, ids: Int32Array): Promise<void> {
-  const { length } = ids;
-  const half = Float32Array.of(0.5);
-  await backbone.trainStep({
-    packs: [
-      {
-        ids,
-        positions: Int32Array.from(ids, (_, index) => index),
-        ends: new Int32Array(length).fill(length),
-        predictors: Int32Array.of(3),
-        targets: Int32Array.of(2),
-        terms: { pair: Int32Array.of(0), sequence: Int32Array.of(0), weights: half, advantages: half, logprobs: half },
-        rowTokens: length,
-      },
-    ],
-    loss: { kind: 'sft' },
-  });
-}
 
 describe('weights that are not numbers', () => {
   it('are a readable error of each call, and loading good ones repairs it', async () => {

@@ -3,12 +3,10 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
-import type { OptimizerOptions } from '@agentjet/core';
+import type { Backbone, OptimizerOptions } from '@agentjet/core';
 import type { SchedulerOptions } from './sampling/scheduler.js';
-import { openLocalOnnxBackbone } from './local-onnx-backbone.js';
 import type { LocalBackboneOptions } from './local-onnx-backbone.js';
-import type { OnnxBackbone } from './onnx-backbone.js';
-import { connectBackbone } from './worker/remote-backbone.js';
+import { connectBackbone } from './worker/worker-backbone.js';
 import { startWorker } from './worker/start-worker.js';
 
 export type OnnxBackboneOptions = {
@@ -35,9 +33,13 @@ export type OnnxBackboneOptions = {
  * all that is under way rejects with EngineError or BackboneError `failed`. A training step waits for the completions
  * asked for before it, and completions asked for after it wait for it.
  */
-export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<OnnxBackbone> {
+export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<Backbone> {
   const resolved = resolveOptions(options);
-  if (options.isInThread === true) return await openLocalOnnxBackbone(resolved);
+  if (options.isInThread === true) {
+    // Only here is the native library loaded into this thread.
+    const { openLocalOnnxBackbone } = await import('./local-onnx-backbone.js');
+    return await openLocalOnnxBackbone(resolved);
+  }
   return await connectBackbone(startWorker(resolved), resolved.modelDir);
 }
 

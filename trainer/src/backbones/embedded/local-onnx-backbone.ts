@@ -5,15 +5,14 @@
  */
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
-import type { OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { Backbone, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
-import type { SchedulerOptions, SchedulerStats } from './sampling/scheduler.js';
+import { EmbeddedEngine } from './sampling/embedded-engine.js';
+import { resolveEngineLimits } from './sampling/engine-limits.js';
+import type { SchedulerOptions } from './sampling/scheduler.js';
 import { StepSessionFactory } from './sampling/step-session.js';
-import { resolveEngineLimits } from './engine-limits.js';
-import type { OnnxBackbone } from './onnx-backbone.js';
-import { SamplingEngine } from './sampling-engine.js';
 
 export type LocalBackboneOptions = {
   readonly engine: Partial<SchedulerOptions>;
@@ -37,13 +36,11 @@ const noOptimizer: OptimizerOptions = {
   totalSteps: 0,
 };
 
-export class LocalOnnxBackbone implements OnnxBackbone {
+export class LocalOnnxBackbone implements Backbone {
   readonly modelDir: string;
-  readonly engine: SamplingEngine;
+  readonly engine: EmbeddedEngine;
   readonly #options: LocalBackboneOptions;
   readonly #model: OnnxModel;
-  readonly #factory: StepSessionFactory;
-  readonly #limits: SchedulerOptions;
   #isClosed = false;
 
   constructor(model: OnnxModel, options: LocalBackboneOptions) {
@@ -51,30 +48,20 @@ export class LocalOnnxBackbone implements OnnxBackbone {
     this.#options = options;
     this.#model = model;
     const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);
-    this.#factory = new StepSessionFactory(model.config, model.layout, { threads: options.threads, contextLength });
-    this.#limits = resolveEngineLimits(options.engine, countParameters(model.layout));
-    this.engine = new SamplingEngine(
-      this.#factory,
-      () => ({ weights: asFloat32(model.parameters), policyVersion: model.policyVersion }),
-      this.#limits,
+    const shape = new StepSessionFactory(model.config, model.layout, { threads: options.threads, contextLength });
+    const open = async () => {
+      const { policyVersion } = model;
+      const session = await shape.open(asFloat32(model.parameters));
+      return { model: session, policyVersion, close: () => session.close() };
+    };
+    this.engine = new EmbeddedEngine(
+      { shape, open },
+      resolveEngineLimits(options.engine, countParameters(model.layout)),
     );
   }
 
   get policyVersion(): number {
     return this.#model.policyVersion;
-  }
-
-  async engineStats(): Promise<SchedulerStats | null> {
-    return this.engine.stats;
-  }
-
-  async freeze(): Promise<SamplingEngine> {
-    this.#refuseClosed();
-    const snapshot = await this.#model.withState(async (state) => ({
-      weights: Float32Array.from(state.parameters),
-      policyVersion: state.policyVersion,
-    }));
-    return new SamplingEngine(this.#factory, () => snapshot, this.#limits);
   }
 
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {

@@ -6,7 +6,7 @@
 
 import { RowBatch } from './row-batch.js';
 import { kvBytesPerToken } from './step-model.js';
-import type { StepModel } from './step-model.js';
+import type { StepShape } from './step-model.js';
 import type { Sequence } from './sequence.js';
 
 const shortestLimit = 128;
@@ -18,7 +18,7 @@ export class BatchPool {
   readonly #batches: readonly RowBatch[];
 
   /** The memory limit is raised to one row of the full context length, which must always fit. */
-  constructor({ kvShape, contextLength, passCost }: StepModel, maxBytes: number) {
+  constructor({ kvShape, contextLength, passCost }: StepShape, maxBytes: number) {
     this.maxBytes = Math.max(maxBytes, 2 * contextLength * kvBytesPerToken(kvShape));
     this.#passCost = passCost;
     const limits: number[] = [];

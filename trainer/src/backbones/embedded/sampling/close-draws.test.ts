@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import { HashStepModel } from './hash-step-model.js';
-import { LocalEngine } from './local-engine.js';
+import { createTestEngine } from './testing-engine.js';
 import type { SchedulerOptions } from './scheduler.js';
 import type { StepInput, StepModel, StepOutput } from './step-model.js';
 
@@ -27,7 +27,7 @@ const calls = Array.from({ length: 40 }, (_, seed) => {
 });
 
 async function sampleAll(model: StepModel, options: Partial<SchedulerOptions>) {
-  const engine = new LocalEngine(model, {
+  const engine = createTestEngine(model, {
     maxBatchSize: 40,
     prefillTokens: 64,
     maxKvBytes: 1 << 24,
@@ -50,7 +50,7 @@ it('samples the same tokens in any batches, with or without a cache, though prob
 
 it('a call that leaves while its draw is decided ends as aborted, the others go on', async () => {
   const model = new NoisyModel({ contextLength: 256 });
-  const engine = new LocalEngine(model, {
+  const engine = createTestEngine(model, {
     maxBatchSize: 40,
     prefillTokens: 64,
     maxKvBytes: 1 << 24,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';
 import { tinyConfigJson, tinyModel } from '../training/testing-model.js';
-import { LocalEngine } from './local-engine.js';
+import { createTestEngine } from './testing-engine.js';
 import { StepSessionFactory } from './step-session.js';
 
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 12, stopIds: [], seed: 1 };
@@ -36,7 +36,7 @@ describe.each([
     const model = tinyModel({ configJson });
     const factory = new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64, isFused });
     const session = await factory.open(Float32Array.from(model.parameters));
-    const engine = new LocalEngine(session, {
+    const engine = createTestEngine(session, {
       maxBatchSize: 8,
       prefillTokens: 20,
       maxKvBytes: 1 << 24,
@@ -70,7 +70,7 @@ it('a session keeps the weights it was opened with', async () => {
   const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
     weights,
   );
-  const engine = new LocalEngine(session, {
+  const engine = createTestEngine(session, {
     maxBatchSize: 8,
     prefillTokens: 20,
     maxKvBytes: 1 << 24,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import { tinyModel } from '../training/testing-model.js';
 import { collectGarbage } from '../../../testing/collect-garbage.js';
-import { LocalEngine } from './local-engine.js';
+import { createTestEngine } from './testing-engine.js';
 import { StepSessionFactory } from './step-session.js';
 
 it('keeps its memory flat while conversations come, grow and go', async () => {
@@ -10,7 +10,7 @@ it('keeps its memory flat while conversations come, grow and go', async () => {
   const session = await new StepSessionFactory(model.config, model.layout, { threads: 1, contextLength: 64 }).open(
     Float32Array.from(model.parameters),
   );
-  const engine = new LocalEngine(session, {
+  const engine = createTestEngine(session, {
     maxBatchSize: 32,
     prefillTokens: 128,
     maxKvBytes: 1 << 22,

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createRandom, EngineError } from '@agentjet/core';
+import type { EmbeddedEngine } from './embedded-engine.js';
 import { HashStepModel } from './hash-step-model.js';
-import { LocalEngine } from './local-engine.js';
+import { createTestEngine } from './testing-engine.js';
 import { referenceCompletion } from './reference-completion.js';
 
 const contextLength = 300;
@@ -34,7 +35,7 @@ function conversationIds(conversation: number, length: number): Int32Array {
 }
 
 async function perform(
-  engine: LocalEngine,
+  engine: EmbeddedEngine,
   model: HashStepModel,
   { conversation, length, maxTokens, delay, seed, leave }: typeof call extends fc.Arbitrary<infer Call> ? Call : never,
 ): Promise<void> {
@@ -70,7 +71,7 @@ it('gives every call its own tokens, whatever the limits and whoever comes and g
       fc.constantFrom(0, 200, 1e9),
       async (options, calls, passCost) => {
         const model = new HashStepModel({ contextLength, passCost });
-        const engine = new LocalEngine(model, options);
+        const engine = createTestEngine(model, options);
         await Promise.all(calls.map((one) => perform(engine, model, one)));
         await engine.whenIdle();
         expect(engine.stats).toMatchObject({ running: 0, waiting: 0 });

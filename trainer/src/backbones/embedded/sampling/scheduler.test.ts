@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '@agentjet/core';
 import type { Completion, TokenSampling } from '@agentjet/core';
+import { EmbeddedEngine } from './embedded-engine.js';
 import { HashStepModel } from './hash-step-model.js';
 import type { HashModelOptions } from './hash-step-model.js';
-import { LocalEngine } from './local-engine.js';
+import { createTestEngine } from './testing-engine.js';
 import { referenceCompletion } from './reference-completion.js';
 import type { SchedulerOptions } from './scheduler.js';
 
@@ -17,7 +18,7 @@ const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 12, 
 
 function setup(options: Partial<SchedulerOptions> = {}, modelOptions: HashModelOptions = {}) {
   const model = new HashStepModel(modelOptions);
-  return { model, engine: new LocalEngine(model, { ...plenty, ...options }, 3) };
+  return { model, engine: createTestEngine(model, { ...plenty, ...options }, 3) };
 }
 
 function expectSame(completion: Completion, reference: { ids: number[]; logprobs: number[] }): void {
@@ -48,7 +49,7 @@ function mixedCalls(count: number, longest: number): { promptIds: Int32Array; sa
 }
 
 async function expectAllRight(
-  engine: LocalEngine,
+  engine: EmbeddedEngine,
   model: HashStepModel,
   calls: ReturnType<typeof mixedCalls>,
 ): Promise<void> {
@@ -210,12 +211,14 @@ describe('prefix cache', () => {
   });
 
   it('forgets everything when the weights change', async () => {
-    const { engine } = setup();
+    const changed = new HashStepModel({ salt: 2 });
+    let weights = { model: new HashStepModel(), policyVersion: 3, close: async () => undefined };
+    const engine = new EmbeddedEngine({ shape: changed, open: async () => weights }, plenty);
     const promptIds = randomIds(30, 1);
     await engine.generate({ promptIds, sampling: plain });
-    const changed = new HashStepModel({ salt: 2 });
-    await engine.whenIdle();
-    engine.replaceModel(changed, 4);
+    await engine.changeWeights(async () => {
+      weights = { ...weights, model: changed, policyVersion: 4 };
+    });
     expect(engine.stats).toMatchObject({ prefixCacheBytes: 0, kvBytes: 0 });
     const completion = await engine.generate({ promptIds, sampling: plain });
     expectSame(completion, referenceCompletion(changed, promptIds, plain));

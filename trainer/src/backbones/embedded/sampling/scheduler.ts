@@ -18,7 +18,7 @@ import type { Draw } from './sampler.js';
 import { Sequence } from './sequence.js';
 import type { Job } from './sequence.js';
 import { StepInputBuilder } from './step-input.js';
-import type { StepModel } from './step-model.js';
+import type { StepModel, StepShape } from './step-model.js';
 
 export type SchedulerOptions = {
   /** Most calls that run at once; others wait. */
@@ -55,8 +55,9 @@ export class Scheduler {
   readonly #pool: BatchPool;
   readonly #prefixCache: PrefixCache;
   readonly #input = new StepInputBuilder();
-  #model: StepModel;
-  #policyVersion: number;
+  readonly #shape: StepShape;
+  #model: StepModel | null = null;
+  #policyVersion = 0;
   #waiting: Sequence[] = [];
   /** Rows whose last draw was too close. Empty between two passes. */
   readonly #undecided: Sequence[] = [];
@@ -72,12 +73,11 @@ export class Scheduler {
     closeDraws: 0,
   };
 
-  constructor(model: StepModel, policyVersion: number, options: SchedulerOptions) {
-    this.#model = model;
-    this.#policyVersion = policyVersion;
+  constructor(shape: StepShape, options: SchedulerOptions) {
+    this.#shape = shape;
     this.#options = options;
-    this.#pool = new BatchPool(model, options.maxKvBytes);
-    this.#prefixCache = new PrefixCache(model.kvShape, options.maxPrefixCacheBytes);
+    this.#pool = new BatchPool(shape, options.maxKvBytes);
+    this.#prefixCache = new PrefixCache(shape.kvShape, options.maxPrefixCacheBytes);
   }
 
   get numCalls(): number {
@@ -95,9 +95,16 @@ export class Scheduler {
     };
   }
 
+  /** Samples from this model from now on. Only without calls. */
+  use(model: StepModel, policyVersion: number): void {
+    this.reset();
+    this.#model = model;
+    this.#policyVersion = policyVersion;
+  }
+
   /** Starts a call; the returned function takes it out again, without a callback. The request must be valid. */
   submit(job: Job): () => void {
-    const sequence = new Sequence(job, this.#arrivals, this.#model.contextLength);
+    const sequence = new Sequence(job, this.#arrivals, this.#shape.contextLength);
     this.#arrivals += 1;
     this.#waiting.push(sequence);
     this.#running ??= this.#run();
@@ -112,13 +119,6 @@ export class Scheduler {
     if (this.numCalls > 0) throw new Error('The engine was reset while calls were running.');
     this.#prefixCache.clear();
     this.#pool.releaseEmpty();
-  }
-
-  /** New weights, of the same shape. Only without calls. */
-  replaceModel(model: StepModel, policyVersion: number): void {
-    this.reset();
-    this.#model = model;
-    this.#policyVersion = policyVersion;
   }
 
   /** Resolves when no pass over the model is under way and no call is left. */
@@ -192,7 +192,7 @@ export class Scheduler {
 
   /** Gives a waiting call a row. False where memory does not allow it now. */
   #start(sequence: Sequence): boolean {
-    const length = Math.min(sequence.length + 1, this.#model.contextLength);
+    const length = Math.min(sequence.length + 1, this.#shape.contextLength);
     const batch = this.#pool.batchFor(length);
     if (!this.#pool.tryReserve(batch, 1, length)) return false;
     const row = batch.add(sequence);
@@ -272,9 +272,9 @@ export class Scheduler {
   /** One forward pass over up to `width` pending tokens of each of the sequences, which stand together in the batch. */
   async #pass(batch: RowBatch, sequences: readonly Sequence[], width: number): Promise<void> {
     const start = sequences[0]?.place?.row ?? 0;
-    const output = await this.#model.run(this.#input.build(batch, { start, end: start + sequences.length }, width));
+    const output = await this.#opened().run(this.#input.build(batch, { start, end: start + sequences.length }, width));
     const fresh = { values: output.fresh, numRows: sequences.length, width };
-    const { vocabSize } = this.#model;
+    const { vocabSize } = this.#shape;
     for (const [row, sequence] of sequences.entries()) {
       this.#receive(sequence, fresh, {
         row,
@@ -288,7 +288,7 @@ export class Scheduler {
   /** What runs beside a row moves its probabilities by a little; a draw that this could change is drawn from what the row gives alone. */
   async #decide(sequence: Sequence): Promise<void> {
     this.#counts.closeDraws += 1;
-    const probabilities = await readAlone(this.#model, this.#input, sequence);
+    const probabilities = await readAlone(this.#opened(), this.#input, sequence);
     if (probabilities !== null)
       this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }
@@ -324,6 +324,11 @@ export class Scheduler {
     this.#remember(sequence);
     sequence.isOver = true;
     sequence.job.onDone(sequence.toCompletion(finishReason, this.#policyVersion));
+  }
+
+  #opened(): StepModel {
+    if (this.#model === null) throw new Error('The engine was asked to sample before it had a model.');
+    return this.#model;
   }
 
   /** A callback that throws ends its own call alone. */

@@ -33,13 +33,17 @@ export type StepOutput = {
   readonly fresh: Float32Array;
 };
 
-export interface StepModel {
+/** What stays the same when the weights change. */
+export type StepShape = {
   readonly vocabSize: number;
   /** Limit of a row, in tokens. */
   readonly contextLength: number;
   readonly kvShape: KvShape;
-  /** What a pass costs beside its rows, as the number of past tokens whose reading takes as long. */
+  /** What a pass costs in addition to its rows, as the number of past tokens that take as long to read. */
   readonly passCost: number;
+};
+
+export interface StepModel extends StepShape {
   /** Lets the event loop turn before it computes, so that calls can arrive and leave between two steps. */
   run(input: StepInput): Promise<StepOutput>;
 }

@@ -7,13 +7,13 @@ import { ropeTables } from '../training/model/rope-tables.js';
 import { openSession, toTensor } from '../training/session.js';
 import { decodeGraph, weightsLocation } from './decode-graph.js';
 import { kvBytesPerToken } from './step-model.js';
-import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
+import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './step-model.js';
 
 /** Starting a pass takes as long as reading about this much memory (measured: 0.2 ms); then it reads the weights. */
 const passBytes = 4 * 2 ** 20;
 
-/** What stays the same when the weights change. */
-export class StepSessionFactory {
+/** Opens sessions over one decode graph, whatever the weights are. */
+export class StepSessionFactory implements StepShape {
   readonly vocabSize: number;
   readonly contextLength: number;
   readonly kvShape: KvShape;
@@ -59,7 +59,7 @@ export class StepSession implements StepModel {
 
   constructor(
     session: InferenceSession,
-    { vocabSize, contextLength, kvShape, passCost }: Omit<StepModel, 'run'>,
+    { vocabSize, contextLength, kvShape, passCost }: StepShape,
     rotation: { readonly cos: Tensor; readonly sin: Tensor },
   ) {
     this.vocabSize = vocabSize;

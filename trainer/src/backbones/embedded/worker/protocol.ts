@@ -1,10 +1,6 @@
 /** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
 
 import type { Completion, TokenRow, TokenSampling, TrainBatch, TrainStepMetrics } from '@agentjet/core';
-import type { SchedulerStats } from '../sampling/scheduler.js';
-
-/** Which engine of the worker: 0 is the backbone's own, others were made by `freeze`. */
-export type EngineId = number;
 
 /** Requests that get one reply, by method: what goes in and what comes out. */
 export type Methods = {
@@ -12,9 +8,6 @@ export type Methods = {
   readonly logprobs: { readonly input: readonly TokenRow[]; readonly output: readonly Float32Array[] };
   readonly save: { readonly input: string; readonly output: null };
   readonly load: { readonly input: string; readonly output: null };
-  readonly stats: { readonly input: EngineId; readonly output: SchedulerStats | null };
-  readonly freeze: { readonly input: null; readonly output: EngineId };
-  readonly closeEngine: { readonly input: EngineId; readonly output: null };
   readonly close: { readonly input: null; readonly output: null };
 };
 
@@ -24,7 +17,6 @@ export type ToWorker =
   | {
       readonly type: 'generate';
       readonly call: number;
-      readonly engine: EngineId;
       readonly promptIds: Int32Array;
       readonly sampling: TokenSampling;
       /** The caller wants each token as it comes. */

@@ -1,12 +1,10 @@
 /** The worker's side of the protocol: answers messages with a LocalOnnxBackbone. */
 
 import type { GenerateRequest } from '@agentjet/core';
-import { closed } from '../sampling/local-engine.js';
 import type { LocalOnnxBackbone } from '../local-onnx-backbone.js';
 import { bundle } from './completion-bundle.js';
 import type { CallCompletion } from './completion-bundle.js';
-import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker, WireError } from './protocol.js';
-import type { SamplingEngine } from '../sampling-engine.js';
+import type { FromWorker, Method, Methods, StreamedToken, ToWorker, WireError } from './protocol.js';
 import { toWireError } from './wire-error.js';
 
 /** A MessagePort, or what behaves like one. */
@@ -22,11 +20,9 @@ export class BackboneServer {
   readonly #backbone: LocalOnnxBackbone;
   readonly #port: Port;
   readonly #onClosed: () => void;
-  readonly #engines: Map<EngineId, SamplingEngine>;
   readonly #controllers = new Map<number, AbortController>();
   /** Calls that end with their next token. */
   readonly #stopped = new Set<number>();
-  #numEngines = 1;
   #tokens: StreamedToken[] = [];
   #completions: CallCompletion[] = [];
   #errors: { readonly call: number; readonly error: WireError }[] = [];
@@ -37,7 +33,6 @@ export class BackboneServer {
     this.#backbone = backbone;
     this.#port = port;
     this.#onClosed = onClosed;
-    this.#engines = new Map([[0, backbone.engine]]);
   }
 
   start(): void {
@@ -64,12 +59,11 @@ export class BackboneServer {
   async #generate(message: Generate, signal: AbortSignal): Promise<void> {
     const { call, promptIds, sampling, isStreamed } = message;
     try {
-      const engine = this.#engineOf(message.engine);
-      const completion = await engine.generate({
+      const completion = await this.#backbone.engine.generate({
         promptIds,
         sampling,
         signal,
-        ...(isStreamed && { onToken: this.#streamTo(call, engine) }),
+        ...(isStreamed && { onToken: this.#streamTo(call) }),
       });
       this.#completions.push({ call, completion });
     } catch (error) {
@@ -78,10 +72,10 @@ export class BackboneServer {
     this.#sendSoon();
   }
 
-  #streamTo(call: number, engine: SamplingEngine): NonNullable<GenerateRequest['onToken']> {
+  #streamTo(call: number): NonNullable<GenerateRequest['onToken']> {
     return (id, logprob) => {
       if (this.#stopped.has(call)) return 'stop';
-      this.#tokens.push({ call, id, logprob, policyVersion: engine.policyVersion });
+      this.#tokens.push({ call, id, logprob, policyVersion: this.#backbone.engine.policyVersion });
       this.#sendSoon();
       return undefined;
     };
@@ -108,38 +102,9 @@ export class BackboneServer {
         return await nothing(this.#backbone.save(request.input));
       case 'load':
         return await nothing(this.#backbone.load(request.input));
-      case 'stats':
-        return this.#engineOf(request.input).stats;
-      case 'freeze':
-        return await this.#freeze();
-      case 'closeEngine':
-        return await nothing(this.#closeEngine(request.input));
       case 'close':
-        return await nothing(this.#close());
+        return await nothing(this.#backbone.close());
     }
-  }
-
-  async #freeze(): Promise<EngineId> {
-    const id = this.#numEngines;
-    this.#numEngines += 1;
-    this.#engines.set(id, await this.#backbone.freeze());
-    return id;
-  }
-
-  async #closeEngine(id: EngineId): Promise<void> {
-    await this.#engineOf(id).close();
-    this.#engines.delete(id);
-  }
-
-  async #close(): Promise<void> {
-    for (const engine of this.#engines.values()) await engine.close();
-    await this.#backbone.close();
-  }
-
-  #engineOf(id: EngineId): SamplingEngine {
-    const engine = this.#engines.get(id);
-    if (engine === undefined) throw closed();
-    return engine;
   }
 
   /** One message for all that a step brought: after its microtasks, before the next step blocks the thread. */

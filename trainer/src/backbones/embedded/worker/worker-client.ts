@@ -5,8 +5,8 @@
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
 import type { Completion, GenerateRequest } from '@agentjet/core';
-import { aborted, closed } from '../sampling/local-engine.js';
-import type { EngineId, FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
+import { aborted, closed } from '../sampling/engine-errors.js';
+import type { FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
 import { unbundle } from './completion-bundle.js';
 import { fromWireError } from './wire-error.js';
 
@@ -67,7 +67,7 @@ export class WorkerClient {
     return await this.#start;
   }
 
-  async generate(engine: EngineId, request: GenerateRequest): Promise<Completion> {
+  async generate(request: GenerateRequest): Promise<Completion> {
     const { promptIds, sampling, signal, onToken } = request;
     this.#refuse(
       () => closed(),
@@ -83,7 +83,6 @@ export class WorkerClient {
         this.#post({
           type: 'generate',
           call,
-          engine,
           promptIds: alone(promptIds),
           sampling,
           isStreamed: onToken !== undefined,

@@ -1,4 +1,4 @@
-import type { SchedulerOptions } from './sampling/scheduler.js';
+import type { SchedulerOptions } from './scheduler.js';
 
 const megabyte = 2 ** 20;
 

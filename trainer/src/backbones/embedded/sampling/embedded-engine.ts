@@ -1,0 +1,132 @@
+/**
+ * core's Engine over a Scheduler in this thread. The weights may change between calls: the first call after a change
+ * opens a session over the new ones, and a change waits for the calls asked for before it. Promises and abort signals
+ * on the outside, callbacks on the inside.
+ */
+
+import { EngineError, rejectOnAbort, toErrorMessage } from '@agentjet/core';
+import type { Completion, Engine, GenerateRequest } from '@agentjet/core';
+import { checkRequest } from './check-request.js';
+import { aborted, closed } from './engine-errors.js';
+import { Scheduler } from './scheduler.js';
+import type { SchedulerOptions, SchedulerStats } from './scheduler.js';
+import type { Job } from './sequence.js';
+import type { StepModel, StepShape } from './step-model.js';
+import { WeightsGate } from './weights-gate.js';
+
+/** The present weights, ready to sample from. */
+export type OpenWeights = { readonly model: StepModel; readonly policyVersion: number; close(): Promise<void> };
+
+export type WeightsSource = { readonly shape: StepShape; open(): Promise<OpenWeights> };
+
+export class EmbeddedEngine implements Engine {
+  readonly #source: WeightsSource;
+  readonly #scheduler: Scheduler;
+  readonly #gate = new WeightsGate();
+  #weights: OpenWeights | null = null;
+  /** Resolves when the present weights are open; null if they have changed since. */
+  #opening: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(source: WeightsSource, options: SchedulerOptions) {
+    this.#source = source;
+    this.#scheduler = new Scheduler(source.shape, options);
+  }
+
+  get contextLength(): number {
+    return this.#source.shape.contextLength;
+  }
+
+  /** Of the weights that the last call sampled from. */
+  get policyVersion(): number {
+    return this.#weights?.policyVersion ?? 0;
+  }
+
+  get stats(): SchedulerStats {
+    return this.#scheduler.stats;
+  }
+
+  async generate({ promptIds, sampling, signal, onToken }: GenerateRequest): Promise<Completion> {
+    if (this.#isClosed) throw closed();
+    if (signal?.aborted === true) throw aborted(signal);
+    checkRequest(promptIds, sampling, this.#source.shape);
+    const request = { promptIds: promptIds.slice(), sampling, ...(onToken && { onToken }) };
+    const completion = this.#gate.sample(async () => {
+      await this.#openWeights();
+      return await this.#submit(request, signal);
+    });
+    return await rejectOnAbort(completion, signal, () => aborted(signal));
+  }
+
+  /** Runs `work`, which may change the weights, while no completion is under way; later calls sample from the new ones. */
+  async changeWeights<Result>(work: () => Promise<Result>): Promise<Result> {
+    return await this.#gate.change(async () => {
+      // An aborted call has settled while its last pass may still run.
+      await this.#scheduler.whenIdle();
+      this.#scheduler.reset();
+      this.#opening = null;
+      return await work();
+    });
+  }
+
+  /** Resolves when no call is left and no pass over the model is under way. */
+  async whenIdle(): Promise<void> {
+    await this.#scheduler.whenIdle();
+  }
+
+  /** Rejects the calls that are left with `closed`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#opening?.catch(() => undefined);
+    this.#scheduler.failAll(closed());
+    await this.#scheduler.whenIdle();
+    await this.#weights?.close();
+    this.#weights = null;
+  }
+
+  #openWeights(): Promise<void> {
+    if (this.#isClosed) throw closed();
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  /** Nothing samples meanwhile: all calls since the change wait for this. */
+  async #open(): Promise<void> {
+    try {
+      await this.#weights?.close();
+      this.#weights = null;
+      const weights = await this.#source.open();
+      this.#weights = weights;
+      this.#scheduler.use(weights.model, weights.policyVersion);
+    } catch (error) {
+      this.#opening = null;
+      throw new EngineError('failed', `The sampling session could not be opened: ${toErrorMessage(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Rejects, and gives the row back, as soon as the signal aborts. */
+  async #submit(request: Omit<Job, 'onDone' | 'onError'>, signal: AbortSignal | undefined): Promise<Completion> {
+    if (this.#isClosed) throw closed();
+    if (signal?.aborted === true) throw aborted(signal);
+    return await new Promise((resolve, reject) => {
+      const cancel = this.#scheduler.submit({
+        ...request,
+        onDone: (completion) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(completion);
+        },
+        onError: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      });
+      const onAbort = (): void => {
+        cancel();
+        reject(aborted(signal));
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+}
