@@ -1,0 +1,46 @@
+/**
+ * What one cell of the release table (a tutorial on a backbone) measured for one version. The files
+ * `results/<version>/<tutorial>.<backbone>.json` hold exactly this, in snake_case as every file of ours.
+ */
+
+export type SeedResult = {
+  readonly seed: number;
+  /** Share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
+  readonly success_before: number | null;
+  readonly success_after: number | null;
+  /** Training success at these steps; null if the run is shorter. */
+  readonly success_at: { readonly [step: string]: number | null };
+  readonly success_mean_last_20: number;
+  /** Mean training success over all steps, 0..1: how fast it learned. */
+  readonly area_under_curve: number;
+  readonly generated_tokens: number;
+  readonly trained_tokens: number;
+  readonly seconds: { readonly sampling: number; readonly training: number; readonly total: number };
+  readonly forks: number;
+  readonly failed_episodes: number;
+  readonly groups_skipped: number;
+  /** Mean over the steps of the mean gap between trainer's and sampler's logprobs, nats. */
+  readonly logprob_gap_mean: number;
+  /** Of metrics.jsonl without its seconds. Equal hashes: the same run, to the last digit. */
+  readonly metrics_sha256: string;
+  /** CPU seconds of the reference calculation over CPU seconds of this run: higher is faster. */
+  readonly speed: number;
+  /** Outcome of every held-out task after training, by task id. */
+  readonly outcomes: { readonly [taskId: string]: boolean };
+};
+
+export type CellResult = {
+  readonly version: string;
+  readonly commit: string;
+  readonly clean: boolean;
+  readonly date: string;
+  readonly machine: { readonly [key: string]: unknown };
+  readonly libraries: { readonly [name: string]: string };
+  readonly tutorial: string;
+  readonly backbone: string;
+  readonly model: string;
+  /** Of the model's weights and of the resolved configuration, without seed and folders. */
+  readonly model_sha256: string;
+  readonly config_sha256: string;
+  readonly seeds: readonly SeedResult[];
+};

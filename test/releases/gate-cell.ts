@@ -1,0 +1,61 @@
+import type { Cell } from './cells.js';
+import type { CellResult, SeedResult } from './cell-result.js';
+import { judgeCell, type Verdict } from './gate.js';
+import { describeSeed } from './record-cell.js';
+import { hashModel } from './release-identity.js';
+import { runSeed } from './run-seed.js';
+import { readBaseline, toGateRun } from './store.js';
+
+/**
+ * The gate of one cell. If a seed of the baseline gives the same metrics to the last digit, nothing has changed and the
+ * cell is green after one run. Otherwise three other seeds are judged by the band of the baseline's.
+ */
+
+/** True if the newest result's first seed gives the same run again. Other code may still be as good: then seeds decide. */
+async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) => void): Promise<boolean> {
+  const [known] = newest.seeds;
+  if (known === undefined || newest.model_sha256 !== hashModel(cell.model)) return false;
+  const { result, configSha256 } = await runSeed(cell, known.seed);
+  say(describeSeed(cell, result));
+  return configSha256 === newest.config_sha256 && result.metrics_sha256 === known.metrics_sha256;
+}
+
+/** Held-out tasks that every seed of the newest release solved and none of these seeds does. */
+function newlyFailed(newest: CellResult, seeds: readonly SeedResult[]): readonly string[] {
+  const solvedBefore = Object.keys(newest.seeds[0]?.outcomes ?? {}).filter((task) =>
+    newest.seeds.every(({ outcomes }) => outcomes[task] === true),
+  );
+  return solvedBefore.filter((task) => seeds.every(({ outcomes }) => outcomes[task] === false));
+}
+
+export async function gateCell(cell: Cell, say: (line: string) => void): Promise<Verdict> {
+  const results = readBaseline(cell);
+  const [newest] = results;
+  if (newest === undefined) return { color: 'yellow', reasons: ['no release has a result of it'] };
+  if (await isUnchanged(cell, newest, say)) return { color: 'green', reasons: [] };
+  const usedSeeds = results.flatMap(({ seeds }) => seeds.map(({ seed }) => seed));
+  const free = Math.max(...usedSeeds) + 1;
+  const seen: SeedResult[] = [];
+  const verdict = await judgeCell({
+    baseline: results.flatMap(({ seeds }) => seeds.map(toGateRun)),
+    seeds: [free, free + 1, free + 2],
+    moreSeeds: [free + 3, free + 4, free + 5],
+    run: async (seeds) => {
+      const runs: SeedResult[] = [];
+      for (const seed of seeds) {
+        const { result } = await runSeed(cell, seed);
+        say(describeSeed(cell, result));
+        runs.push(result);
+      }
+      seen.push(...runs);
+      return runs.map(toGateRun);
+    },
+  });
+  const failed = newlyFailed(newest, seen);
+  return failed.length === 0
+    ? verdict
+    : {
+        ...verdict,
+        reasons: [...verdict.reasons, `held-out tasks that now fail with every seed: ${failed.join(', ')}`],
+      };
+}

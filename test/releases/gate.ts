@@ -1,0 +1,105 @@
+import { median } from '../bench/bench.js';
+import { medianAbsoluteDeviation } from './statistics.js';
+
+/**
+ * The gate: does a cell still learn as well and as fast as its baseline? It sees numbers only, so that it can be tried on
+ * planted regressions. The baseline is every seed of the last releases; the seeds under test are others. One step's reward
+ * never decides, and no threshold is zero.
+ */
+
+/** One run's figures that the gate compares. */
+export type GateRun = {
+  readonly seed: number;
+  /** Success before training, and after; the end of the training curve if nothing is evaluated. 0..1. */
+  readonly before: number;
+  readonly after: number;
+  readonly areaUnderCurve: number;
+  /** Reference CPU seconds over the run's CPU seconds; null if speed was not measured. */
+  readonly speed: number | null;
+};
+
+export type Verdict = { readonly color: 'green' | 'yellow' | 'red'; readonly reasons: readonly string[] };
+
+/** Smallest half width of the band of what counts as noise. */
+const smallestBand = 0.03;
+const deviations = 3;
+const slowest = 0.93;
+/** Releases without a baseline of their own stay yellow until there are this many seeds. */
+const fewestBaselineSeeds = 3;
+
+type Figure = { readonly name: string; readonly of: (run: GateRun) => number };
+
+const figures: readonly Figure[] = [
+  { name: 'success after training', of: ({ after }) => after },
+  { name: 'area under the training curve', of: ({ areaUnderCurve }) => areaUnderCurve },
+];
+
+const round = (value: number): string => value.toFixed(3);
+
+function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly string[] {
+  return figures.flatMap(({ name, of }) => {
+    const usual = baseline.map(of);
+    const band = Math.max(smallestBand, deviations * medianAbsoluteDeviation(usual));
+    const lowest = median(usual) - band;
+    const seen = median(runs.map(of));
+    if (seen >= lowest) return [];
+    return [
+      `${name}: median ${round(seen)} of ${runs.length} seeds is below ${round(lowest)} (${round(median(usual))} - ${round(band)})`,
+    ];
+  });
+}
+
+/** Seeds that gained less than half of what the baseline gains. */
+function lostSeeds(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly GateRun[] {
+  const usualGain = median(baseline.map(({ before, after }) => after - before));
+  return runs.filter(({ before, after }) => after - before < usualGain / 2);
+}
+
+/** Red if at least two of three rounds are slower than 0.93 of the baseline's median ratio. */
+function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly string[] {
+  const speeds = (from: readonly GateRun[]): readonly number[] =>
+    from.flatMap(({ speed }) => (speed === null ? [] : [speed]));
+  const usual = speeds(baseline);
+  const seen = speeds(runs);
+  if (usual.length === 0 || seen.length < 3) return [];
+  const limit = slowest * median(usual);
+  const slow = seen.filter((speed) => speed < limit);
+  if (slow.length * 3 < seen.length * 2) return [];
+  return [
+    `speed: ${slow.length} of ${seen.length} rounds are below ${slowest} of the baseline's ratio ${round(median(usual))}`,
+  ];
+}
+
+/** What one set of seeds says: the reasons to call the cell red, none if it is not. */
+function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], mostLost: number): readonly string[] {
+  const lost = lostSeeds(baseline, runs);
+  const lostReason = `${lost.length} of ${runs.length} seeds gained less than half of the baseline's gain (seed ${lost.map(({ seed }) => seed).join(', ')})`;
+  return [
+    ...fallenFigures(baseline, runs),
+    ...(lost.length > mostLost ? [lostReason] : []),
+    ...slowRounds(baseline, runs),
+  ];
+}
+
+/**
+ * The verdict on a cell. `run(seeds)` trains with these seeds; it is called once with `seeds`, and if that looks bad once
+ * more with `moreSeeds`: then the verdict is that of all of them, so that one unlucky seed does not decide.
+ */
+export async function judgeCell(options: {
+  readonly baseline: readonly GateRun[];
+  readonly seeds: readonly number[];
+  readonly moreSeeds: readonly number[];
+  readonly run: (seeds: readonly number[]) => Promise<readonly GateRun[]>;
+}): Promise<Verdict> {
+  const { baseline, seeds, moreSeeds, run } = options;
+  if (baseline.length < fewestBaselineSeeds)
+    return {
+      color: 'yellow',
+      reasons: [`the baseline has ${baseline.length} seeds; ${fewestBaselineSeeds} are needed`],
+    };
+  const first = await run(seeds);
+  if (reasonsAgainst(baseline, first, 0).length === 0) return { color: 'green', reasons: [] };
+  const all = [...first, ...(await run(moreSeeds))];
+  const reasons = reasonsAgainst(baseline, all, 1);
+  return { color: reasons.length === 0 ? 'green' : 'red', reasons };
+}

@@ -1,0 +1,60 @@
+import { parseArgs } from 'node:util';
+import { cellName, chooseCells, type Cell } from './cells.js';
+import { gateCell } from './gate-cell.js';
+import { recordCell } from './record-cell.js';
+import { readCommit } from './release-identity.js';
+import { writeReleasesPage } from './releases-page.js';
+
+/**
+ * `npm run releases`: trains the cells and keeps their results under the present version. With `--gate` it keeps nothing
+ * and says whether the present code still learns as well and as fast as the kept releases did.
+ */
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    backbone: { type: 'string' },
+    seeds: { type: 'string', default: '1,2,3' },
+    cheapest: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function parseSeeds(text: string): readonly number[] {
+  const seeds = text.split(',').map(Number);
+  const wrong = seeds.find((seed) => !Number.isInteger(seed) || seed < 0);
+  if (wrong !== undefined) throw new Error(`--seeds is "${text}"; it must be whole numbers such as 1,2,3.`);
+  return seeds;
+}
+
+async function gate(chosen: readonly Cell[]): Promise<void> {
+  const counts = { cells: chosen.length, red: 0, yellow: 0, green: 0 };
+  for (const cell of chosen) {
+    const { color, reasons } = await gateCell(cell, say);
+    counts[color]++;
+    say(`${cellName(cell)}: ${color}${reasons.map((reason) => `\n  ${reason}`).join('')}`);
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify(counts)}\n`);
+  else say(`${counts.green} green, ${counts.yellow} yellow, ${counts.red} red of ${counts.cells} cells`);
+  process.exitCode = counts.red > 0 ? 1 : 0;
+}
+
+async function record(chosen: readonly Cell[]): Promise<void> {
+  if (!readCommit().clean)
+    throw new Error('The working tree has changes, so a result would not name its code. Commit or stash them first.');
+  const files: string[] = [];
+  for (const cell of chosen) files.push(await recordCell(cell, parseSeeds(values.seeds), say));
+  writeReleasesPage();
+  if (values.json) process.stdout.write(`${JSON.stringify({ cells: chosen.length, files })}\n`);
+}
+
+try {
+  const chosen = chooseCells(values);
+  await (values.gate ? gate(chosen) : record(chosen));
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

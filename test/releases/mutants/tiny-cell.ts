@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LossOptions } from '@agentjet/core';
+import { createRunFolder } from '@agentjet/run-folder';
+import { createAlgorithm, train } from '@agentjet/trainer';
+import type { GateRun } from '../gate.js';
+import { mean } from '../statistics.js';
+import { createCueBackbone, cueGroups } from './cue-task.js';
+
+/**
+ * The smallest cell there is: the tiny model learns the cue task through the real loop, credit and packing, in less than a
+ * second. The gate is tried on it with planted regressions.
+ */
+
+const loss: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
+
+/** Steps of a run; before and after are means over as many tasks at its two ends, so that single steps do not decide. */
+const numSteps = 40;
+const numEndSteps = 8;
+
+/** Trains from random weights. Before and after: mean reward of the first and last steps, the share of right tokens, 0..1. */
+export async function runTinyCell(seed: number): Promise<GateRun> {
+  const scratch = await mkdtemp(path.join(tmpdir(), 'tiny-cell-'));
+  const backbone = createCueBackbone(seed);
+  try {
+    const run = await createRunFolder({ experimentDir: scratch, experimentName: 'tiny', configYaml: 'ajet: {}\n' });
+    await train({
+      backbone,
+      source: cueGroups(backbone.engine, { seed, numRepeat: 6 }),
+      run,
+      algorithm: createAlgorithm('grpo'),
+      loss,
+      packing: { maxPackTokens: 64 },
+      groupsPerStep: 8,
+      maxSteps: numSteps,
+    });
+    const rewards = (await run.readMetrics()).map((step) => Number(step['reward_mean']));
+    return {
+      seed,
+      before: mean(rewards.slice(0, 2)),
+      after: mean(rewards.slice(-numEndSteps)),
+      areaUnderCurve: mean(rewards),
+      speed: null,
+    };
+  } finally {
+    await backbone.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { parse } from 'yaml';
+import type { SeedResult } from './cell-result.js';
+import { mean } from './statistics.js';
+
+/** Reads what the release table keeps of one run from its run folder: the folder explains itself, nothing else is asked. */
+
+type Line = { readonly [key: string]: unknown };
+
+const number = (line: Line | undefined, key: string): number => (typeof line?.[key] === 'number' ? line[key] : 0);
+const numberOrNull = (line: Line | undefined, key: string): number | null =>
+  typeof line?.[key] === 'number' ? line[key] : null;
+
+async function readLines(file: string): Promise<readonly Line[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function withoutSeconds(line: Line): Line {
+  return Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith('seconds')));
+}
+
+/** Success of each task of the last evaluation: every repeat of a task must succeed. */
+async function readOutcomes(runDir: string, step: number): Promise<Readonly<Record<string, boolean>>> {
+  const file = path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`);
+  const outcomes: Record<string, boolean> = {};
+  for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) {
+    const episode = JSON.parse(text) as Line;
+    if (!String(episode['episode_id']).startsWith('eval-')) continue;
+    const task = String(episode['task_id']);
+    outcomes[task] = (outcomes[task] ?? true) && episode['is_success'] === true;
+  }
+  return outcomes;
+}
+
+/** Steps at which the training curve is quoted. */
+const quotedSteps = [5, 10, 20, 40];
+
+/** `speed`: see SeedResult; `seconds` is the wall time of the whole run. */
+export async function readSeedResult(
+  runDir: string,
+  { seed, speed, seconds }: { readonly seed: number; readonly speed: number; readonly seconds: number },
+): Promise<SeedResult> {
+  const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
+  if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
+  const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
+  const last = evaluations.at(-1);
+  const success = steps.map((step) => number(step, 'success_rate'));
+  const total = (key: string): number => steps.reduce((sum, step) => sum + number(step, key), 0);
+  const at = quotedSteps.map((step) => [String(step), success[step - 1] ?? null] as const);
+  return {
+    seed,
+    success_before: numberOrNull(
+      evaluations.find((line) => line['step'] === 0),
+      'success_rate',
+    ),
+    success_after: number(last, 'step') === 0 ? null : numberOrNull(last, 'success_rate'),
+    success_at: { ...Object.fromEntries(at), end: success.at(-1) ?? null },
+    success_mean_last_20: mean(success.slice(-20)),
+    area_under_curve: mean(success),
+    generated_tokens: total('generated_tokens'),
+    trained_tokens: total('trained_tokens'),
+    seconds: { sampling: total('seconds_sampling'), training: total('seconds_training'), total: seconds },
+    forks: total('forks'),
+    failed_episodes: total('failed_episodes'),
+    groups_skipped: total('groups_skipped'),
+    logprob_gap_mean: mean(steps.map((step) => number(step, 'logprob_gap_mean'))),
+    metrics_sha256: sha256(steps.map((step) => JSON.stringify(withoutSeconds(step))).join('\n')),
+    speed,
+    outcomes: number(last, 'step') === 0 ? {} : await readOutcomes(runDir, number(last, 'step')),
+  };
+}
+
+/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, where the repository is. */
+export async function hashConfig(runDir: string, root: string): Promise<string> {
+  const text = (await readFile(path.join(runDir, 'config.yaml'), 'utf8')).replaceAll(`${root}/`, '');
+  const { ajet } = parse(text) as { ajet: Record<string, unknown> };
+  const { experiment_dir: _dir, trainer_common: common, ...rest } = ajet;
+  const { seed: _seed, ...trainer } = common as Record<string, unknown>;
+  return sha256(JSON.stringify({ ...rest, trainer_common: trainer }));
+}

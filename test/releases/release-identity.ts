@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import path from 'node:path';
+import { nanoModelDir } from '@agentjet/nano';
+
+/** What a result says about where it comes from: version, commit, machine, libraries, model. */
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+const git = (...args: readonly string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+type Manifest = { readonly version: string };
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+export function currentVersion(): string {
+  return readManifest('.').version;
+}
+
+/** The commit, and whether the working tree is exactly it. */
+export function readCommit(): { readonly commit: string; readonly clean: boolean } {
+  return { commit: git('rev-parse', '--short=12', 'HEAD'), clean: git('status', '--porcelain') === '' };
+}
+
+export function describeMachine(): Readonly<Record<string, unknown>> {
+  return {
+    cpu: cpus()[0]?.model.trim(),
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  };
+}
+
+export function libraryVersions(): Readonly<Record<string, string>> {
+  const names = ['onnxruntime-node', '@huggingface/tokenizers', 'langchain', '@langchain/core', 'openai', 'ai'];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      try {
+        return [[name, readManifest(path.join('node_modules', name)).version] as const];
+      } catch {
+        return []; // not among the installed packages
+      }
+    }),
+  );
+}
+
+/** Hash of a model's weights; `nano` is the packaged one, anything else a folder. */
+export function hashModel(model: string): string {
+  const dir = model === 'nano' ? nanoModelDir : model;
+  return createHash('sha256')
+    .update(readFileSync(path.join(dir, 'model.safetensors')))
+    .digest('hex');
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { median } from '../bench/bench.js';
+import type { CellResult, SeedResult } from './cell-result.js';
+import { listVersions, readResults } from './store.js';
+
+/** `RELEASES.md`, made from the kept results: a row per cell and version, newest version first. */
+
+const two = (value: number): string => value.toFixed(2);
+
+function range(seeds: readonly SeedResult[], of: (seed: SeedResult) => number | null): string {
+  const values = seeds.flatMap((seed) => of(seed) ?? []);
+  if (values.length === 0) return '-';
+  return `${two(median(values))} (${two(Math.min(...values))} to ${two(Math.max(...values))})`;
+}
+
+function row({ version, tutorial, backbone, model, date, commit, seeds }: CellResult): string {
+  const cells = [
+    version,
+    tutorial,
+    backbone,
+    model,
+    range(seeds, (seed) => seed.success_before),
+    range(seeds, (seed) => seed.success_after ?? seed.success_mean_last_20),
+    range(seeds, (seed) => seed.area_under_curve),
+    String(seeds.length),
+    date,
+    commit,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+export function formatReleases(results: readonly CellResult[]): string {
+  return `# Releases
+
+Does each tutorial still learn, as well and as fast as before? \`npm run releases\` fills this page from the files in
+\`results\`; \`npm run releases -- --gate\` compares the present code with them. Success is the share of the held-out tasks;
+each figure is the median of the seeds, with the smallest and the largest. The area is the mean training success over all steps.
+
+| version | tutorial | backbone | model | before | after | area | seeds | date | commit |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+${results.map(row).join('\n')}
+`;
+}
+
+export function writeReleasesPage(): void {
+  const results = listVersions()
+    .toReversed()
+    .flatMap((version) => readResults(version));
+  writeFileSync(path.join(import.meta.dirname, 'RELEASES.md'), formatReleases(results));
+}

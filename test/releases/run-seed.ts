@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Cell } from './cells.js';
+import type { SeedResult } from './cell-result.js';
+import { hashConfig, readSeedResult } from './read-seed-result.js';
+
+/**
+ * Trains one cell with one seed in a process of its own, between two runs of the reference calculation. Speed is the
+ * ratio of their processor times in the same minute, because wall time on a shared machine says little.
+ */
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+type Ended = { readonly cpuSeconds: number; readonly seconds: number };
+
+/** Runs a Node program to its end; `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`. */
+async function runNode(scratch: string, args: readonly string[]): Promise<Ended> {
+  const startedAt = performance.now();
+  const report = path.join(scratch, 'cpu.txt');
+  const child = spawn(process.execPath, ['--import', path.join(import.meta.dirname, 'report-cpu.mjs'), ...args], {
+    cwd: root,
+    env: { ...process.env, CPU_REPORT: report },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}:\n${errors}`);
+  return { cpuSeconds: Number(await readFile(report, 'utf8')), seconds: (performance.now() - startedAt) / 1000 };
+}
+
+async function findRunDir(experimentDir: string): Promise<string> {
+  const [experiment = ''] = await readdir(experimentDir);
+  const [run = ''] = await readdir(path.join(experimentDir, experiment));
+  return path.join(experimentDir, experiment, run);
+}
+
+const reference = path.join(import.meta.dirname, 'reference-calculation.mjs');
+
+/** One seed of a cell; the run folder is read and removed. Rejects with the end of the program's errors if it fails. */
+export async function runSeed(
+  cell: Cell,
+  seed: number,
+): Promise<{ readonly result: SeedResult; readonly configSha256: string }> {
+  const scratch = await mkdtemp(path.join(tmpdir(), 'release-'));
+  const experimentDir = path.join(scratch, 'runs');
+  try {
+    const before = await runNode(scratch, [reference]);
+    const ended = await runNode(scratch, [
+      path.join(root, 'packages/cli/dist/main.js'),
+      '--conf',
+      path.join(root, cell.conf),
+      `--backbone=${cell.backbone}`,
+      '--json',
+      `experiment_dir=${experimentDir}`,
+      `trainer_common.seed=${seed}`,
+      ...cell.overrides,
+    ]);
+    const after = await runNode(scratch, [reference]);
+    const runDir = await findRunDir(experimentDir);
+    const speed = (before.cpuSeconds + after.cpuSeconds) / 2 / ended.cpuSeconds;
+    return {
+      result: await readSeedResult(runDir, { seed, speed, seconds: ended.seconds }),
+      configSha256: await hashConfig(runDir, root),
+    };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

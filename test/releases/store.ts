@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { CellResult, SeedResult } from './cell-result.js';
+import type { GateRun } from './gate.js';
+
+/** The kept results: `results/<version>/<tutorial>.<backbone>.json`. */
+
+const resultsDir = path.join(import.meta.dirname, 'results');
+
+const partsOf = (version: string): readonly number[] =>
+  version.split(/[.-]/).map((part) => Number.parseInt(part, 10) || 0);
+
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [partsOf(a), partsOf(b)];
+  const at = left.findIndex((part, index) => part !== (right[index] ?? 0));
+  return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? 0);
+}
+
+/** Versions that have results, oldest first. */
+export function listVersions(dir = resultsDir): readonly string[] {
+  return existsSync(dir) ? readdirSync(dir).toSorted(compareVersions) : [];
+}
+
+export function readResults(version: string, dir = resultsDir): readonly CellResult[] {
+  return readdirSync(path.join(dir, version))
+    .filter((file) => file.endsWith('.json'))
+    .toSorted()
+    .map((file) => JSON.parse(readFileSync(path.join(dir, version, file), 'utf8')) as CellResult);
+}
+
+export function writeResult(result: CellResult, dir = resultsDir): string {
+  const file = path.join(dir, result.version, `${result.tutorial}.${result.backbone}.json`);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+  return file;
+}
+
+/** Results of a cell in its last releases, newest first. A release is a version: its results are replaced until the next. */
+export function readBaseline(
+  cell: { readonly tutorial: string; readonly backbone: string; readonly model: string },
+  mostReleases = 5,
+  dir = resultsDir,
+): readonly CellResult[] {
+  const isOfCell = ({ tutorial, backbone, model }: CellResult): boolean =>
+    tutorial === cell.tutorial && backbone === cell.backbone && model === cell.model;
+  return listVersions(dir)
+    .toReversed()
+    .flatMap((version) => readResults(version, dir).filter(isOfCell))
+    .slice(0, mostReleases);
+}
+
+export function toGateRun(seed: SeedResult): GateRun {
+  return {
+    seed: seed.seed,
+    before: seed.success_before ?? seed.success_at['5'] ?? 0,
+    after: seed.success_after ?? seed.success_mean_last_20,
+    areaUnderCurve: seed.area_under_curve,
+    speed: seed.speed,
+  };
+}
