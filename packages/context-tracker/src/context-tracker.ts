@@ -1,14 +1,9 @@
-import {
-  AgentJetError,
-  type ChatRequest,
-  type Completion,
-  EngineError,
-  type Sample,
-  type ToolSpec,
-} from '@agentjet/core';
+import { AgentJetError, type ChatRequest, type Completion, EngineError, type Sample } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import { AgentChats, type ChatSide } from './agent-chats.js';
 import type {
   AgentIdentity,
+  AgentTranscript,
   CommittedTurn,
   ContextTracker,
   Counts,
@@ -22,17 +17,16 @@ import type {
 } from './contract.js';
 import { checkHasMessages, printTools } from './history/check-messages.js';
 import { Guides } from './history/guides.js';
-import { type HistoryEntry, MessageNode } from './history/message-node.js';
+import type { HistoryEntry, MessageNode } from './history/message-node.js';
 import { type History, readHistory } from './history/read-history.js';
 import { isRespelling } from './history/respelling.js';
 import { copyMessage } from './history/same-message.js';
+import { type AnswerNode, toTranscripts } from './history/transcripts.js';
 import { TurnIndex } from './history/turn-index.js';
 import { isPrintedAlike } from './prompt/is-printed-alike.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import { withOpening } from './prompt/with-opening.js';
-import type { SeenPrompt, SeenTurn } from './prompt/seen-state.js';
-import { TailRenderer } from './prompt/tail-text.js';
-import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
+import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
 import type { RecordedCall } from './tokens/recorded-call.js';
 import { toSamples } from './tokens/samples.js';
 import { layRows, type TokenRow } from './tokens/token-rows.js';
@@ -46,6 +40,8 @@ import { createReplyStream } from './turn/reply-stream.js';
 export type ContextTrackerOptions = {
   readonly episodeId: string;
   readonly chatTokenizer: ChatTokenizer;
+  /** The chat template of one agent, over the same vocabulary; undefined: `chatTokenizer`. Asked once for each agent. */
+  readonly chatOf?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
   /** Default: `as_generated`. */
   readonly historyPolicy?: HistoryPolicy;
 };
@@ -58,6 +54,7 @@ export function createContextTracker(options: ContextTrackerOptions): ContextTra
 /** What `begin` found out and `commit` will write. */
 type OpenCall = {
   readonly agent: AgentIdentity;
+  readonly chat: ChatSide;
   readonly index: number;
   readonly toolsKey: string;
   readonly history: History;
@@ -68,27 +65,23 @@ type OpenCall = {
 /** Messages on one side, token ids on the other: the one place that knows both. */
 class EpisodeTracker implements ContextTracker {
   readonly #episodeId: string;
-  readonly #chatTokenizer: ChatTokenizer;
   readonly #policy: HistoryPolicy;
-  readonly #marks: TurnMarks;
-  readonly #tails: TailRenderer;
+  readonly #chats: AgentChats;
   readonly #tree = new TokenTree();
-  readonly #roots = new Map<string, MessageNode>();
   readonly #guides = new Guides();
   readonly #turns = new TurnIndex();
   readonly #spliced = new Set<SeenTurn>();
   readonly #calls: RecordedCall[] = [];
+  readonly #answers: AnswerNode[] = [];
   #numBegun = 0;
   #rows: readonly TokenRow[] | undefined;
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
 
-  constructor({ episodeId, chatTokenizer, historyPolicy = 'as_generated' }: ContextTrackerOptions) {
+  constructor({ episodeId, chatTokenizer, chatOf, historyPolicy = 'as_generated' }: ContextTrackerOptions) {
     this.#episodeId = episodeId;
-    this.#chatTokenizer = chatTokenizer;
     this.#policy = historyPolicy;
-    this.#marks = findTurnMarks(chatTokenizer);
-    this.#tails = new TailRenderer(chatTokenizer.template, this.#marks);
+    this.#chats = new AgentChats(chatTokenizer, chatOf);
   }
 
   begin(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions = {}): Turn {
@@ -99,20 +92,17 @@ class EpisodeTracker implements ContextTracker {
       );
     checkHasMessages(request.messages);
     const toolsKey = printTools(request.tools ?? []);
-    const root = this.#roots.get(toolsKey) ?? MessageNode.createRoot(JSON.parse(toolsKey) as readonly ToolSpec[]);
+    const chat = this.#chats.of(agent);
+    const { tokenizer, template } = chat.chatTokenizer;
+    const root = chat.rootFor(toolsKey);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
     const history = readHistory(known, request.messages, {
       agentName: agent.agentName,
       policy: this.#policy,
       index: this.#turns,
-      isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, this.#chatTokenizer.template, root.tools),
+      isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, template, root.tools),
     });
-    const tools = {
-      tree: this.#tree,
-      tokenizer: this.#chatTokenizer.tokenizer,
-      marks: this.#marks,
-      tails: this.#tails,
-    };
+    const tools = { tree: this.#tree, tokenizer, marks: chat.marks, tails: chat.tails };
     const prompt = withOpening(preparePrompt(history, tools), opening, tools);
     if (prompt.ids.length === 0)
       throw new EngineError(
@@ -121,6 +111,7 @@ class EpisodeTracker implements ContextTracker {
       );
     return this.#open({
       agent,
+      chat,
       index: this.#numBegun++,
       toolsKey,
       history,
@@ -146,7 +137,11 @@ class EpisodeTracker implements ContextTracker {
   }
 
   describe(): readonly TurnDescription[] {
-    return describeTurns(this.#toRows(), this.#calls, { chatTokenizer: this.#chatTokenizer, marks: this.#marks });
+    return describeTurns(this.#toRows(), this.#calls, (agent) => this.#chats.of(agent));
+  }
+
+  transcripts(): readonly AgentTranscript[] {
+    return toTranscripts(this.#answers);
   }
 
   #toSamples(): readonly Sample[] {
@@ -161,19 +156,19 @@ class EpisodeTracker implements ContextTracker {
 
   #open(call: OpenCall): Turn {
     const id = `${this.#episodeId}/${call.index}`;
+    const { chatTokenizer } = call.chat;
     const mintId = (place: number): string => mintCallId(this.#episodeId, call.index, place);
     let isCommitted = false;
     return {
       id,
       promptIds: call.prompt.ids,
-      stopIds: this.#chatTokenizer.template.stopIds,
+      stopIds: chatTokenizer.template.stopIds,
       reusedTokens: call.prompt.reusedTokens,
       fork: call.prompt.fork,
-      createStream: (onDelta) =>
-        createReplyStream(this.#chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
+      createStream: (onDelta) => createReplyStream(chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
       commit: (completion) => {
         this.#checkCommit(id, isCommitted);
-        const reply = readReply(this.#chatTokenizer, completion, { opening: call.prompt.opening, mintId });
+        const reply = readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId });
         isCommitted = true;
         return this.#record(id, call, completion, reply);
       },
@@ -198,7 +193,9 @@ class EpisodeTracker implements ContextTracker {
       index,
       node,
     };
-    this.#guides.update(agent.agentName, index, node.addTurn(turn));
+    const answer = node.addTurn(turn);
+    this.#guides.update(agent.agentName, index, answer);
+    this.#answers.push({ agentName: agent.agentName, node: answer });
     this.#turns.add(turn);
     const { reusedTokens, fork, numNew, numOpening } = prompt;
     const { policyVersion, logprobs } = completion;
@@ -237,20 +234,15 @@ class EpisodeTracker implements ContextTracker {
   }
 
   /** Writes the messages that are new, and how the others are spelled now. */
-  #writeHistory({ toolsKey, history }: OpenCall): MessageNode {
+  #writeHistory({ chat, toolsKey, history }: OpenCall): MessageNode {
     for (const { turn, spelling } of history.respelled) {
       this.#spliced.add(turn);
       if (spelling !== undefined) turn.spelling = spelling;
     }
-    return history.tail.reduce((node, entry) => node.ensure(entry), this.#placeOf(history.node, toolsKey));
-  }
-
-  /** Of concurrent first calls each began with a root of its own; the first to commit stays. */
-  #placeOf(node: MessageNode, toolsKey: string): MessageNode {
-    if (node.parent !== undefined) return node;
-    const root = this.#roots.get(toolsKey) ?? node;
-    this.#roots.set(toolsKey, root);
-    return root;
+    return history.tail.reduce(
+      (node, entry) => node.ensure(entry),
+      placeOf(history.node, (root) => chat.keepRoot(toolsKey, root)),
+    );
   }
 
   #writePrompt(
@@ -297,6 +289,11 @@ class EpisodeTracker implements ContextTracker {
         `Turn ${id} was committed after its episode had finished; its samples are already handed out. Commit every turn before finish().`,
       );
   }
+}
+
+/** Where the new messages go: below the node, or below the root that was kept for its tools. */
+function placeOf(node: MessageNode, keepRoot: (root: MessageNode) => MessageNode): MessageNode {
+  return node.parent === undefined ? keepRoot(node) : node;
 }
 
 function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {

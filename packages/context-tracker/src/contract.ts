@@ -2,6 +2,7 @@ import type {
   AssistantMessage,
   ChatDelta,
   ChatFinishReason,
+  ChatMessage,
   ChatRequest,
   Completion,
   ForkCause,
@@ -112,6 +113,9 @@ export type TurnPart = {
  */
 export type PartAuthor = 'system' | 'user' | 'tool' | 'model' | 'foreign' | 'opening';
 
+/** One conversation of an agent: what it was told and what its model answered. An agent may have several. */
+export type AgentTranscript = { readonly agentName: string; readonly messages: readonly ChatMessage[] };
+
 /** Records the calls of one episode. Calls may overlap and commit in any order. */
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
@@ -121,4 +125,6 @@ export interface ContextTracker {
   stats(): TrackerStats;
   /** Every committed call and where its tokens stand in the samples: what inspection shows. */
   describe(): readonly TurnDescription[];
+  /** The conversations of all agents so far, in the order in which their last answers were committed. */
+  transcripts(): readonly AgentTranscript[];
 }

@@ -1,5 +1,6 @@
 export type {
   AgentIdentity,
+  AgentTranscript,
   CommittedTurn,
   ContextTracker,
   Counts,

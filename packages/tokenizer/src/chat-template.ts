@@ -12,6 +12,8 @@ import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormat } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
+import { findTextKind } from './reply/text-kind.js';
+import { reasoningTags } from './reply/reasoning-section.js';
 import { createVerbatimArguments } from './verbatim-arguments.js';
 
 export type ChatTemplateOptions = {
@@ -120,5 +122,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
     stopIds: options.stopIds,
     callOpening: (name) => toCallOpening(format, name),
+    textKind: findTextKind,
+    reasoningTags,
   };
 }

@@ -32,6 +32,12 @@ export type ParsedReply = {
   readonly malformedToolCalls: number;
 };
 
+/**
+ * What a template may see in the text of a message. `markup`: tags of thinking, calls or results, which it may print in
+ * another way than other text. `tool_result`: a user's message that it takes for the result of a tool.
+ */
+export type TextKind = 'plain' | 'markup' | 'tool_result';
+
 /** One model family's chat template, and how to read its replies. */
 export interface ChatTemplate {
   /** Tool-call arguments are inserted verbatim, as the model wrote them. */
@@ -47,6 +53,13 @@ export interface ChatTemplate {
    * arguments. Undefined (or no such function) where the model has no form for calls.
    */
   callOpening?(name?: string): string | undefined;
+  /**
+   * Two messages of one role with the same fields and kind of text are printed alike in like places. Without this
+   * function every text is plain.
+   */
+  textKind?(message: ChatMessage): TextKind;
+  /** The tags around a thinking block, which frameworks leave in a text or take out of it. */
+  readonly reasoningTags?: readonly string[];
 }
 
 /** Text in, deltas out; together the deltas are the reply that `flush` returns, which is what `parse` gives. */

@@ -5,6 +5,7 @@ export type {
   RenderOptions,
   ReplyStreamParser,
   StreamDecoder,
+  TextKind,
   Tokenizer,
 } from './contract.js';
 export { byteCharacters } from './byte-level.js';

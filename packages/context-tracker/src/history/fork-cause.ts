@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ForkCause } from '@agentjet/core';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { SeenTurn } from './seen-state.js';
 import { type HistoryEntry, type MessageNode, messagesTo } from './message-node.js';
 import { isSameMessage } from './same-message.js';
 import type { TurnIndex } from './turn-index.js';

@@ -1,10 +1,14 @@
 import type { ChatMessage, ToolSpec } from '@agentjet/core';
-import type { SeenPrompt, SeenTurn } from '../prompt/seen-state.js';
+import type { ChatTemplate } from '@agentjet/tokenizer';
+import type { SeenPrompt, SeenTurn } from './seen-state.js';
 import { isSameMessage } from './same-message.js';
 import { addShape, isQuestion, type MessageShape, shapeOf } from './message-shape.js';
 
 /** A message as it stands in a history; `origin` is the turn of ours that it repeats. */
 export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
+
+/** What all conversations of one tree share. */
+export type ConversationRoot = { readonly tools: readonly ToolSpec[]; readonly template: ChatTemplate };
 
 /**
  * One message after those before it: the tree of all conversations of an episode that offer the same tools. Several
@@ -17,7 +21,7 @@ export class MessageNode {
   readonly origin: SeenTurn | undefined;
   /** The answer that was sampled here, after exactly these messages. */
   readonly turn: SeenTurn | undefined;
-  readonly tools: readonly ToolSpec[];
+  readonly root: ConversationRoot;
   /** Number of messages. */
   readonly length: number;
   /** See message-shape.ts; of no message 0. */
@@ -37,19 +41,14 @@ export class MessageNode {
   #byText: Map<string, MessageNode[]> | undefined;
   #turns: MessageNode[] | undefined;
 
-  private constructor(
-    parent: MessageNode | undefined,
-    tools: readonly ToolSpec[],
-    entry?: HistoryEntry,
-    turn?: SeenTurn,
-  ) {
+  private constructor(parent: MessageNode | undefined, root: ConversationRoot, entry?: HistoryEntry, turn?: SeenTurn) {
     this.parent = parent;
-    this.tools = tools;
+    this.root = root;
     this.message = entry?.message;
     this.origin = entry?.origin;
     this.turn = turn;
     this.length = parent === undefined ? 0 : parent.length + 1;
-    this.shape = entry === undefined ? 0 : shapeOf(entry.message);
+    this.shape = entry === undefined ? 0 : shapeOf(entry.message, root.template);
     const { shapes = 0, earlierShapes = 0 } = parent ?? {};
     const isNext = isQuestion(this.shape);
     this.shapes = entry === undefined ? 0 : addShape(isNext ? 0 : shapes, this.shape);
@@ -57,8 +56,12 @@ export class MessageNode {
     this.opening = parent === undefined || parent.isOpening ? this : parent.opening;
   }
 
-  static createRoot(tools: readonly ToolSpec[]): MessageNode {
-    return new MessageNode(undefined, tools);
+  static createRoot(root: ConversationRoot): MessageNode {
+    return new MessageNode(undefined, root);
+  }
+
+  get tools(): readonly ToolSpec[] {
+    return this.root.tools;
   }
 
   private get isOpening(): boolean {
@@ -90,11 +93,11 @@ export class MessageNode {
       entry.origin === undefined
         ? this.find(entry.message).find(({ turn }) => turn === undefined)
         : this.findOrigin(entry.origin);
-    return existing ?? this.#append(new MessageNode(this, this.tools, entry));
+    return existing ?? this.#append(new MessageNode(this, this.root, entry));
   }
 
   addTurn(turn: SeenTurn): MessageNode {
-    const child = this.#append(new MessageNode(this, this.tools, { message: turn.message, origin: turn }, turn));
+    const child = this.#append(new MessageNode(this, this.root, { message: turn.message, origin: turn }, turn));
     if (this.#turns === undefined) this.#turns = [child];
     else this.#turns.push(child);
     return child;

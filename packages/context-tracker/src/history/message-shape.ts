@@ -1,23 +1,20 @@
 import type { ChatMessage } from '@agentjet/core';
+import type { ChatTemplate } from '@agentjet/tokenizer';
 
 /**
  * What a chat template may look at when it decides how to print a message, as a small number: two messages of one
- * shape are assumed to be printed alike in like places. (The assumption is checked: see prompt/tail-text.ts.)
+ * shape are assumed to be printed alike in like places. (The assumption is checked: see prompt/tail-text.ts.) What a
+ * template finds inside a text is its own business, so it is asked.
  */
 export type MessageShape = number;
 
 const roles: Readonly<Record<ChatMessage['role'], number>> = { system: 0, user: 1, tool: 2, assistant: 3 };
 
-/** Tags by which templates find thinking, calls and tool results inside the text of a message. */
-const markup = /<\/?(?:think|tool)|<\|/;
-
-export function shapeOf(message: ChatMessage): MessageShape {
+export function shapeOf(message: ChatMessage, template: Pick<ChatTemplate, 'textKind'>): MessageShape {
+  const kind = template.textKind?.(message) ?? 'plain';
   const common =
-    roles[message.role] |
-    (message.content === '' ? 4 : 0) |
-    (markup.test(message.content) ? 8 : 0) |
-    (isNamed(message) ? 16 : 0);
-  if (message.role !== 'assistant') return common | (isToolResponse(message) ? 32 : 0);
+    roles[message.role] | (message.content === '' ? 4 : 0) | (kind === 'plain' ? 0 : 8) | (isNamed(message) ? 16 : 0);
+  if (message.role !== 'assistant') return common | (kind === 'tool_result' ? 32 : 0);
   const calls = message.toolCalls?.length ?? 0;
   return common | (hasText(message.reasoning) ? 32 : 0) | (Math.min(calls, 2) << 6);
 }
@@ -33,11 +30,6 @@ export function addShape(shapes: number, shape: MessageShape): number {
 /** Whether messages of this shape are questions to a template that leaves thinking out before the last of them (Qwen3's). */
 export function isQuestion(shape: MessageShape): boolean {
   return (shape & 3) === roles.user && (shape & 32) === 0;
-}
-
-/** A result that an agent sends as a user message, in the tags by which templates know that it is none of the user's. */
-function isToolResponse({ role, content }: ChatMessage): boolean {
-  return role === 'user' && content.startsWith('<tool_response>') && content.endsWith('</tool_response>');
 }
 
 function isNamed(message: ChatMessage): boolean {

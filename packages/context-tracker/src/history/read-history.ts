@@ -1,6 +1,6 @@
 import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
 import type { HistoryPolicy, SpliceCause } from '../contract.js';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { SeenTurn } from './seen-state.js';
 import { readMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
 import type { Guided } from './guides.js';

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '@agentjet/core';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { SeenTurn } from './seen-state.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { squash } from './respelling.js';
 import { isSameArguments } from './same-arguments.js';

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ToolCall } from '@agentjet/core';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { SeenTurn } from './seen-state.js';
 import { isSameArguments } from './same-arguments.js';
 import { isSameMessage } from './same-message.js';
 
@@ -36,7 +36,7 @@ function isSameText(turn: SeenTurn, sent: AssistantMessage, byId: boolean): bool
   const { content, reasoning = '' } = turn.message;
   const text = sent.content.trim();
   if (isKeptReasoning(reasoning, sent.reasoning ?? '') && isSameContent(turn, text, byId)) return true;
-  return reasoning !== '' && squash(withoutThinkTags(text)) === squash(reasoning + content);
+  return reasoning !== '' && squash(withoutReasoningTags(text, turn)) === squash(reasoning + content);
 }
 
 /** Dropped, kept, or only its last streamed piece kept. */
@@ -49,8 +49,8 @@ function isSameContent({ message: { content }, stops }: SeenTurn, text: string, 
   return stops.some((stop) => content.includes(stop) && content.slice(0, content.lastIndexOf(stop)).trim() === text);
 }
 
-function withoutThinkTags(text: string): string {
-  return text.replaceAll(/<\/?think>/g, '');
+function withoutReasoningTags(text: string, { node }: SeenTurn): string {
+  return (node.root.template.reasoningTags ?? []).reduce((rest, tag) => rest.replaceAll(tag, ''), text);
 }
 
 /** Without any space: for texts that were joined or split with other space between them. */

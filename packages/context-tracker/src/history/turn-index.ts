@@ -1,5 +1,5 @@
 import type { AssistantMessage } from '@agentjet/core';
-import type { SeenTurn } from '../prompt/seen-state.js';
+import type { SeenTurn } from './seen-state.js';
 import { squash } from './respelling.js';
 
 /** All turns of an episode, by the tool-call ids that we minted and by their texts. */

@@ -1,7 +1,7 @@
 import type { AssistantMessage } from '@agentjet/core';
 import type { ChatTemplate, ParsedReply } from '@agentjet/tokenizer';
 import { isSameArguments } from '../history/same-arguments.js';
-import type { SeenState, SeenTurn } from './seen-state.js';
+import type { SeenState, SeenTurn } from '../history/seen-state.js';
 import { endAt, findEnd, type TurnMarks } from './turn-marks.js';
 
 /** How far a rendered prompt repeats what was seen: the number of states, and the place in the text after them. */

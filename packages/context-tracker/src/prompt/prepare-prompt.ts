@@ -3,7 +3,7 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import type { History } from '../history/read-history.js';
 import { readPath, readPathWith, type TokenPosition, type TokenTree } from '../tokens/token-tree.js';
-import type { SeenPrompt, SeenState, SeenTurn } from './seen-state.js';
+import type { SeenPrompt, SeenState, SeenTurn } from '../history/seen-state.js';
 import { toTailIds } from './tail-ids.js';
 import type { TailRenderer } from './tail-text.js';
 import type { TurnMarks } from './turn-marks.js';

@@ -1,6 +1,6 @@
 import type { Tokenizer } from '@agentjet/tokenizer';
 import { readPath } from '../tokens/token-tree.js';
-import type { SeenState, SeenTurn } from './seen-state.js';
+import type { SeenState, SeenTurn } from '../history/seen-state.js';
 import { endAt, type TurnMarks } from './turn-marks.js';
 
 export type TailIdsOptions = {

@@ -4,7 +4,7 @@ import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import { entriesTo, messagesTo, entryOf } from '../history/message-node.js';
 import { type MessageShape, shapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
-import { chainOf, type SeenState } from './seen-state.js';
+import { chainOf, type SeenState } from '../history/seen-state.js';
 import type { TurnMarks } from './turn-marks.js';
 
 /**
@@ -156,7 +156,7 @@ function checkedLengthOf(state: SeenState): number {
  * which messages there are (thinking is left out before the last question), and those that were the last ones so far.
  */
 function keyOf({ node, state, since }: LastSeen): string {
-  return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => shapeOf(message)).join(' ')}`;
+  return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => shapeOf(message, node.root.template)).join(' ')}`;
 }
 
 /** Of the last message, and of those before it down to an answer: what the last prompt ended with. */

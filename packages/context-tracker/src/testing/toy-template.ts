@@ -10,6 +10,8 @@ export type ToyTemplateOptions = { readonly thinking: 'none' | 'keep' | 'strip';
 export function createToyTemplate({ thinking, stopIds }: ToyTemplateOptions): ChatTemplate {
   return {
     stopIds,
+    reasoningTags: thinking === 'none' ? [] : ['<think>', '</think>'],
+    textKind: ({ content }) => (/<\/?(?:think|tool_call)|<\|/.test(content) ? 'markup' : 'plain'),
     render: (messages, options) => render(messages, options, thinking),
     parse: (text) => parse(text, thinking !== 'none'),
     createStreamParser: (mintId) => {

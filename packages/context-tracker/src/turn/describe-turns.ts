@@ -1,4 +1,4 @@
-import type { TurnDescription } from '../contract.js';
+import type { AgentIdentity, TurnDescription } from '../contract.js';
 import { inOrder, type RecordedCall } from '../tokens/recorded-call.js';
 import type { TokenRow } from '../tokens/token-rows.js';
 import { findParts, type PartTools } from './find-parts.js';
@@ -7,7 +7,7 @@ import { findParts, type PartTools } from './find-parts.js';
 export function describeTurns(
   rows: readonly TokenRow[],
   calls: readonly RecordedCall[],
-  tools: PartTools,
+  toolsOf: (agent: AgentIdentity) => PartTools,
 ): readonly TurnDescription[] {
   const sampleOf = new Map(rows.flatMap((row, sample) => row.calls.map((call) => [call, sample] as const)));
   const ordered = inOrder(calls);
@@ -26,6 +26,6 @@ export function describeTurns(
     sample: sampleOf.get(call) ?? null,
     splices: call.splices.map(({ index: begun, cause }) => ({ turn: turnOf.get(begun) ?? -1, cause })),
     foreignMessages: call.foreignMessages,
-    parts: findParts(call, tools),
+    parts: findParts(call, toolsOf(call.agent)),
   }));
 }

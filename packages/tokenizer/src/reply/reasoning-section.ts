@@ -4,6 +4,7 @@ import type { ReplySection } from './reply-section.js';
 
 const openTag = '<think>';
 const closeTag = '</think>';
+export const reasoningTags: readonly string[] = [openTag, closeTag];
 
 /** Looks for a thinking block, which only the beginning of a reply can be. */
 export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection): ReplySection {

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from '@agentjet/core';
 import type { AgentIdentity } from '../contract.js';
-import type { MessageNode } from '../history/message-node.js';
+import type { MessageNode } from './message-node.js';
 import type { TokenPosition } from '../tokens/token-tree.js';
 
 /**

@@ -1,0 +1,59 @@
+import type { ToolSpec } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { AgentIdentity } from './contract.js';
+import { MessageNode } from './history/message-node.js';
+import { TailRenderer } from './prompt/tail-text.js';
+import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
+
+/** One chat template of an episode, and the conversations that were printed with it. */
+export class ChatSide {
+  readonly chatTokenizer: ChatTokenizer;
+  readonly marks: TurnMarks;
+  readonly tails: TailRenderer;
+  /** By the tools that they offer, as JSON. */
+  readonly #roots = new Map<string, MessageNode>();
+
+  constructor(chatTokenizer: ChatTokenizer) {
+    this.chatTokenizer = chatTokenizer;
+    this.marks = findTurnMarks(chatTokenizer);
+    this.tails = new TailRenderer(chatTokenizer.template, this.marks);
+  }
+
+  /** The root of all conversations with these tools. It is kept only by `keepRoot`. */
+  rootFor(toolsKey: string): MessageNode {
+    const { template } = this.chatTokenizer;
+    const known = this.#roots.get(toolsKey);
+    return known ?? MessageNode.createRoot({ tools: JSON.parse(toolsKey) as readonly ToolSpec[], template });
+  }
+
+  /** Of concurrent first calls each began with a root of its own; the first to commit stays. */
+  keepRoot(toolsKey: string, root: MessageNode): MessageNode {
+    const kept = this.#roots.get(toolsKey) ?? root;
+    this.#roots.set(toolsKey, kept);
+    return kept;
+  }
+}
+
+/** Which chat template each agent of an episode speaks. */
+export class AgentChats {
+  readonly #default: ChatTokenizer;
+  readonly #chatOf: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
+  readonly #sides = new Map<ChatTokenizer, ChatSide>();
+  readonly #byAgent = new Map<string, ChatSide>();
+
+  constructor(chatTokenizer: ChatTokenizer, chatOf?: (agent: AgentIdentity) => ChatTokenizer | undefined) {
+    this.#default = chatTokenizer;
+    this.#chatOf = chatOf;
+  }
+
+  of(agent: AgentIdentity): ChatSide {
+    const key = JSON.stringify([agent.agentName, agent.targetTag]);
+    const known = this.#byAgent.get(key);
+    if (known !== undefined) return known;
+    const chatTokenizer = this.#chatOf?.(agent) ?? this.#default;
+    const side = this.#sides.get(chatTokenizer) ?? new ChatSide(chatTokenizer);
+    this.#sides.set(chatTokenizer, side);
+    this.#byAgent.set(key, side);
+    return side;
+  }
+}

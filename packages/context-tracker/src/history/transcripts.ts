@@ -1,0 +1,18 @@
+import type { AgentTranscript } from '../contract.js';
+import { type MessageNode, messagesTo } from './message-node.js';
+
+/** An answer where it was sampled, and whose it is. */
+export type AnswerNode = { readonly agentName: string; readonly node: MessageNode };
+
+/** The conversations of each agent: every answer that the agent did not go on from ends one. */
+export function toTranscripts(answers: readonly AnswerNode[]): readonly AgentTranscript[] {
+  const passedBy = new Map<string, Set<MessageNode>>();
+  for (const { agentName, node } of answers) {
+    const passed = passedBy.get(agentName) ?? new Set<MessageNode>();
+    passedBy.set(agentName, passed);
+    for (let above = node.parent; above !== undefined && !passed.has(above); above = above.parent) passed.add(above);
+  }
+  return answers
+    .filter(({ agentName, node }) => passedBy.get(agentName)?.has(node) === false)
+    .map(({ agentName, node }) => ({ agentName, messages: messagesTo(node) }));
+}
