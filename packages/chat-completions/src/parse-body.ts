@@ -1,4 +1,4 @@
-import { isJsonObject } from '@agentjet/core';
+import { isJsonObject, requestLimits } from '@agentjet/core';
 import type { z } from 'zod';
 import { WireError } from './wire-error.js';
 
@@ -7,6 +7,9 @@ import { WireError } from './wire-error.js';
  * parameter, such as `messages[0].content`; parameters that the schema does not know are refused by name.
  */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  checkCount(body, 'messages', requestLimits.messages);
+  checkCount(body, 'input', requestLimits.messages);
+  checkCount(body, 'tools', requestLimits.tools);
   const parsed = schema.safeParse(isJsonObject(body) ? withoutNulls(body) : body);
   if (parsed.success) return parsed.data;
   const { issue, path } = findCause(parsed.error.issues[0]);
@@ -30,6 +33,14 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
     `Invalid value: ${subject} ${describe(issue, value)}.`,
     name === '' ? undefined : name,
   );
+}
+
+/** Before the schema looks at each entry, which takes seconds for very many of them. */
+function checkCount(body: unknown, name: string, limit: number): void {
+  const entries = isJsonObject(body) ? body[name] : undefined;
+  if (!Array.isArray(entries) || entries.length <= limit) return;
+  const message = `Invalid value: '${name}' has ${entries.length} entries, and at most ${limit} are allowed. Send fewer.`;
+  throw new WireError(400, 'invalid_value', message, name);
 }
 
 function withoutNulls(body: object): object {

@@ -43,6 +43,7 @@ export {
 } from './errors.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
+export { requestLimits } from './request-limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
 export {

@@ -293,8 +293,13 @@ describe('bodies', () => {
     [
       'a nesting deeper than any stack, where anything may stand',
       `{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":${'['.repeat(90_000)}${']'.repeat(90_000)}}`,
-      200,
+      400,
     ],
+    ['brackets in strings, which are not nested', JSON.stringify({ ...ask, user: `\\"[{`.repeat(20_000) }), 200],
+    ['very many small objects', `{"model":"m","messages":[${'{},'.repeat(66_000)}{}]}`, 400],
+    ['very many messages', JSON.stringify({ ...ask, messages: Array(4_097).fill(ask.messages[0]) }), 400],
+    ['as many messages as allowed', JSON.stringify({ ...ask, messages: Array(4_096).fill(ask.messages[0]) }), 200],
+    ['very many tools', JSON.stringify({ ...ask, tools: Array(1_025).fill(0) }), 400],
     ['half a surrogate', '{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}', 200],
     [
       'a prototype',

@@ -5,6 +5,7 @@ import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
+import { checkNesting } from './check-nesting.js';
 import { handleChatCompletion } from './chat-completions.js';
 import { handleCompletion } from './completions.js';
 import { toAnthropicErrorBody } from './messages/error.js';
@@ -19,7 +20,7 @@ export type EndpointOptions = Partial<Timing> & {
   readonly hostname?: string;
   /** 0 picks a free port. */
   readonly port?: number;
-  /** Longest request body; a longer one gets status 413. Default 32 MiB. */
+  /** Longest request body; a longer one gets status 413. Default 8 MiB, several times the longest prompt of today's models. */
   readonly maxBodyBytes?: number;
 };
 
@@ -32,7 +33,7 @@ export interface EndpointServer extends EndpointHost {
 export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
   const sessions = new SessionStore();
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
-  const app = createEndpointApp(sessions, timing, options.maxBodyBytes ?? 32 << 20);
+  const app = createEndpointApp(sessions, timing, options.maxBodyBytes ?? 8 << 20);
   const hostname = options.hostname ?? '127.0.0.1';
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
@@ -115,6 +116,7 @@ function readKey(context: Context): string | undefined {
 
 function toIncoming(context: EndpointContext, bytes: Uint8Array): Incoming {
   const text = decodeBody(bytes, context.req.raw);
+  checkNesting(text);
   // What was written just now is on its way only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
   return { request: context.req.raw, text, body: parseJson(text), breakOff };

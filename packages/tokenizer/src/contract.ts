@@ -4,6 +4,8 @@ import type { ChatDelta, ChatMessage, ToolSpec } from '@agentjet/core';
 export interface Tokenizer {
   readonly vocabSize: number;
   encode(text: string): Int32Array;
+  /** A lower bound of `encode(text).length`, found without encoding. Absent if the tokenizer knows none. */
+  countAtLeast?(text: string): number;
   /** Special tokens are kept as their text. */
   decode(ids: ArrayLike<number>): string;
   /** Id of one token's exact text, special tokens included. */

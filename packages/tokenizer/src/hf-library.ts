@@ -11,7 +11,8 @@ export type HfLibrary = {
   ): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
-  get_vocab(): ReadonlyMap<string, number>;
+  /** One entry has no token if there are ids without one. */
+  get_vocab(): ReadonlyMap<string | undefined, number>;
   get_added_tokens_decoder(): ReadonlyMap<number, { readonly content: string }>;
   readonly model: {
     encode(words: readonly string[]): readonly string[];

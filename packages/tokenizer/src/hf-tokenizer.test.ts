@@ -118,6 +118,24 @@ describe('a byte-level tokenizer', () => {
     expect(tokenizer.idOf('no such token')).toBeUndefined();
   });
 
+  test('knows a lower bound of the tokens in a text', () => {
+    fc.assert(
+      fc.property(hardText, fc.nat(300), (text, times) => {
+        const long = text.normalize('NFD').repeat(times);
+        expect(tokenizer.countAtLeast?.(long)).toBeLessThanOrEqual(tokenizer.encode(long).length);
+      }),
+    );
+    expect(tokenizer.countAtLeast?.(' '.repeat(1_000_000))).toBeGreaterThan(50_000);
+  });
+
+  test('with a missing byte has no such bound, since texts lose that byte', () => {
+    const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('qwen3');
+    const model = tokenizerJson['model'] as { readonly vocab: Readonly<Record<string, number>> };
+    const { x: _lost, ...vocab } = model.vocab;
+    const lossy = createHfTokenizer({ ...tokenizerJson, model: { ...model, vocab } }, tokenizerConfig);
+    expect([lossy.encode('xxx').length, lossy.countAtLeast]).toEqual([0, undefined]);
+  });
+
   test('an id beyond the vocabulary is no text', () => {
     expect(tokenizer.decode([tokenizer.vocabSize + 5])).toBe('');
   });

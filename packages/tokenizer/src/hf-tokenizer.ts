@@ -3,6 +3,8 @@ import { toTokenBytes } from './byte-level.js';
 import type { Tokenizer } from './contract.js';
 import { type HfLibrary, openHfLibrary } from './hf-library.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
+import { checkTokenIds } from './token-ids.js';
+import { createTokenBound } from './token-bound.js';
 import { createWordEncoder } from './word-encoder.js';
 
 function isByteLevel(decoder: unknown): boolean {
@@ -24,14 +26,18 @@ function createByteTable(library: HfLibrary, vocabSize: number): (id: number) =>
 
 /** A tokenizer over the content of tokenizer.json and tokenizer_config.json. Throws what the library throws. */
 export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
+  checkTokenIds(tokenizerJson);
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);
   let vocabSize = 0;
   for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
   const encodeWhole = (text: string): Int32Array =>
     Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
+  const encodeWords = createWordEncoder(library, tokenizerJson);
+  const countAtLeast = encodeWords === undefined ? undefined : createTokenBound(library);
   const common = {
     vocabSize,
-    encode: createWordEncoder(library, tokenizerJson) ?? encodeWhole,
+    encode: encodeWords ?? encodeWhole,
+    ...(countAtLeast !== undefined && { countAtLeast }),
     idOf: (token: string) => library.token_to_id(token),
   };
   if (isByteLevel(tokenizerJson['decoder'])) {

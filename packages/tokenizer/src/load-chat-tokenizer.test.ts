@@ -40,6 +40,18 @@ test('loads a folder', async () => {
   expect(template.stopIds).toEqual([tokenizer.idOf('<|im_end|>')]);
 });
 
+test.each([
+  ['far beyond the number of tokens', 2 ** 31, /gives the token "t" the id 2147483648, but has only \d+ tokens/],
+  ['negative', -1, /gives the token "t" the id -1/],
+  ['not a number', '7', /gives the token "t" the id "7"/],
+])('an id that is %s is refused in words', async (_what, id, words) => {
+  const model = tokenizerJson['model'] as { readonly vocab: Readonly<Record<string, number>> };
+  await write('tokenizer.json', { ...tokenizerJson, model: { ...model, vocab: { ...model.vocab, t: id } } });
+  expect((await loadError()).message).toMatch(words);
+  await write('tokenizer.json', { ...tokenizerJson, added_tokens: [{ content: 't', id }] });
+  expect((await loadError()).message).toMatch(words);
+});
+
 test('chat_template.jinja goes before the one in tokenizer_config.json', async () => {
   await write('chat_template.jinja', 'own<|im_end|>');
   const { template } = await loadChatTokenizer(dir);

@@ -16,6 +16,7 @@ import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentj
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
+import { checkRequestSize } from './check-request-size.js';
 import { failLater } from './fail-later.js';
 import { replayDeltas } from './replay-deltas.js';
 import { applyResponseFormat } from './response-format.js';
@@ -116,6 +117,7 @@ async function call(
   callOptions: ChatOptions,
 ): Promise<ChatResponse> {
   const { agent, tracker, engine, ledger } = options;
+  checkRequestSize(request, { contextLength: engine.contextLength, tokenizer: options.chatTokenizer.tokenizer });
   const seed = deriveSeed(options.seed, agent.agentName, ledger.takeIndex(agent.agentName));
   const chosen = applyToolChoice(request, options.chatTokenizer.template);
   const turn = tracker.begin(agent, applyResponseFormat(chosen.request), { opening: chosen.opening });

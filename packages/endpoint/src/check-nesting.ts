@@ -1,0 +1,50 @@
+import { WireError } from '@agentjet/chat-completions';
+import { requestLimits } from '@agentjet/core';
+
+/** Lists and objects of one body. A request of the largest allowed size has a tenth of it. */
+const maxContainers = 100_000;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * Refuses JSON text that takes long to parse and check although it is short: nested deeply, or made of very many lists and
+ * objects. Throws WireError 400. Text that is not JSON passes; the parser says what is wrong with it.
+ */
+export function checkNesting(text: string): void {
+  let depth = 0;
+  let numContainers = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (isOpening(code)) {
+      depth++;
+      numContainers++;
+      if (depth > requestLimits.depth) throw tooLarge(`is nested more than ${requestLimits.depth} levels deep`);
+      if (numContainers > maxContainers) throw tooLarge(`has more than ${maxContainers} lists and objects`);
+    } else if (isClosing(code)) depth--;
+  }
+}
+
+/** `[` and `{`; the closing ones are two code points above. */
+function isOpening(code: number): boolean {
+  return code === 0x5b || code === 0x7b;
+}
+
+function isClosing(code: number): boolean {
+  return code === 0x5d || code === 0x7d;
+}
+
+/** The place of the closing quote. A quote after an odd number of backslashes belongs to the string. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let numBackslashes = 0;
+    while (text.charCodeAt(end - 1 - numBackslashes) === backslash) numBackslashes++;
+    if (numBackslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function tooLarge(what: string): WireError {
+  return new WireError(400, 'request_too_complex', `The request body ${what}. Send less in one request.`);
+}

@@ -1,0 +1,18 @@
+import { byteCharacters } from './byte-level.js';
+import type { HfLibrary } from './hf-library.js';
+
+/**
+ * For byte-level BPE: how many tokens a string has at least, by its length and the longest token. It lets a caller refuse
+ * a string that fits into no context before encoding it, which would take seconds. Undefined for a vocabulary that lacks
+ * bytes, since strings lose those.
+ */
+export function createTokenBound(library: HfLibrary): ((text: string) => number) | undefined {
+  const vocab = library.get_vocab();
+  if (!byteCharacters.every((character) => vocab.has(character))) return undefined;
+  const added = library.get_added_tokens_decoder();
+  let longest = 1;
+  for (const [token = '', id] of vocab)
+    longest = Math.max(longest, added.has(id) ? Buffer.byteLength(token) : token.length);
+  // Many of these tokenizers normalize first, which can shorten a string.
+  return (text) => Math.ceil(Buffer.byteLength(text.normalize('NFC')) / longest);
+}

@@ -1,0 +1,30 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+
+/** Vocabularies may have gaps, for tokens that were taken out; tables as long as the largest id must stay small. */
+const maxGapFactor = 2;
+const maxGap = 1_000;
+
+/** Throws for a token whose id is not a whole number, or is far beyond the number of tokens. */
+export function checkTokenIds(tokenizerJson: JsonObject): void {
+  const tokens = [...vocabularyOf(tokenizerJson['model']), ...addedTokensOf(tokenizerJson['added_tokens'])];
+  const limit = maxGapFactor * tokens.length + maxGap;
+  for (const [token, id] of tokens) {
+    if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < limit) continue;
+    throw new Error(
+      `it gives the token ${JSON.stringify(token)} the id ${JSON.stringify(id)}, but has only ${tokens.length} tokens`,
+    );
+  }
+}
+
+type Token = readonly [content: unknown, id: unknown];
+
+/** Models of other kinds keep their vocabulary as a list, where the place is the id. */
+function vocabularyOf(model: unknown): readonly Token[] {
+  const vocab = isJsonObject(model) ? model['vocab'] : undefined;
+  if (Array.isArray(vocab)) return vocab.map((_entry, id) => ['', id]);
+  return isJsonObject(vocab) ? Object.entries(vocab) : [];
+}
+
+function addedTokensOf(added: unknown): readonly Token[] {
+  return Array.isArray(added) ? added.filter(isJsonObject).map(({ content, id }) => [content, id]) : [];
+}
