@@ -1,24 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
-
-const root = import.meta.dirname;
-
-function workspaceDirs(): string[] {
-  const under = (folder: string) => readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name));
-  return [...under('packages'), ...under('adapters'), path.join(root, 'trainer')].filter((dir) =>
-    existsSync(path.join(dir, 'package.json')),
-  );
-}
+import { root, workspaces } from './.ci/workspaces.mjs';
 
 /** Tests run on the sources: our packages resolve to src, without a build in between. */
-const alias = workspaceDirs().flatMap((dir) => {
-  const { name } = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8')) as { name: string };
-  return [
-    { find: new RegExp(`^${name}$`), replacement: path.join(dir, 'src/index.ts') },
-    { find: new RegExp(`^${name}/testing$`), replacement: path.join(dir, 'src/testing.ts') },
-  ];
-});
+const alias = workspaces().flatMap(({ doors }) =>
+  Object.entries(doors).map(([door, source]) => ({
+    find: new RegExp(`^${door}$`),
+    replacement: path.join(root, source),
+  })),
+);
 
 export default defineConfig({
   resolve: { alias },
@@ -26,10 +16,8 @@ export default defineConfig({
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: 'test/property-seed.ts',
     include: [
-      'packages/*/src/**/*.test.ts',
-      'packages/nano/training/**/*.test.ts',
-      'adapters/*/src/**/*.test.ts',
-      'trainer/src/**/*.test.ts',
+      ...workspaces().map(({ dir }) => `${dir}/src/**/*.test.ts`),
+      'training/**/*.test.ts',
       'tutorial/**/*.test.ts',
       'test/**/*.test.ts',
     ],

@@ -7,11 +7,12 @@ const bin = (name) => path.join(root, 'node_modules/.bin', name);
 
 export const checks = [
   ['format', bin('biome'), ['format', '--error-on-warnings', '.']],
+  ['packages', process.execPath, ['.ci/packages.mjs', '--check']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
   [
     'lint',
     bin('oxlint'),
-    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test'],
+    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'training', 'tutorial', 'test'],
   ],
   ['unused exports', bin('knip'), ['--no-progress']],
   ['boundaries', bin('vitest'), ['run', 'test/boundaries']],
@@ -32,6 +33,7 @@ export function runCheck([label, command, args]) {
 }
 
 if (process.argv[1] === import.meta.filename) {
+  await import('./setup.mjs'); // lint reads the types of what is built
   const failed = checks.filter((check) => !runCheck(check));
   process.exit(failed.length === 0 ? 0 : 1);
 }

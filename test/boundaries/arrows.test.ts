@@ -2,38 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-const root = path.resolve(import.meta.dirname, '../..');
-
-/** What each package may import of ours: the arrows of the architecture, as data. */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  'packages/core': [],
-  'packages/run-folder': ['@agentjet/core'],
-  'packages/nano': [],
-  'packages/tokenizer': ['@agentjet/core'],
-  'packages/context-tracker': ['@agentjet/core', '@agentjet/tokenizer'],
-  'packages/rollout': ['@agentjet/core', '@agentjet/tokenizer', '@agentjet/context-tracker'],
-  'packages/chat-completions': ['@agentjet/core'],
-  'packages/endpoint': ['@agentjet/core', '@agentjet/rollout', '@agentjet/chat-completions'],
-  'packages/adapter-kit': ['@agentjet/core', '@agentjet/rollout'],
-  'packages/agentjet': [
-    '@agentjet/core',
-    '@agentjet/run-folder',
-    '@agentjet/tokenizer',
-    '@agentjet/context-tracker',
-    '@agentjet/nano',
-    '@agentjet/rollout',
-    '@agentjet/endpoint',
-    '@agentjet/trainer',
-  ],
-  'packages/cli': ['@agentjet/core', 'agentjet'],
-  'adapters/react': ['@agentjet/core', '@agentjet/rollout'],
-  'adapters/openai': ['@agentjet/core', '@agentjet/rollout', '@agentjet/chat-completions'],
-  'adapters/langgraph': ['@agentjet/core', '@agentjet/rollout'],
-  'adapters/ai-sdk': ['@agentjet/core', '@agentjet/rollout'],
-  'adapters/openai-agents': ['@agentjet/core', '@agentjet/rollout'],
-  trainer: ['@agentjet/core', '@agentjet/run-folder'],
-};
+import { arrows } from '../../.ci/arrows.mjs';
+import { root, workspaces } from '../../.ci/workspaces.mjs';
 
 type Import = { readonly file: string; readonly specifier: string };
 
@@ -67,22 +37,25 @@ const isForeign = ({ specifier }: Import): boolean =>
   !isOurs(specifier) &&
   !builtinModules.includes(specifier);
 
+const packages = workspaces();
+const doors = new Set(packages.flatMap((each) => Object.keys(each.doors)));
 const importsByPackage = new Map(
-  Object.keys(allowed).map((dir) => [dir, sourceFiles(path.join(root, dir, 'src')).flatMap(importsOf)] as const),
+  packages.map(({ dir }) => [dir, sourceFiles(path.join(root, dir, 'src')).flatMap(importsOf)] as const),
 );
 
 describe('arrows', () => {
-  it.each(Object.entries(allowed))('%s imports only what lies below it', (dir, below) => {
+  it.each(packages)('$dir imports only what lies below it', ({ dir, name }) => {
+    const below = arrows[name] ?? [];
     const upward = (importsByPackage.get(dir) ?? []).filter(
       ({ specifier }) => isOurs(specifier) && !below.includes(packageOf(specifier)),
     );
     expect(upward).toEqual([]);
   });
 
-  it('goes through the doors of a package, index or testing', () => {
+  it('goes through the doors of a package: the entries of its exports', () => {
     const deep = [...importsByPackage.values()]
       .flat()
-      .filter(({ specifier }) => isOurs(specifier) && !/^(@agentjet\/)?[^/]+(\/testing)?$/.test(specifier));
+      .filter(({ specifier }) => isOurs(specifier) && !doors.has(specifier));
     expect(deep).toEqual([]);
   });
 
@@ -104,13 +77,10 @@ describe('arrows', () => {
 
   it('declares what it imports', () => {
     const undeclared = [...importsByPackage].flatMap(([dir, imports]) => {
-      const manifest = JSON.parse(readFileSync(path.join(root, dir, 'package.json'), 'utf8')) as Record<
-        string,
-        Record<string, string> | undefined
-      >;
+      const manifest = packages.find((each) => each.dir === dir)?.manifest;
       const declared = new Set(
-        ['dependencies', 'peerDependencies', 'optionalDependencies'].flatMap((kind) =>
-          Object.keys(manifest[kind] ?? {}),
+        [manifest?.dependencies, manifest?.peerDependencies, manifest?.optionalDependencies].flatMap((names) =>
+          Object.keys(names ?? {}),
         ),
       );
       return imports

@@ -2,15 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { root, workspaces } from '../../.ci/workspaces.mjs';
 
-const root = path.resolve(import.meta.dirname, '../..');
 const trainerDir = path.join(root, 'trainer');
-const packageDirs = [
-  ...['packages', 'adapters'].flatMap((folder) =>
-    readdirSync(path.join(root, folder)).map((name) => path.join(root, folder, name)),
-  ),
-  trainerDir,
-].filter((dir) => existsSync(path.join(dir, 'package.json')));
 
 function packedFiles(dir: string, ...flags: readonly string[]): readonly string[] {
   const text = execFileSync('npm', ['pack', '--dry-run', '--json', ...flags], {
@@ -41,32 +35,21 @@ it('whoever installs the trainer has the GPU worker and what sets it up, and no 
   ).toEqual([]);
 });
 
-type Manifest = {
-  readonly description?: string;
-  readonly exports: Readonly<Record<string, unknown>>;
-  readonly files: readonly string[];
-  readonly scripts: Readonly<Record<string, string>>;
-};
-
-it.each(packageDirs.map((dir) => [path.relative(root, dir), dir]))(
-  '%s says what a published package says',
-  (_name, dir) => {
-    const manifest = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8')) as Manifest;
-    expect(manifest).toMatchObject({
-      version: '0.1.0',
-      license: 'Apache-2.0',
-      type: 'module',
-      engines: { node: '>=20.19' },
-      exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
-    });
-    expect(manifest.description).toMatch(/^[A-Z].*\.$/);
-    expect(manifest.files).toEqual(
-      expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']),
-    );
-    const upwards = path.relative(dir, path.join(root, '.ci/copy-license.mjs')).replaceAll(path.sep, '/');
-    expect(manifest.scripts).toEqual({ build: 'tsc -b', prepack: `tsc -b && node ${upwards}` });
-  },
-);
+it.each(workspaces())('$dir says what a published package says', ({ dir, manifest }) => {
+  expect(manifest).toMatchObject({
+    version: '0.1.0',
+    license: 'Apache-2.0',
+    type: 'module',
+    engines: { node: '>=20.19' },
+    exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+  });
+  expect(manifest.description).toMatch(/^[A-Z].*\.$/);
+  expect(manifest.files).toEqual(
+    expect.arrayContaining(['dist', 'src', '!**/*.test.ts', '!**/.tsbuildinfo', 'README.md']),
+  );
+  const upwards = path.posix.relative(dir, '.ci/copy-license.mjs');
+  expect(manifest.scripts).toEqual({ build: 'tsc -b', prepack: `tsc -b && node ${upwards}` });
+});
 
 it('a package is built and has its license before it is packed', () => {
   expect(packedFiles(path.join(root, 'packages/nano'))).toEqual(

@@ -7,24 +7,18 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { withAllTheyUse, workspaces } from '../../.ci/workspaces.mjs';
 
 const here = import.meta.dirname;
 const root = path.resolve(here, '../..');
 const dir = path.join(tmpdir(), `agentjet-newest-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`);
-const ours = [
-  'packages/core',
-  'packages/tokenizer',
-  'packages/context-tracker',
-  'packages/rollout',
-  'packages/chat-completions',
-  'packages/endpoint',
-  'packages/adapter-kit',
-  'adapters/react',
-  'adapters/openai',
-  'adapters/langgraph',
-  'adapters/ai-sdk',
-  'adapters/openai-agents',
-];
+const ours = withAllTheyUse(
+  workspaces()
+    .filter(
+      ({ dir, name }) => dir.startsWith('adapters/') || ['@agentjet/endpoint', '@agentjet/adapter-kit'].includes(name),
+    )
+    .map(({ name }) => name),
+).map((each) => each.dir);
 /** Copied as they are; the imports between them are relative. */
 const suites = [
   'test/adapters',

@@ -1,6 +1,6 @@
+import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
-import { toTurnRecord } from './inspect/turn-record.js';
 
 /** The line of an episode in episodes/. */
 export function toEpisodeRecord(episode: Episode): EpisodeRecord {

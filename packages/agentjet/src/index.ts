@@ -6,9 +6,6 @@ export { createLineListener, formatCount, formatEvent, formatSeconds } from './e
 export { closeBackbones } from './open-backbone.js';
 export { openFrozenModel, type FrozenModel, type FrozenModelOptions } from './frozen-model.js';
 export { toEpisodeRecord } from './episode-record.js';
-export { listEpisodes, type EpisodeSummary } from './inspect/list-episodes.js';
-export { inspectEpisode, type InspectedEpisode } from './inspect/read-episode.js';
-export type { Branch, Span, SpanAuthor, TurnDescription } from '@agentjet/context-tracker';
 export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
 export {
   Workflow,
@@ -41,7 +38,6 @@ export {
   type ChatRequest,
   type ChatResponse,
   type ConfigInput,
-  type ForkCause,
   type Task,
   type Verdict,
   type WorkflowOutput,

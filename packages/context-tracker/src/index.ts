@@ -18,3 +18,4 @@ export type {
 export { type ContextTrackerOptions, createContextTracker } from './context-tracker.js';
 export type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './inspection/episode-tree.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
+export { readTurnRecords, toTurnRecord, type TurnRecord } from './inspection/turn-record.js';

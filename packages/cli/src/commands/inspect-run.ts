@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
-import { inspectEpisode, listEpisodes } from 'agentjet';
-import { formatEpisode } from '../inspect/format-episode.js';
-import { formatTokens } from '../inspect/format-tokens.js';
-import { makeVisible } from '../inspect/make-visible.js';
-import { choosePalette } from '../inspect/palette.js';
-import { renderPage } from '../inspect/render-page.js';
+import {
+  choosePalette,
+  formatEpisode,
+  formatEpisodeList,
+  formatTokens,
+  inspectEpisode,
+  listEpisodes,
+  renderPage,
+} from '@agentjet/inspect';
 import type { InspectFlags } from '../program.js';
 
 /** `ajet inspect`. Returns the exit code. */
@@ -24,22 +27,12 @@ export async function inspectRun(
 }
 
 async function printEpisodes(run: string): Promise<void> {
-  let numListed = 0;
-  for await (const episode of listEpisodes(run)) {
-    if (numListed++ === 0) console.log('step  reward  tokens  trained  samples  status     episode');
-    const reward = episode.reward === null ? '-' : episode.reward.toFixed(3);
-    const columns = [
-      String(episode.step).padStart(4),
-      reward.padStart(6),
-      String(episode.generatedTokens).padStart(6),
-      String(episode.trainedTokens).padStart(7),
-      String(episode.samples).padStart(7),
-      episode.status.padEnd(9),
-      episode.episodeId,
-    ];
-    console.log(makeVisible(columns.join('  ')));
+  let hasEpisodes = false;
+  for await (const line of formatEpisodeList(listEpisodes(run))) {
+    hasEpisodes = true;
+    console.log(line);
   }
-  if (numListed === 0) console.log(`${run} holds no episodes: no step was finished.`);
+  if (!hasEpisodes) console.log(`${run} holds no episodes: no step was finished.`);
 }
 
 async function printEpisode(run: string, episodeId: string, isTable: boolean): Promise<void> {

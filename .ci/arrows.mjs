@@ -1,0 +1,39 @@
+// Which of our packages each package may import: the one table of arrows. The lowest package comes first, and a package imports only
+// packages above its own line, so no cycle can be written down. AGENTS.md and README.md list the packages in this order.
+
+/** @type {Readonly<Record<string, readonly string[]>>} */
+export const arrows = {
+  '@agentjet/core': [],
+  '@agentjet/run-folder': ['@agentjet/core'],
+  '@agentjet/tokenizer': ['@agentjet/core'],
+  '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
+  '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
+  '@agentjet/chat-completions': ['@agentjet/core'],
+  '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/adapter-kit': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/nano': [],
+  '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
+  agentjet: [
+    '@agentjet/rollout',
+    '@agentjet/trainer',
+    '@agentjet/run-folder',
+    '@agentjet/endpoint',
+    '@agentjet/context-tracker',
+    '@agentjet/tokenizer',
+    '@agentjet/nano',
+    '@agentjet/core',
+  ],
+  '@agentjet/inspect': [
+    '@agentjet/run-folder',
+    '@agentjet/context-tracker',
+    '@agentjet/tokenizer',
+    '@agentjet/nano',
+    '@agentjet/core',
+  ],
+  '@agentjet/cli': ['agentjet', '@agentjet/inspect', '@agentjet/core'],
+  '@agentjet/react': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
+  '@agentjet/langgraph': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/ai-sdk': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/openai-agents': ['@agentjet/rollout', '@agentjet/core'],
+};

@@ -1,0 +1,108 @@
+// `npm run packages`: writes what follows from the list of our packages: references and paths for the compiler, and the lists in README.md and
+// AGENTS.md. With `--check` it writes nothing and fails if something is stale. A new package is a folder with a package.json, and a line
+// in .ci/arrows.mjs.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { arrows } from './arrows.mjs';
+import { root, workspaces } from './workspaces.mjs';
+
+const all = workspaces();
+const dirOf = (name) => all.find((each) => each.name === name)?.dir ?? '';
+const read = (file) => readFileSync(path.join(root, file), 'utf8');
+const print = (value) => `${JSON.stringify(value, null, 2)}\n`;
+
+const plainPackage = (dir) => ({
+  extends: path.posix.relative(dir, 'tsconfig.base.json'),
+  compilerOptions: { rootDir: 'src', outDir: 'dist', tsBuildInfoFile: 'dist/.tsbuildinfo' },
+  include: ['src'],
+  exclude: ['src/**/*.test.ts'],
+});
+
+function packageConfig({ dir, uses }) {
+  const file = `${dir}/tsconfig.json`;
+  const config = existsSync(path.join(root, file)) ? JSON.parse(read(file)) : plainPackage(dir);
+  const inOrder = all.filter(({ name }) => uses.includes(name));
+  const references = inOrder.map((used) => ({ path: path.posix.relative(dir, used.dir) }));
+  delete config.references;
+  return [file, print(references.length === 0 ? config : { ...config, references })];
+}
+
+function buildConfig() {
+  return ['tsconfig.json', print({ files: [], references: all.map(({ dir }) => ({ path: dir })) })];
+}
+
+/** What tsconfig.check.json extends: types are checked on the sources, without a build. */
+function pathsConfig() {
+  const doors = all.flatMap((each) => Object.entries(each.doors));
+  const paths = Object.fromEntries(doors.map(([door, source]) => [door, [`./${source}`]]));
+  return ['tsconfig.paths.json', print({ compilerOptions: { paths } })];
+}
+
+/** The page with other lines between its two marks. */
+function fillIn(page, mark, lines) {
+  const [open, close] = [`<!-- ${mark}: written by \`npm run packages\` -->`, `<!-- /${mark} -->`];
+  const [before, rest] = page.split(open);
+  const after = rest?.split(close)[1];
+  if (after === undefined) throw new Error(`A page lacks its marks: it should hold "${open}" and "${close}".`);
+  return [before, open, '\n```\n', lines.join('\n'), '\n```\n', close, after].join('');
+}
+
+const widest = Math.max(...all.map(({ dir }) => dir.length));
+const described = all.map(({ dir, manifest }) => `${dir.padEnd(widest)}  ${manifest.description ?? ''}`);
+const arrowLines = all.map(
+  ({ dir, name }) => `${dir.padEnd(widest)}  -> ${(arrows[name] ?? []).map(dirOf).join(', ') || 'nothing of ours'}`,
+);
+
+function pages() {
+  return [
+    ['README.md', fillIn(read('README.md'), 'packages', described)],
+    ['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', described), 'arrows', arrowLines)],
+  ];
+}
+
+/** What no file can be written for: somebody has to decide it. */
+function problems() {
+  const names = all.map(({ name }) => name);
+  const order = Object.keys(arrows);
+  const lock = JSON.parse(read('package-lock.json')).packages;
+  const isLocked = ({ dir, manifest }) =>
+    ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'].every(
+      (kind) => print(sorted(manifest[kind])) === print(sorted(lock[dir]?.[kind])),
+    );
+  return [
+    ...names.filter((name) => !order.includes(name)).map((name) => `"${name}" has no line in .ci/arrows.mjs: add one.`),
+    ...order
+      .filter((name) => !names.includes(name))
+      .map((name) => `.ci/arrows.mjs names "${name}", which is not a package: take the line out.`),
+    ...all.flatMap(({ name, uses }) =>
+      uses
+        .filter((used) => !(arrows[name] ?? []).includes(used))
+        .map(
+          (used) =>
+            `The package.json of "${name}" names "${used}", which .ci/arrows.mjs does not allow: remove it, or add the arrow.`,
+        ),
+    ),
+    ...order.flatMap((name, line) =>
+      arrows[name]
+        .filter((below) => order.indexOf(below) >= line)
+        .map((below) => `In .ci/arrows.mjs "${name}" imports "${below}", which is not above it: an arrow points up.`),
+    ),
+    ...all
+      .filter((each) => !isLocked(each))
+      .map(
+        ({ dir }) =>
+          `package-lock.json does not know ${dir}/package.json as it is: run \`npm install --ignore-scripts\`.`,
+      ),
+  ];
+}
+
+const sorted = (dependencies = {}) => Object.fromEntries(Object.entries(dependencies).sort());
+
+const written = [buildConfig(), pathsConfig(), ...all.map(packageConfig), ...pages()];
+const stale = written.filter(([file, content]) => !existsSync(path.join(root, file)) || read(file) !== content);
+const isCheck = process.argv.includes('--check');
+if (!isCheck) for (const [file, content] of stale) writeFileSync(path.join(root, file), content);
+for (const [file] of stale) console.log(isCheck ? `${file} is stale: run \`npm run packages\`.` : `wrote ${file}`);
+const found = problems();
+for (const problem of found) console.log(problem);
+process.exit(found.length > 0 || (isCheck && stale.length > 0) ? 1 : 0);

@@ -1,0 +1,55 @@
+import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
+import { BackboneError } from '@agentjet/core';
+import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
+import { loadRunTokenizer } from './run-tokenizer.js';
+
+/** An episode as its run folder keeps it, laid out for showing. */
+export type InspectedEpisode = {
+  readonly record: EpisodeRecord;
+  readonly tree: EpisodeTree;
+  /** Text of one token after another; undefined if the model's tokenizer is gone. */
+  readonly createDecoder: (() => { push(id: number): string; flush(): string }) | undefined;
+};
+
+/**
+ * An episode by its id, or by the beginning of its id if only one begins so. Throws BackboneError `no_episode`, or
+ * `run_folder` if `runDir` is not a run folder.
+ */
+export async function inspectEpisode(runDir: string, episodeId: string): Promise<InspectedEpisode> {
+  const run = await openRunFolder(runDir);
+  const { episodes } = run;
+  const record =
+    (await episodes.find(episodeId)) ??
+    (await episodes.find(pickOne(runDir, episodeId, await episodes.findIds(episodeId))));
+  if (record === undefined) throw noEpisode(runDir, episodeId);
+  const rows = record.samples.map((sample) => ({
+    agentName: sample.agent_name,
+    targetTag: sample.target_tag,
+    ids: sample.ids,
+    lossMask: sample.loss_mask,
+    policyVersions: sample.policy_versions,
+  }));
+  const tokenizer = await loadRunTokenizer(run);
+  return {
+    record,
+    tree: layOutEpisode(rows, readTurnRecords(record['turns'])),
+    createDecoder: tokenizer && (() => tokenizer.createStreamDecoder()),
+  };
+}
+
+function pickOne(runDir: string, prefix: string, ids: readonly string[]): string {
+  const [first, second] = ids;
+  if (first === undefined) throw noEpisode(runDir, prefix);
+  if (second === undefined) return first;
+  throw new BackboneError(
+    'no_episode',
+    `"${prefix}" is the beginning of ${ids.length} episodes: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}. Name one of them.`,
+  );
+}
+
+function noEpisode(runDir: string, episodeId: string): BackboneError {
+  return new BackboneError(
+    'no_episode',
+    `The run ${runDir} has no episode "${episodeId}". \`ajet inspect ${runDir}\` lists them.`,
+  );
+}

@@ -1,0 +1,32 @@
+import path from 'node:path';
+import { isJsonObject } from '@agentjet/core';
+import { nanoModelDir } from '@agentjet/nano';
+import type { RunFolder } from '@agentjet/run-folder';
+import { loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
+import { parse } from 'yaml';
+
+/** The tokenizer of the model that the run trains, or of its newest checkpoint; undefined if neither can be read any more. */
+export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | undefined> {
+  for (const findDir of [modelDirOf, checkpointDirOf]) {
+    try {
+      const dir = await findDir(run);
+      if (dir !== undefined) return (await loadChatTokenizer(dir)).tokenizer;
+    } catch {
+      continue; // a run that was copied elsewhere has lost its model, but may hold checkpoints; ids can be shown without either
+    }
+  }
+  return undefined;
+}
+
+/** Reads one key and nothing else of config.yaml: a run may have sections that only an outside package knows. */
+async function modelDirOf(run: RunFolder): Promise<string | undefined> {
+  const config: unknown = parse(await run.readConfig());
+  const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;
+  const modelPath = isJsonObject(model) ? model['path'] : undefined;
+  if (typeof modelPath !== 'string') return undefined;
+  return modelPath === 'nano' ? nanoModelDir : path.resolve(modelPath);
+}
+
+async function checkpointDirOf({ checkpoints }: RunFolder): Promise<string | undefined> {
+  return (await checkpoints.latest())?.dir;
+}

@@ -1,0 +1,26 @@
+import type { Branch } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+
+/** What the tokens of a branch are and say; text stands with the token that completes it. */
+export type BranchTokens = { readonly ids: readonly number[]; readonly texts: readonly string[] };
+
+export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Branch): BranchTokens {
+  const ids = [...branch.ids];
+  if (createDecoder === undefined) return { ids, texts: ids.map((id) => `‹${id}›`) };
+  const decoder = createDecoder();
+  const texts = ids.map((id) => decoder.push(id));
+  const rest = decoder.flush();
+  return { ids, texts: rest === '' ? texts : [...texts.slice(0, -1), `${texts.at(-1)}${rest}`] };
+}
+
+/** The branch in which most of what follows stands is shown as going on; the others branch off before it. */
+export function splitChildren({ children }: Branch): {
+  readonly side: readonly Branch[];
+  readonly main: Branch | undefined;
+} {
+  const main = children.reduce<Branch | undefined>(
+    (best, child) => (best === undefined || child.size > best.size ? child : best),
+    undefined,
+  );
+  return { side: children.filter((child) => child !== main), main };
+}

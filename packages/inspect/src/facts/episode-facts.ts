@@ -1,0 +1,92 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { formatInteger } from './number-text.js';
+
+export type Fact = readonly [label: string, value: string];
+
+/** What is to be said of an episode before its tokens are shown. */
+export function describeEpisode({ record, tree, createDecoder }: InspectedEpisode): readonly Fact[] {
+  const generated =
+    numberAt(record, 'generated_tokens') ?? tree.turns.reduce((sum, { generatedTokens }) => sum + generatedTokens, 0);
+  const trained = record.samples.reduce(
+    (sum, { loss_mask: mask }) => sum + mask.reduce((ones, one) => ones + one, 0),
+    0,
+  );
+  const sharing = tree.treeTokens === 0 ? 1 : tree.rowTokens / tree.treeTokens;
+  return [
+    ['episode', [record.episode_id, ...labelled(record, ['step', 'task_id', 'group_id', 'repeat_index'])].join('  ')],
+    ['outcome', describeOutcome(record)],
+    [
+      'tokens',
+      `${formatInteger(generated)} generated, ${formatInteger(trained)} trained: trained / generated = ${generated === 0 ? '-' : (trained / generated).toFixed(3)}`,
+    ],
+    [
+      'rows',
+      `${record.samples.length}, together ${formatInteger(tree.rowTokens)} tokens; laid over one another ${formatInteger(tree.treeTokens)} (row / tree = ${sharing.toFixed(2)})`,
+    ],
+    ['calls', formatCounts(record['calls'], { answered: tree.turns.length }) || 'none'],
+    ['forks', formatByAgent(record['forks'])],
+    ['splices', formatByAgent(record['splices'])],
+    ['foreign messages', formatByAgent(record['foreign_messages'])],
+    ...optional('workflow', formatCounts(record['log_metrics'])),
+    ...(tree.areTurnsRecorded
+      ? []
+      : [
+          [
+            'note',
+            'this episode was kept without its calls: who wrote the prompts and why calls forked is not known',
+          ] as const,
+        ]),
+    ...(createDecoder === undefined
+      ? [['note', "the model's tokenizer cannot be read any more: ids are shown instead of text"] as const]
+      : []),
+  ];
+}
+
+function numberAt(record: JsonObject, key: string): number | undefined {
+  const value = record[key];
+  return typeof value === 'number' ? value : undefined;
+}
+
+function labelled(record: JsonObject, keys: readonly string[]): readonly string[] {
+  return keys.flatMap((key) => (isScalar(record[key]) ? [`${key.replace(/_(id|index)$/, '')} ${record[key]}`] : []));
+}
+
+function isScalar(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function describeOutcome(record: JsonObject): string {
+  const seconds = numberAt(record, 'seconds');
+  const time = seconds === undefined ? '' : ` after ${seconds.toFixed(1)} s`;
+  const { status, reward, error } = record;
+  if (status === 'failed') return `failed${time}: ${messageOf(error)}`;
+  const success =
+    record['is_success'] === undefined ? '' : record['is_success'] === true ? ', success' : ', no success';
+  return `${typeof status === 'string' ? status : 'completed'}${time}${typeof reward === 'number' ? `, reward ${reward}` : ''}${success}`;
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message);
+  return typeof error === 'string' ? error : 'no reason was kept';
+}
+
+/** Counts that are not 0, as `answered 3, truncated 1`. */
+function formatCounts(counts: unknown, fallback: JsonObject = {}): string {
+  const entries = Object.entries(isJsonObject(counts) ? counts : fallback).filter(([, count]) => count !== 0);
+  return entries
+    .map(([name, count]) => `${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${String(count)}`)
+    .join(', ');
+}
+
+/** `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. Runs from before there were causes have a number for each agent. */
+function formatByAgent(counts: unknown): string {
+  const agents = Object.entries(isJsonObject(counts) ? counts : {}).map(
+    ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
+  );
+  return agents.length === 0 ? 'none' : agents.join('; ');
+}
+
+function optional(label: string, value: string): readonly Fact[] {
+  return value === '' ? [] : [[label, value]];
+}

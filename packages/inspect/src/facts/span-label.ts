@@ -1,0 +1,22 @@
+import type { Span } from '@agentjet/context-tracker';
+import type { InspectedEpisode } from '../episode/read-episode.js';
+import { formatRanges } from './number-text.js';
+
+/** Who wrote it: for what was sampled, the calls and their agents. */
+export function labelSpan({ author, name, turns }: Span, { turns: all }: InspectedEpisode['tree']): string {
+  if (author !== 'generated') return name === undefined ? author : `${author} ${name}`;
+  const names = new Set(turns.map((index) => all[index]?.agentName ?? ''));
+  return `${formatRanges(turns, '#')} ${[...names].join(' ')}`;
+}
+
+/** Columns that the labels of an episode take, 28 at most. */
+export function labelWidthOf({ tree }: InspectedEpisode): number {
+  const labels = tree.turns.flatMap(({ index, agentName, parts }) => [
+    `#${index} ${agentName}`,
+    ...parts.map(({ author, name = '' }) => `${author} ${name}`),
+  ]);
+  return Math.min(
+    labels.reduce((width, { length }) => Math.max(width, length), 'template'.length),
+    28,
+  );
+}

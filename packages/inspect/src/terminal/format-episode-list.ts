@@ -1,0 +1,23 @@
+import type { EpisodeSummary } from '../episode/list-episodes.js';
+import { makeVisible } from './make-visible.js';
+
+/** The episodes of a run as a table for a terminal: a heading, then a line per episode. Nothing if there are none. */
+export async function* formatEpisodeList(episodes: AsyncIterable<EpisodeSummary>): AsyncGenerator<string> {
+  let numListed = 0;
+  for await (const episode of episodes) {
+    if (numListed++ === 0) yield 'step  reward  tokens  trained  samples  status     episode';
+    yield makeVisible(formatColumns(episode).join('  '));
+  }
+}
+
+function formatColumns(episode: EpisodeSummary): readonly string[] {
+  return [
+    String(episode.step).padStart(4),
+    (episode.reward?.toFixed(3) ?? '-').padStart(6),
+    String(episode.generatedTokens).padStart(6),
+    String(episode.trainedTokens).padStart(7),
+    String(episode.samples).padStart(7),
+    episode.status.padEnd(9),
+    episode.episodeId,
+  ];
+}

@@ -1,0 +1,44 @@
+import { brightnessOf } from '../facts/brightness.js';
+import type { SpanAuthor } from '@agentjet/context-tracker';
+
+export type Tone = Exclude<SpanAuthor, 'generated'> | 'title' | 'faint' | 'warning';
+
+/** How text is shown: on a terminal by colour, elsewhere by marks alone. */
+export type Palette = {
+  readonly tone: (tone: Tone, text: string) => string;
+  /** A sampled token: the likelier, the brighter. */
+  readonly generated: (logprob: number, text: string) => string;
+};
+
+const codes: Readonly<Record<Tone, string>> = {
+  system: '34',
+  user: '33',
+  tool: '35',
+  model: '36',
+  foreign: '31',
+  opening: '36',
+  template: '2',
+  context: '2',
+  title: '1',
+  faint: '2',
+  warning: '31',
+};
+
+/** Greens of the 256 colours, one for each brightness. */
+const greens = [22, 28, 34, 40, 46] as const;
+
+const paint = (code: string, text: string): string => (text === '' ? '' : `\u001b[${code}m${text}\u001b[0m`);
+
+export const colourPalette: Palette = {
+  tone: (tone, text) => paint(codes[tone], text),
+  generated: (logprob, text) => paint(`38;5;${greens[brightnessOf(logprob)]}`, text),
+};
+
+export const plainPalette: Palette = { tone: (_, text) => text, generated: (_, text) => text };
+
+/** Colours on a terminal that has them, and where FORCE_COLOR demands them; NO_COLOR forbids them. */
+export function choosePalette(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Palette {
+  const isForced = (env['FORCE_COLOR'] ?? '0') !== '0';
+  const hasColours = isForced || (stream.isTTY && stream.hasColors(256, env));
+  return hasColours && (env['NO_COLOR'] ?? '') === '' ? colourPalette : plainPalette;
+}

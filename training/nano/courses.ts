@@ -1,0 +1,64 @@
+import type { Task } from '@agentjet/core';
+import type { Judge, WorkflowSource } from '@agentjet/rollout';
+import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
+import { drawTasks as drawLakeTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+import { AnswerJudge } from '#tutorial/02-math-agent/answer-judge.js';
+import { drawTasks as drawMathTasks } from '#tutorial/02-math-agent/generate-data.js';
+import { solveProblem as solveWithAiSdk } from '#tutorial/02-math-agent/workflows/ai-sdk.js';
+import { solveProblem as solveWithLangGraph } from '#tutorial/02-math-agent/workflows/langgraph.js';
+import { solveProblem as solveWithOpenAI } from '#tutorial/02-math-agent/workflows/openai.js';
+import { solveProblem as solveWithOpenAIAgents } from '#tutorial/02-math-agent/workflows/openai-agents.js';
+import { solveProblem as solveWithReact } from '#tutorial/02-math-agent/workflows/react.js';
+import { drawTasks as drawVillageTasks } from '#tutorial/03-werewolves/village-tasks.js';
+import { WerewolvesWorkflow } from '#tutorial/03-werewolves/werewolves-workflow.js';
+import { lakeTeacher } from './teachers/lake-teacher.js';
+import { mathTeacher } from './teachers/math-teacher.js';
+import type { Teacher } from './teachers/teacher.js';
+import { villageTeacher } from './teachers/village-teacher.js';
+
+/** A tutorial's own workflow on its training split, with a teacher in the place of the model. */
+export type Course = {
+  readonly name: string;
+  readonly workflow: WorkflowSource;
+  readonly judge?: Judge;
+  readonly teacher: Teacher;
+  /** Never one of the tasks that the tutorial evaluates on. */
+  readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];
+  readonly numEpisodes: number;
+};
+
+/** Each framework spells the same tool in its own way, and the model is to read them all. */
+const mathWorkflows: Readonly<Record<string, WorkflowSource>> = {
+  langgraph: solveWithLangGraph,
+  react: solveWithReact,
+  openai: solveWithOpenAI,
+  'ai-sdk': solveWithAiSdk,
+  'openai-agents': solveWithOpenAIAgents,
+};
+
+const mathCourses: readonly Course[] = Object.entries(mathWorkflows).map(([framework, workflow]) => ({
+  name: `math-agent, ${framework}`,
+  workflow,
+  judge: new AnswerJudge(),
+  teacher: mathTeacher,
+  drawTasks: (options) => drawMathTasks('training', options),
+  numEpisodes: 1500,
+}));
+
+export const courses: readonly Course[] = [
+  {
+    name: 'frozen-lake',
+    workflow: FrozenLakeWorkflow,
+    teacher: lakeTeacher,
+    drawTasks: (options) => drawLakeTasks('training', options),
+    numEpisodes: 4000,
+  },
+  ...mathCourses,
+  {
+    name: 'werewolves',
+    workflow: WerewolvesWorkflow,
+    teacher: villageTeacher,
+    drawTasks: (options) => drawVillageTasks('training', options),
+    numEpisodes: 1000,
+  },
+];
