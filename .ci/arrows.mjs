@@ -37,3 +37,16 @@ export const arrows = {
   '@agentjet/ai-sdk': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/openai-agents': ['@agentjet/rollout', '@agentjet/core'],
 };
+
+/**
+ * What the folders that hold no package may import from one another (`.` is the root itself). All of them import packages too, through their doors.
+ * A package imports none of them.
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+export const roomArrows = {
+  '.': ['.ci'],
+  '.ci': ['test'],
+  tutorial: [],
+  training: ['tutorial'],
+  test: ['.', '.ci', 'training', 'tutorial'],
+};

@@ -1,70 +1,79 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { arrows } from '../../.ci/arrows.mjs';
+import { arrows, roomArrows } from '../../.ci/arrows.mjs';
 import { root, workspaces } from '../../.ci/workspaces.mjs';
-
-type Import = { readonly file: string; readonly specifier: string };
-
-function sourceFiles(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    .map((file) => path.join(dir, file));
-}
-
-function importsOf(file: string): Import[] {
-  const source = readFileSync(file, 'utf8');
-  const found = source.matchAll(
-    /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g,
-  );
-  return [...found].map((match) => ({
-    file: path.relative(root, file),
-    specifier: match[1] ?? match[2] ?? match[3] ?? '',
-  }));
-}
-
-const isOurs = (specifier: string): boolean =>
-  specifier === 'agentjet' || specifier.startsWith('@agentjet/') || specifier.startsWith('agentjet/');
-const packageOf = (specifier: string): string =>
-  specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/');
-const isForeign = ({ specifier }: Import): boolean =>
-  !specifier.startsWith('.') &&
-  !specifier.startsWith('node:') &&
-  !isOurs(specifier) &&
-  !builtinModules.includes(specifier);
+import { findWrongImport, packageOf } from './find-wrong-import.js';
+import { importsOf } from './imports-of.js';
+import { sourceFiles } from './source-files.js';
 
 const packages = workspaces();
-const doors = new Set(packages.flatMap((each) => Object.keys(each.doors)));
-const importsByPackage = new Map(
-  packages.map(({ dir }) => [dir, sourceFiles(path.join(root, dir, 'src')).flatMap(importsOf)] as const),
+const rooms = { packages, arrows, roomArrows };
+const files = sourceFiles(root);
+const imports = files.flatMap((file) =>
+  importsOf(file, readFileSync(path.join(root, file), 'utf8')).map((specifier) => ({ file, specifier })),
 );
 
+/** What users run: no tests, and nothing that helps tests. */
+const isShipped = ({ file }: { readonly file: string }): boolean =>
+  /\/(src|bin|page)\//.test(file) && !/\.test\.ts$|testing/.test(file);
+const shippedBy = (dir: string) => imports.filter((found) => found.file.startsWith(`${dir}/`) && isShipped(found));
+const isForeign = ({ specifier }: { readonly specifier: string }): boolean =>
+  !/^[.#]|^node:|^virtual:/.test(specifier) &&
+  !builtinModules.includes(specifier) &&
+  !packages.some(({ name }) => name === packageOf(specifier));
+
 describe('arrows', () => {
-  it.each(packages)('$dir imports only what lies below it', ({ dir, name }) => {
-    const below = arrows[name] ?? [];
-    const upward = (importsByPackage.get(dir) ?? []).filter(
-      ({ specifier }) => isOurs(specifier) && !below.includes(packageOf(specifier)),
-    );
-    expect(upward).toEqual([]);
+  it('points down in every source file, tests and build scripts included', () => {
+    expect(imports.flatMap(({ file, specifier }) => findWrongImport(file, specifier, rooms) ?? [])).toEqual([]);
   });
 
-  it('goes through the doors of a package: the entries of its exports', () => {
-    const deep = [...importsByPackage.values()]
-      .flat()
-      .filter(({ specifier }) => isOurs(specifier) && !doors.has(specifier));
-    expect(deep).toEqual([]);
+  it.each([
+    ['a source', 'packages/core/src/run.ts', '@agentjet/rollout'],
+    ['a test', 'packages/core/src/run.test.ts', '@agentjet/rollout'],
+    ['a build script of a package', 'trainer/torch/bench/run.mjs', 'agentjet'],
+    ['a path into another package', 'packages/rollout/src/run.ts', '../../core/src/index.js'],
+    ['a path into the tests', 'packages/core/src/run.test.ts', '../../../test/bench/bench.js'],
+    ['the training of a model, from a package', 'packages/nano/src/index.ts', '../../../training/nano/main.js'],
+    ['a tutorial by its short name, from a package', 'packages/nano/src/index.ts', '#tutorial/01/lake.js'],
+    ['a test, from a tutorial', 'tutorial/01-frozen-lake/lake.ts', '../../test/bench/bench.js'],
+    ['a file past the door of a package', 'test/e2e/run.test.ts', '@agentjet/core/src/index.js'],
+    ['a path into a package, from a test', 'test/e2e/run.test.ts', '../../packages/core/src/index.js'],
+  ])('does not allow %s', (_what, file, specifier) => {
+    expect(findWrongImport(file, specifier, rooms)).toContain(file);
+  });
+
+  it('reads tests, programs, the training of models, tutorials and benchmarks', () => {
+    const folders = [
+      '.ci/',
+      'packages/cli/bin/',
+      'test/bench/',
+      'test/newest/',
+      'training/',
+      'trainer/torch/',
+      'tutorial/',
+    ];
+    expect(folders.filter((folder) => !files.some((file) => file.startsWith(folder)))).toEqual([]);
+    expect(files.filter((file) => file.endsWith('.test.ts')).length).toBeGreaterThan(100);
+  });
+
+  it('sees an import in each form that it can be written in', () => {
+    const source = `
+      import value from 'a'; import type { T } from 'b'; import 'c'; export { x } from 'd'; export * as all from 'e';
+      const later = await import('f'); type U = import('g').U; const old = require('h');
+      const worker = new Worker(new URL('./j.js', import.meta.url)); const page = new URL('./page.html', import.meta.url);
+      const text = "import 'not-an-import'"; // import 'neither'
+    `;
+    expect(importsOf('example.ts', source).sort()).toEqual(['./j.js', ...'abcdefgh']);
   });
 
   it('imports each framework in exactly one package', () => {
     // Contracts of configuration and zod schemas are vocabulary, not frameworks.
     const shared = new Set(['zod', 'yaml', 'vitest', 'fast-check']);
     const owners = new Map<string, Set<string>>();
-    for (const [dir, imports] of importsByPackage) {
-      for (const { specifier } of imports.filter(isForeign)) {
+    for (const { dir } of packages) {
+      for (const { specifier } of shippedBy(dir).filter(isForeign)) {
         const name = packageOf(specifier);
         if (!shared.has(name)) owners.set(name, (owners.get(name) ?? new Set()).add(dir));
       }
@@ -76,15 +85,14 @@ describe('arrows', () => {
   });
 
   it('declares what it imports', () => {
-    const undeclared = [...importsByPackage].flatMap(([dir, imports]) => {
-      const manifest = packages.find((each) => each.dir === dir)?.manifest;
+    const undeclared = packages.flatMap(({ dir, manifest }) => {
       const declared = new Set(
-        [manifest?.dependencies, manifest?.peerDependencies, manifest?.optionalDependencies].flatMap((names) =>
+        [manifest.dependencies, manifest.peerDependencies, manifest.optionalDependencies].flatMap((names) =>
           Object.keys(names ?? {}),
         ),
       );
-      return imports
-        .filter((found) => (isForeign(found) || isOurs(found.specifier)) && !found.file.includes('testing'))
+      return shippedBy(dir)
+        .filter(({ specifier }) => !/^[.#]|^node:/.test(specifier) && !builtinModules.includes(specifier))
         .filter(({ specifier }) => !declared.has(packageOf(specifier)))
         .map(({ file, specifier }) => `${file}: ${specifier}`);
     });
