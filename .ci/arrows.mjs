@@ -13,7 +13,7 @@ export const arrows = {
   '@agentjet/adapter-kit': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/nano': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
-  agentjet: [
+  '@agentjet/session': [
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
@@ -23,6 +23,7 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
+  agentjet: ['@agentjet/session', '@agentjet/rollout', '@agentjet/endpoint', '@agentjet/core'],
   '@agentjet/inspect': [
     '@agentjet/run-folder',
     '@agentjet/context-tracker',
@@ -30,7 +31,7 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
-  '@agentjet/cli': ['agentjet', '@agentjet/inspect', '@agentjet/core'],
+  '@agentjet/cli': ['agentjet', '@agentjet/session', '@agentjet/inspect', '@agentjet/core'],
   '@agentjet/react': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/langgraph': ['@agentjet/rollout', '@agentjet/core'],

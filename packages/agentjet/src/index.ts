@@ -1,12 +1,17 @@
 export { AgentJetJob, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
-export type { JobData } from './inputs/job-data.js';
 export type { JobOptions } from './job-options.js';
-export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
-export { createLineListener, formatCount, formatEvent, formatSeconds } from './event-lines.js';
-export { closeBackbones } from './open-backbone.js';
-export { openFrozenModel, type FrozenModel, type FrozenModelOptions } from './frozen-model.js';
-export { toEpisodeRecord } from './episode-record.js';
-export { formatTranscript, type RecordedCall, type Transcript, type TranscriptStyle } from './debug/transcript.js';
+export { createLineListener, formatEvent } from './printing/event-lines.js';
+export type { TranscriptStyle } from './printing/format-transcript.js';
+export {
+  openFrozenModel,
+  type Evaluation,
+  type FrozenModel,
+  type FrozenModelOptions,
+  type JobData,
+  type JobEvent,
+  type JobListener,
+  type JobResult,
+} from '@agentjet/session';
 export {
   Workflow,
   type Episode,
@@ -17,9 +22,6 @@ export {
   type TaskReader,
   type TaskSource,
   type Tuner,
-  type WorkflowClass,
-  type WorkflowFunction,
-  type WorkflowLike,
   type WorkflowSource,
 } from '@agentjet/rollout';
 export {
@@ -28,7 +30,6 @@ export {
   ConfigError,
   EngineError,
   JudgeError,
-  loadConfig,
   TaskError,
   WorkflowError,
   type AgentJetConfig,

@@ -12,11 +12,19 @@ import {
   type ConfigInput,
 } from '@agentjet/core';
 import { createJudge, parseWorkflowSource, type Judge, type WorkflowSource } from '@agentjet/rollout';
-import { createLineListener } from './event-lines.js';
-import type { Evaluation, JobListener, JobResult } from './events.js';
-import { readJobData, type JobData } from './inputs/job-data.js';
-import { loadInputs, type JobInputs } from './inputs/job-inputs.js';
+import {
+  evaluateJob,
+  loadInputs,
+  readJobData,
+  tuneJob,
+  type Evaluation,
+  type JobData,
+  type JobInputs,
+  type JobListener,
+  type JobResult,
+} from '@agentjet/session';
 import { toConfigInput, type JobOptions } from './job-options.js';
+import { createLineListener } from './printing/event-lines.js';
 
 export type RunOptions = {
   /** Default: a line per event on stderr. */
@@ -124,8 +132,7 @@ export class AgentJetJob {
 
   /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
-    const { tune } = await import('./tune.js');
-    return tune(this.#config, {
+    return tuneJob(this.#config, {
       ...options,
       inputs: await loadInputs(this.#config, this.#given),
       onEvent: options.onEvent ?? logToStderr,
@@ -134,8 +141,7 @@ export class AgentJetJob {
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
-    const { evaluateModel } = await import('./evaluate.js');
-    return evaluateModel(this.#config, {
+    return evaluateJob(this.#config, {
       ...options,
       inputs: await loadInputs(this.#config, this.#given),
       onEvent: options.onEvent ?? logToStderr,

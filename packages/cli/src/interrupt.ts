@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeBackbones } from 'agentjet';
+import { closeBackbones } from '@agentjet/session';
 
 /** Ctrl-C once asks to stop, twice ends the process. */
 type Interrupt = {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { createLineListener, formatTranscript, type JobListener, type TranscriptStyle } from 'agentjet';
+import { createLineListener, type JobListener, type TranscriptStyle } from 'agentjet';
 import { createTerminalListener } from './terminal.js';
 
 /** Where a command writes: with `--json`, stdout is left to the one line of JSON. */
@@ -18,9 +18,7 @@ export function createOutput(flags: { readonly json?: boolean }): Output {
   const writeLine = (line: string): void => void stream.write(`${line}\n`);
   const isTerminal = stream.isTTY && process.env['TERM'] !== 'dumb';
   return {
-    listener: isTerminal
-      ? createTerminalListener(stream, (transcript) => formatTranscript(transcript, colors))
-      : createLineListener(writeLine),
+    listener: isTerminal ? createTerminalListener(stream, colors) : createLineListener(writeLine),
     writeLine,
     writeJson: (value) => {
       if (flags.json === true) process.stdout.write(`${JSON.stringify(value)}\n`);

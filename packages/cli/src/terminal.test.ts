@@ -53,7 +53,7 @@ function createEpisode(reward: number): Episode {
 
 it('shows a bar with rewards, tokens and time left, and leaves a line behind', () => {
   const stream = new FakeTerminal();
-  const listener = createTerminalListener(stream, () => '');
+  const listener = createTerminalListener(stream);
   const events: JobEvent[] = [
     {
       type: 'run_started',

@@ -1,15 +1,13 @@
 import cliProgress from 'cli-progress';
 import {
   formatCount,
-  formatEvent,
   formatSeconds,
-  type Episode,
   type JobEvent,
   type JobListener,
   type Phase,
   type RunPlan,
-  type Transcript,
-} from 'agentjet';
+} from '@agentjet/session';
+import { formatEvent, type Episode, type TranscriptStyle } from 'agentjet';
 
 const phaseNames: Readonly<Record<Phase, string>> = {
   evaluate: 'evaluating',
@@ -136,11 +134,8 @@ class Terminal {
   }
 }
 
-export function createTerminalListener(
-  stream: NodeJS.WritableStream,
-  formatTranscript: (transcript: Transcript) => string,
-): JobListener {
+/** Shows the events of a job on a terminal; `style` colours the transcripts of debugged episodes. */
+export function createTerminalListener(stream: NodeJS.WritableStream, style?: TranscriptStyle): JobListener {
   const terminal = new Terminal(stream);
-  return (event) =>
-    terminal.show(event, event.type === 'transcript' ? formatTranscript(event.transcript) : formatEvent(event));
+  return (event) => terminal.show(event, formatEvent(event, style));
 }

@@ -2,7 +2,8 @@ import { layOutEpisode } from '@agentjet/context-tracker';
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/run-folder';
-import { type Episode, toEpisodeRecord } from 'agentjet';
+import type { Episode } from '@agentjet/rollout';
+import { toEpisodeRecord } from '@agentjet/session';
 import {
   agent,
   concurrent,

@@ -1,0 +1,102 @@
+import path from 'node:path';
+import {
+  formatCount,
+  formatSeconds,
+  type Evaluation,
+  type JobEvent,
+  type JobListener,
+  type JobResult,
+  type RunPlan,
+  type StepMetrics,
+} from '@agentjet/session';
+import { formatTranscript, type TranscriptStyle } from './format-transcript.js';
+
+const fixed = (value: number | undefined, digits: number): string =>
+  value === undefined ? '-' : value.toFixed(digits);
+
+function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
+  const { step, successRate, rewardMean, episodes, failedEpisodes, seconds } = evaluation;
+  const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed`;
+  const inRun = step === 0 ? 'before training' : `after step ${step}`;
+  const label = subject === undefined ? inRun : `of ${showPath(subject)}`;
+  return `evaluation ${label}: success ${fixed(successRate, 3)}  reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
+}
+
+function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
+  const measured = metrics['trained_tokens'] === 0 ? {} : metrics; // a step that trained nothing has no entropy, not an entropy of 0
+  const parts = [
+    `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
+    `reward ${fixed(metrics['reward_mean'], 3)}`,
+    `success ${fixed(metrics['success_rate'], 3)}`,
+    `loss ${fixed(measured['loss'], 4)}`,
+    `grad ${fixed(measured['grad_norm'], 2)}`,
+    `entropy ${fixed(measured['entropy'], 3)}`,
+    `tokens ${formatCount(metrics['generated_tokens'] ?? 0)}`,
+    `sampling ${formatSeconds(metrics['seconds_sampling'] ?? 0)}`,
+    `training ${formatSeconds(metrics['seconds_training'] ?? 0)}`,
+  ];
+  const failed = metrics['failed_episodes'] ?? 0;
+  return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
+}
+
+function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask }: RunPlan): string {
+  if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
+  const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
+  return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function formatResult(result: JobResult): string {
+  const { seconds, secondsSampling, secondsTraining, secondsEvaluating, successBefore, successAfter } = result;
+  const rest = Math.max(0, seconds - secondsSampling - secondsTraining - secondsEvaluating);
+  const split = { sampling: secondsSampling, training: secondsTraining, evaluation: secondsEvaluating, rest };
+  const parts = Object.entries(split).map(([name, value]) => `${name} ${formatSeconds(value)}`);
+  const lines = [`${result.isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`];
+  if (successBefore !== null || successAfter !== null)
+    lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}`);
+  if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
+  if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
+  return lines.join('\n');
+}
+
+/** Relative where that is shorter. */
+function showPath(file: string): string {
+  const relative = path.relative(process.cwd(), file);
+  return relative.length < file.length && relative !== '' ? relative : file;
+}
+
+/**
+ * What an event says in a log; undefined for what only a progress bar shows. `style` colours the transcript of a debugged
+ * episode; without it the text is plain.
+ */
+export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | undefined {
+  switch (event.type) {
+    case 'run_started':
+      return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}`;
+    case 'evaluated':
+      return formatEvaluation(event.evaluation, event.subject);
+    case 'step_finished':
+      return formatStep(event.step, event.totalSteps, event.metrics);
+    case 'checkpoint_saved':
+      return `checkpoint ${showPath(event.dir)}`;
+    case 'transcript':
+      return formatTranscript(event.transcript, style);
+    case 'notice':
+      return event.message;
+    case 'run_finished':
+      return formatResult(event.result);
+    default:
+      return undefined;
+  }
+}
+
+/** Writes each event's line. */
+export function createLineListener(write: (line: string) => void): JobListener {
+  return (event) => {
+    const line = formatEvent(event);
+    if (line !== undefined) write(line);
+  };
+}

@@ -1,0 +1,55 @@
+import type { Task } from '@agentjet/core';
+import type { TaskReader } from '@agentjet/rollout';
+import type { JobListener } from '../events.js';
+import { readTasks } from '../inputs/read-tasks.js';
+import { samplingDefaults } from '../rollout/sampling-defaults.js';
+import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
+import { wrapWorkflow } from '../rollout/wrap-workflow.js';
+import { TranscriptRecorder } from './transcript-recorder.js';
+
+export type DebugResult = { readonly episodes: number; readonly failedEpisodes: number };
+
+async function firstTasks(reader: TaskReader, count: number): Promise<readonly Task[]> {
+  const tasks: Task[] = [];
+  for (const split of [reader.trainingTasks(), reader.evaluationTasks()]) {
+    for await (const task of readTasks(split)) {
+      if (tasks.length >= count) break;
+      tasks.push(task);
+    }
+    if (tasks.length > 0) return tasks;
+  }
+  return tasks;
+}
+
+/** One episode of each of the first tasks, printed as they finish. Nothing is trained and nothing is written. */
+export async function debugJob(
+  context: RolloutContext,
+  options: { readonly reader: TaskReader; readonly signal?: AbortSignal | undefined },
+): Promise<DebugResult> {
+  const { config, endpointHost } = context;
+  const { debug, rollout } = config;
+  const recorder = new TranscriptRecorder();
+  const emit: JobListener = (event) => {
+    context.emit(event);
+    if (event.type === 'episode_finished')
+      context.emit({ type: 'transcript', transcript: recorder.take(event.episode) });
+  };
+  const workflow = wrapWorkflow(context.workflow, { wrapModels: () => recorder.wrapModel, endpointHost });
+  const { groups } = await runPhase(
+    { ...context, workflow, emit },
+    {
+      phase: 'debug',
+      step: 0,
+      tasks: await firstTasks(options.reader, debug.debugFirstNTasks),
+      numRepeat: 1,
+      maxParallel: debug.debugMaxParallel,
+      sampling: samplingDefaults(config),
+      timeoutMs: rollout.episodeTimeout * 1000,
+      seed: debug.seed,
+      idPrefix: '',
+      signal: options.signal,
+    },
+  );
+  const episodes = groups.flatMap((group) => group.episodes);
+  return { episodes: episodes.length, failedEpisodes: episodes.filter(({ status }) => status === 'failed').length };
+}

@@ -1,0 +1,74 @@
+import type { Episode } from '@agentjet/rollout';
+import type { Transcript } from './debug/transcript-recorder.js';
+
+/** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
+export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';
+
+/** How good the model is on the evaluation tasks. */
+export type Evaluation = {
+  /** After how many optimizer steps. */
+  readonly step: number;
+  readonly episodes: number;
+  readonly failedEpisodes: number;
+  /** Share of all episodes that succeeded, 0..1; a failed episode did not. */
+  readonly successRate: number;
+  /** Over all episodes; a failed one counts as 0. */
+  readonly rewardMean: number;
+  readonly generatedTokens: number;
+  readonly seconds: number;
+  /** Means of what the workflow logged. */
+  readonly logMetrics: Readonly<Record<string, number>>;
+};
+
+/** One line of metrics.jsonl. */
+export type StepMetrics = Readonly<Record<string, number>>;
+
+/** How a job ended. */
+export type JobResult = {
+  /** Null where nothing is written: backbone `debug`. */
+  readonly runDir: string | null;
+  /** Folder of the tuned model in the Hugging Face layout; null when nothing was trained. */
+  readonly modelDir: string | null;
+  /** Null where there was no evaluation. */
+  readonly successBefore: number | null;
+  readonly successAfter: number | null;
+  /** Wall time of this process, loading included. */
+  readonly seconds: number;
+  /** Episodes of training steps. */
+  readonly secondsSampling: number;
+  readonly secondsTraining: number;
+  readonly secondsEvaluating: number;
+  /** Optimizer steps behind the model, those before a resume included. */
+  readonly policyVersion: number;
+  /** Whether the run was stopped before its last step. */
+  readonly isInterrupted: boolean;
+};
+
+/** How much a run has before it. `firstStep` is more than 1 after a resume. */
+export type RunPlan = {
+  readonly firstStep: number;
+  readonly totalSteps: number;
+  readonly tasksPerStep: number;
+  readonly episodesPerTask: number;
+};
+
+/** What happens in a job, in order; for whoever shows it. */
+export type JobEvent =
+  | { readonly type: 'run_started'; readonly runDir: string; readonly model: string; readonly plan: RunPlan }
+  | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
+  | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
+  | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }
+  /** `subject`: the model folder, where it is evaluated outside of a run. */
+  | { readonly type: 'evaluated'; readonly evaluation: Evaluation; readonly subject?: string }
+  | {
+      readonly type: 'step_finished';
+      readonly step: number;
+      readonly totalSteps: number;
+      readonly metrics: StepMetrics;
+    }
+  | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
+  | { readonly type: 'transcript'; readonly transcript: Transcript }
+  | { readonly type: 'notice'; readonly message: string }
+  | { readonly type: 'run_finished'; readonly result: JobResult };
+
+export type JobListener = (event: JobEvent) => void;

@@ -1,0 +1,21 @@
+import type { AgentJetConfig } from '@agentjet/core';
+import type { EvaluateParts } from './evaluate-model.js';
+import type { Evaluation, JobResult } from './events.js';
+import type { TuneParts } from './tune.js';
+
+/**
+ * The two things a job does. Both load the trainer when they are called, not when this package is imported: an agent that
+ * only names its types pays for neither.
+ */
+
+/** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
+export async function tuneJob(config: AgentJetConfig, parts: TuneParts): Promise<JobResult> {
+  const { tune } = await import('./tune.js');
+  return tune(config, parts);
+}
+
+/** Runs the evaluation tasks. Null if the signal ended it. */
+export async function evaluateJob(config: AgentJetConfig, parts: EvaluateParts): Promise<Evaluation | null> {
+  const { evaluateModel } = await import('./evaluate-model.js');
+  return evaluateModel(config, parts);
+}

@@ -1,0 +1,14 @@
+/** 950, 12.3k, 4.5M: as a person writes a count. */
+export function formatCount(count: number): string {
+  if (count < 1000) return String(Math.round(count));
+  return count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
+}
+
+/** 4.2 s, 3 min 10 s, 2 h 5 min: as a person writes a duration. */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60
+    ? `${minutes} min ${Math.floor(seconds % 60)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

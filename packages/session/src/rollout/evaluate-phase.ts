@@ -1,0 +1,61 @@
+import { deriveSeed, type Task } from '@agentjet/core';
+import type { Episode } from '@agentjet/rollout';
+import type { Evaluation } from '../events.js';
+import { evaluationSampling } from './sampling-defaults.js';
+import { runPhase, type RolloutContext } from './run-phase.js';
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
+
+/** Means over the episodes that logged the name. */
+function meanLogMetrics(episodes: readonly Episode[]): Readonly<Record<string, number>> {
+  const names = new Set(episodes.flatMap(({ logMetrics }) => Object.keys(logMetrics)));
+  const valuesOf = (name: string): number[] => episodes.flatMap(({ logMetrics }) => logMetrics[name] ?? []);
+  return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
+}
+
+/** A failed episode has reward 0 and is no success. */
+export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation, 'step' | 'seconds'> {
+  const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
+  return {
+    episodes: episodes.length,
+    failedEpisodes: episodes.length - completed.length,
+    successRate: episodes.length === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / episodes.length,
+    rewardMean: episodes.length === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / episodes.length,
+    generatedTokens: sum(episodes.map(({ stats }) => stats.generatedTokens)),
+    logMetrics: meanLogMetrics(episodes),
+  };
+}
+
+export type EvaluationOutcome = { readonly evaluation: Evaluation; readonly episodes: readonly Episode[] };
+
+/** Runs `val_pass_n` episodes of each evaluation task. Undefined when the signal aborted before the end. */
+export async function evaluatePhase(
+  context: RolloutContext,
+  options: {
+    readonly step: number;
+    readonly tasks: readonly Task[];
+    readonly subject?: string;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<EvaluationOutcome | undefined> {
+  const { rollout, trainerCommon } = context.config;
+  const { step, tasks, subject, signal } = options;
+  const { groups, seconds } = await runPhase(context, {
+    phase: 'evaluate',
+    step,
+    tasks,
+    numRepeat: trainerCommon.valPassN,
+    maxParallel: rollout.maxEnvWorker,
+    sampling: evaluationSampling(context.config),
+    timeoutMs: rollout.episodeTimeout * 1000,
+    seed: deriveSeed(trainerCommon.seed, 'evaluation'),
+    idPrefix: `eval-${step}-`,
+    signal,
+  });
+  if (signal?.aborted) return undefined;
+  const episodes = groups.flatMap((group) => group.episodes);
+  const evaluation = { step, seconds, ...summarizeEpisodes(episodes) };
+  context.emit({ type: 'evaluated', evaluation, ...(subject === undefined ? {} : { subject }) });
+  return { evaluation, episodes };
+}

@@ -1,0 +1,54 @@
+import type { Task } from '@agentjet/core';
+import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import { toEpisodeRecord } from './episode-record.js';
+import { evaluatePhase } from './evaluate-phase.js';
+import type { Evaluation } from '../events.js';
+import type { RolloutContext } from './run-phase.js';
+
+/** The evaluations of one run: made once per step, written to the run folder, found there again after a resume. */
+export type RunEvaluations = {
+  /** Success rate after `step` steps; null where there is nothing to evaluate, or the signal ended it. */
+  successAt(step: number): Promise<number | null>;
+  /** Spent on episodes, all evaluations together. */
+  seconds(): number;
+};
+
+type EvaluationOptions = {
+  readonly context: RolloutContext;
+  readonly run: RunFolder;
+  readonly tasks: readonly Task[];
+  readonly signal: AbortSignal | undefined;
+};
+
+function toRecord({ step, logMetrics, ...evaluation }: Evaluation): MetricsRecord {
+  return {
+    step,
+    success_rate: evaluation.successRate,
+    reward_mean: evaluation.rewardMean,
+    episodes: evaluation.episodes,
+    failed_episodes: evaluation.failedEpisodes,
+    generated_tokens: evaluation.generatedTokens,
+    seconds: Math.round(evaluation.seconds * 1000) / 1000,
+    ...Object.fromEntries(Object.entries(logMetrics).map(([name, value]) => [`workflow/${name}`, value])),
+  };
+}
+
+export function createRunEvaluations({ context, run, tasks, signal }: EvaluationOptions): RunEvaluations {
+  let seconds = 0;
+  const evaluate = async (step: number): Promise<number | null> => {
+    const outcome = await evaluatePhase(context, { step, tasks, signal });
+    if (outcome === undefined) return null;
+    seconds += outcome.evaluation.seconds;
+    await run.episodes.append(step, outcome.episodes.map(toEpisodeRecord));
+    await run.recordEvaluation(toRecord(outcome.evaluation));
+    return outcome.evaluation.successRate;
+  };
+  return {
+    seconds: () => seconds,
+    successAt: async (step) => {
+      if (tasks.length === 0) return null;
+      const earlier = (await run.readEvaluations()).find((record) => record.step === step);
+      return earlier?.['success_rate'] ?? evaluate(step);
+    },
+  };
+}

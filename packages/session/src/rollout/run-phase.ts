@@ -1,0 +1,81 @@
+import type { AgentJetConfig, Task } from '@agentjet/core';
+import {
+  failurePlace,
+  runGroups,
+  type EndpointHost,
+  type Policy,
+  type SamplingDefaults,
+  type TaskGroup,
+  type WorkflowSource,
+} from '@agentjet/rollout';
+import type { JobInputs } from '../inputs/job-inputs.js';
+import type { JobListener, Phase } from '../events.js';
+
+/** What every phase of a run shares. `workflow` is the user's with the limits of the configuration around it. */
+export type RolloutContext = {
+  readonly config: AgentJetConfig;
+  readonly workflow: WorkflowSource;
+  readonly judge: JobInputs['judge'];
+  readonly policy: Policy;
+  readonly endpointHost: EndpointHost;
+  readonly emit: JobListener;
+};
+
+export type PhaseOptions = {
+  readonly phase: Exclude<Phase, 'train'>;
+  /** The optimizer step it belongs to, from 1; for an evaluation the steps made before it. */
+  readonly step: number;
+  readonly tasks: readonly Task[];
+  readonly numRepeat: number;
+  readonly maxParallel: number;
+  readonly sampling: SamplingDefaults;
+  readonly timeoutMs: number;
+  readonly seed: number;
+  /** Keeps episode ids of different phases apart. */
+  readonly idPrefix: string;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type PhaseOutcome = {
+  /** In the order of the tasks; fewer than those where the signal aborted. */
+  readonly groups: readonly TaskGroup[];
+  readonly seconds: number;
+};
+
+/** Runs all episodes of a phase and tells the listener of each. */
+export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
+  const { config, workflow, judge, policy, endpointHost, emit } = context;
+  const { phase, step, signal, ...rest } = options;
+  const startedAt = performance.now();
+  emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
+  const groups: TaskGroup[] = [];
+  const running = runGroups({
+    ...rest,
+    ...(signal === undefined ? {} : { signal }),
+    workflow,
+    judge,
+    policy,
+    endpointHost,
+    trainableTargets: config.trainableTargets,
+    onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
+  });
+  for await (const group of running) groups.push(group);
+  if (phase !== 'debug') noticeFailures(groups, emit); // there, each episode is shown
+  const seconds = (performance.now() - startedAt) / 1000;
+  emit({ type: 'phase_finished', phase, step, seconds });
+  return { groups, seconds };
+}
+
+/** A failed episode stops nothing, but nobody should have to look for it. */
+function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
+  const episodes = groups.flatMap((group) => group.episodes);
+  const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
+  const [first] = failed;
+  if (first === undefined) return;
+  const { code, message } = first.error;
+  const place = failurePlace(first.error);
+  emit({
+    type: 'notice',
+    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
+  });
+}

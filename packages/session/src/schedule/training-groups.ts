@@ -1,0 +1,88 @@
+import { deriveSeed } from '@agentjet/core';
+import { toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
+import type { TrainingGroup } from '@agentjet/trainer';
+import { toEpisodeRecord } from '../rollout/episode-record.js';
+import { samplingDefaults } from '../rollout/sampling-defaults.js';
+import type { Draw, TaskSchedule } from './task-schedule.js';
+import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
+import { countHistories } from './history-counts.js';
+
+/** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
+function toTrainingGroup(
+  group: TaskGroup,
+  failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy'],
+): TrainingGroup {
+  const { groupId, episodes } = group;
+  const trained = toEpisodeGroup(group, failedPolicy) ?? { groupId, episodes: [] };
+  return {
+    ...trained,
+    report: {
+      episodes: episodes.length,
+      failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
+      successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
+      rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
+      generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
+      counts: countHistories(episodes),
+      logMetrics: episodes.map(({ logMetrics }) => logMetrics),
+      records: episodes.map(toEpisodeRecord),
+    },
+  };
+}
+
+/** Draws of one epoch stay together: ids and seeds carry the epoch. */
+function groupByEpoch(draws: readonly Draw[]): readonly (readonly Draw[])[] {
+  const epochs = [...new Set(draws.map(({ epoch }) => epoch))];
+  return epochs.map((epoch) => draws.filter((draw) => draw.epoch === epoch));
+}
+
+async function runDraws(
+  context: RolloutContext,
+  draws: readonly Draw[],
+  at: { readonly step: number; readonly signal: AbortSignal },
+): Promise<readonly TaskGroup[]> {
+  const { rollout, trainerCommon } = context.config;
+  const epoch = draws[0]?.epoch ?? 0;
+  const { groups } = await runPhase(context, {
+    ...at,
+    phase: 'sample',
+    tasks: draws.map(({ task }) => task),
+    numRepeat: rollout.numRepeat,
+    maxParallel: rollout.maxEnvWorker,
+    sampling: samplingDefaults(context.config),
+    timeoutMs: rollout.episodeTimeout * 1000,
+    seed: deriveSeed(trainerCommon.seed, 'training', epoch),
+    idPrefix: `e${epoch + 1}-`,
+  });
+  return groups;
+}
+
+/** Where a run begins, and what ends its sampling early: then no group of the batch that is being sampled comes out. */
+export type SamplingStart = {
+  readonly step: number;
+  readonly groupsDrawn: number;
+  readonly signal: AbortSignal;
+  readonly checkEngine: () => void;
+};
+
+/**
+ * The groups of a run. Samples a whole batch when its first group is asked for, and the next batch only when that is
+ * asked for: with a consumer that trains in between, every batch is on-policy.
+ */
+export async function* createTrainingGroups(
+  context: RolloutContext,
+  schedule: TaskSchedule,
+  begin: SamplingStart,
+): AsyncGenerator<TrainingGroup> {
+  const { batchSize } = schedule;
+  const { signal } = begin;
+  for (let { step, groupsDrawn: start } = begin; ; start += batchSize) {
+    const draws = schedule.slice(start, batchSize);
+    if (draws.length === 0) return;
+    step++;
+    const groups: TaskGroup[] = [];
+    for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, { step, signal })));
+    if (signal.aborted) return;
+    begin.checkEngine();
+    for (const group of groups) yield toTrainingGroup(group, context.config.rollout.failedEpisodePolicy);
+  }
+}

@@ -1,0 +1,53 @@
+import { WorkflowError, type AgentJetConfig } from '@agentjet/core';
+import { debugJob } from './debug/debug-job.js';
+import type { JobListener, JobResult } from './events.js';
+import type { JobInputs } from './inputs/job-inputs.js';
+import { openUntrainedPolicy } from './policy/open-policy.js';
+import { withSession } from './rollout/with-session.js';
+import { trainJob } from './training/train-job.js';
+
+export type TuneParts = {
+  readonly inputs: JobInputs;
+  readonly onEvent: JobListener;
+  readonly resume?: boolean | string;
+  readonly signal?: AbortSignal;
+};
+
+async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
+  const startedAt = performance.now();
+  const { policy, close } = await openUntrainedPolicy(config, onEvent);
+  try {
+    const parts = { inputs, policy, emit: onEvent };
+    const { episodes, failedEpisodes } = await withSession(config, parts, (context) =>
+      debugJob(context, { reader: inputs.reader, signal }),
+    );
+    if (failedEpisodes > 0)
+      throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const result = {
+      runDir: null,
+      modelDir: null,
+      successBefore: null,
+      successAfter: null,
+      seconds,
+      secondsSampling: seconds,
+      secondsTraining: 0,
+      secondsEvaluating: 0,
+      policyVersion: 0,
+    };
+    return { ...result, isInterrupted: signal?.aborted === true };
+  } finally {
+    await close();
+  }
+}
+
+/** What `AgentJetJob.tune` does. */
+export function tune(config: AgentJetConfig, parts: TuneParts): Promise<JobResult> {
+  if (config.backbone === 'debug') return debug(config, parts);
+  return trainJob(config, {
+    inputs: parts.inputs,
+    emit: parts.onEvent,
+    resume: parts.resume ?? false,
+    signal: parts.signal,
+  });
+}
