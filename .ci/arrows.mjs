@@ -5,6 +5,7 @@
 export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
+  '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
@@ -17,6 +18,7 @@ export const arrows = {
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
+    '@agentjet/ledger',
     '@agentjet/endpoint',
     '@agentjet/context-tracker',
     '@agentjet/tokenizer',

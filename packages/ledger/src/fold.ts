@@ -1,0 +1,188 @@
+import { applyEnd, applyScore, dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
+import { applyEvaluation, applyManifest, applyOutcome, applyRewound } from './fold-steps.js';
+import type {
+  CallRecord,
+  ClaimRecord,
+  FinishedRecord,
+  GiveUpRecord,
+  GroupDroppedRecord,
+  GroupRecord,
+  LedgerRecord,
+} from './records.js';
+import { createState, type LedgerState } from './state.js';
+
+/**
+ * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
+ * configuration. A record that contradicts the ones before it throws LedgerError `broken_record`.
+ */
+
+/**
+ * The state that a whole store stands for. `finished` records come first, wherever they are: a file may outlive the
+ * moment in which its groups were finished in a later one, and its records must then change nothing.
+ */
+export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
+  const state = createState();
+  const all = [...records];
+  for (const record of all) if (record.kind === 'finished') applyRecord(state, record);
+  for (const record of all) if (record.kind !== 'finished') applyRecord(state, record);
+  return state;
+}
+
+/** Changes the state as the record says. */
+export function applyRecord(state: LedgerState, record: LedgerRecord): void {
+  if (record.kind !== 'finished' && 'groupId' in record && state.finished.has(record.groupId)) return;
+  switch (record.kind) {
+    case 'group':
+      return applyGroup(state, record);
+    case 'claim':
+      return applyClaim(state, record);
+    case 'call':
+      return applyCall(state, record);
+    case 'end':
+      return applyEnd(state, record);
+    case 'score':
+      return applyScore(state, record);
+    case 'drop':
+      return dropEpisode(state, findEpisode(state, record.episodeId), record);
+    case 'give_up':
+      return applyGiveUp(state, record);
+    case 'group_dropped':
+      return applyGroupDropped(state, record);
+    case 'manifest':
+      return applyManifest(state, record);
+    case 'outcome':
+      return applyOutcome(state, record);
+    case 'evaluation':
+      return applyEvaluation(state, record);
+    case 'rewound':
+      return applyRewound(state, record);
+    case 'finished':
+      return applyFinished(state, record);
+    default:
+      return applySetting(state, record);
+  }
+}
+
+type SettingRecord = Extract<
+  LedgerRecord,
+  { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' }
+>;
+
+/** Records about the run as a whole: the newest one holds. */
+function applySetting(state: LedgerState, record: SettingRecord): void {
+  switch (record.kind) {
+    case 'checkpoint':
+      state.checkpoints.add(record.step);
+      state.step = Math.max(state.step, record.step);
+      return;
+    case 'incarnation':
+      state.incarnation = Math.max(state.incarnation, record.value);
+      return;
+    case 'recovered':
+      state.bootId = record.bootId;
+      return;
+    case 'operation':
+      state.operation = record;
+      return;
+    case 'config':
+      state.configs.push(record);
+      return;
+    case 'task':
+      state.tasks.set(record.taskId, record);
+      return;
+    case 'key':
+      if (record.content === null) state.keys.delete(record.name);
+      else state.keys.set(record.name, record);
+  }
+}
+
+function applyGroup(state: LedgerState, record: GroupRecord): void {
+  requireRecord(!state.groups.has(record.groupId), `group "${record.groupId}" was made twice`);
+  const places = Array.from({ length: record.numPlaces }, () => ({
+    attempts: 0,
+    losses: 0,
+    isGivenUp: false,
+    episodeId: undefined,
+  }));
+  state.groups.set(record.groupId, { ...record, places, fate: undefined, step: undefined, scoreRevision: null });
+  if (record.purpose === 'train') setDraw(state, record, 'open');
+}
+
+function applyClaim(state: LedgerState, record: ClaimRecord): void {
+  const { episodeId, claimId } = record;
+  const group = findGroup(state, record.groupId);
+  const place = group.places[record.place];
+  requireRecord(place !== undefined, `group "${group.groupId}" has no place ${record.place}`);
+  requireRecord(group.fate === undefined, `episode "${episodeId}" was claimed in a group that is ${group.fate}`);
+  requireRecord(place.episodeId === undefined, `place ${record.place} of "${group.groupId}" has two episodes`);
+  requireRecord(!place.isGivenUp, `place ${record.place} of "${group.groupId}" was claimed after it was given up`);
+  requireRecord(!state.episodes.has(episodeId), `the episode id "${episodeId}" was used twice`);
+  requireRecord(!state.finishedEpisodes.has(episodeId), `the episode id "${episodeId}" was used twice`);
+  place.attempts = record.attempt + 1;
+  place.episodeId = episodeId;
+  state.claims.set(claimId, episodeId);
+  state.episodes.set(episodeId, {
+    ...record,
+    state: 'running',
+    reason: undefined,
+    calls: [],
+    end: undefined,
+    reward: null,
+    isSuccess: null,
+    rewardRevision: null,
+  });
+}
+
+function applyCall(state: LedgerState, { episodeId, requestId, version, incarnation }: CallRecord): void {
+  const episode = findEpisode(state, episodeId);
+  requireRecord(episode.state === 'running', `episode "${episodeId}" has a call after it was ${episode.state}`);
+  const isKnown = episode.calls.some((call) => call.requestId === requestId);
+  requireRecord(!isKnown, `call "${requestId}" of episode "${episodeId}" was recorded twice`);
+  episode.calls.push({ requestId, version, incarnation });
+}
+
+function applyGiveUp(state: LedgerState, record: GiveUpRecord): void {
+  const group = findGroup(state, record.groupId);
+  for (const index of record.places) {
+    const place = group.places[index];
+    requireRecord(place !== undefined, `group "${group.groupId}" has no place ${index}`);
+    const episode = place.episodeId === undefined ? undefined : findEpisode(state, place.episodeId);
+    if (episode !== undefined) dropEpisode(state, episode, { reason: record.reason, isCounted: false });
+    place.isGivenUp = true;
+  }
+}
+
+function applyGroupDropped(state: LedgerState, record: GroupDroppedRecord): void {
+  const group = findGroup(state, record.groupId);
+  requireRecord(group.fate === undefined, `group "${group.groupId}" was dropped after it was ${group.fate}`);
+  for (const { episodeId } of group.places) {
+    if (episodeId === undefined) continue;
+    dropEpisode(state, findEpisode(state, episodeId), { reason: record.reason, isCounted: false });
+  }
+  group.fate = record.reason;
+  if (group.purpose === 'train') setDraw(state, group, record.returns ? 'returned' : 'over', record.reason);
+}
+
+function applyFinished(state: LedgerState, record: FinishedRecord): void {
+  for (const episode of record.episodes) {
+    state.finishedEpisodes.set(episode.episodeId, episode);
+    state.claims.set(episode.claimId, episode.episodeId);
+    state.episodes.delete(episode.episodeId);
+  }
+  state.groups.delete(record.groupId);
+  state.finished.set(record.groupId, record);
+  if (record.purpose === 'train') setDraw(state, record, record.returns ? 'returned' : 'over', record.fate);
+}
+
+type DrawTry = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };
+
+function setDraw(state: LedgerState, { draw, tryIndex, expiries }: DrawTry, fate: DrawFate, reason?: string): void {
+  const known = state.draws.get(draw);
+  if (known !== undefined && known.tryIndex > tryIndex) return;
+  state.draws.set(draw, { tryIndex, expiries: expiries + (reason === 'group_expired' ? 1 : 0), fate });
+  if (fate === 'returned') state.returned.add(draw);
+  else state.returned.delete(draw);
+  state.nextDraw = Math.max(state.nextDraw, draw + 1);
+}
+
+type DrawFate = 'open' | 'returned' | 'over';

@@ -1,0 +1,53 @@
+export { accountOf, type Account } from './account.js';
+export {
+  groupsHolding,
+  groupsInFlight,
+  mayDraw,
+  nextBatch,
+  nextDraw,
+  type Batch,
+  type BatchRules,
+  type NextDraw,
+} from './batches.js';
+export { dropReasons, type DropReason } from './drop-reasons.js';
+export { applyRecord, foldRecords } from './fold.js';
+export { systemHost, type Host } from './host.js';
+export { Ledger } from './ledger.js';
+export { LedgerError } from './ledger-error.js';
+export { OutagePause, type OutagePauseOptions, type OutageStatus, type PauseCause } from './outage-pause.js';
+export { placeSeed } from './place-seed.js';
+export { canBecomeTrainable, countPlaces, isClosed, isSampled, isTrainable, placeStateOf } from './places.js';
+export type {
+  EndStatus,
+  FinishedRecord,
+  GroupFate,
+  LedgerRecord,
+  LeftOut,
+  ManifestGroup,
+  ManifestRecord,
+  Purpose,
+  RecordKind,
+  Score,
+} from './records.js';
+export type {
+  GroupStatus,
+  LedgerOptions,
+  NewCall,
+  NewClaim,
+  NewEnd,
+  NewGroup,
+  NewScores,
+  OpenPlace,
+  Outcome,
+} from './requests.js';
+export { createRules, defaultRules, type FailedEpisodePolicy, type LedgerRules } from './rules.js';
+export {
+  createState,
+  type DrawState,
+  type EpisodeState,
+  type LedgerEpisode,
+  type LedgerGroup,
+  type LedgerState,
+  type Place,
+  type PlaceState,
+} from './state.js';

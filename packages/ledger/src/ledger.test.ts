@@ -1,0 +1,322 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { accountOf } from './account.js';
+import { foldRecords } from './fold.js';
+import { countPlaces } from './places.js';
+import { createTestLedger } from './testing/ledger-fixture.js';
+
+const group = { groupId: 'g', taskId: 't', numPlaces: 4 };
+
+describe('places and attempts', () => {
+  it('offers the oldest open place, and evaluation before training', () => {
+    const { ledger, claim } = createTestLedger();
+    ledger.openGroup(group);
+    ledger.openGroup({ groupId: 'h', taskId: 'u', numPlaces: 1 });
+    expect(ledger.nextPlace()).toEqual({ groupId: 'g', place: 0, attempt: 0 });
+    for (const place of [0, 1, 2, 3]) claim('g', place);
+    expect(ledger.nextPlace()).toEqual({ groupId: 'h', place: 0, attempt: 0 });
+    ledger.openGroup({ groupId: 'v', taskId: 'w', numPlaces: 1, purpose: 'evaluation', evaluates: 0 });
+    expect(ledger.nextPlace()).toEqual({ groupId: 'v', place: 0, attempt: 0 });
+    expect(ledger.nextPlace(({ taskId }) => taskId === 'nothing')).toBeUndefined();
+  });
+
+  it('opens a place again when its attempt was lost, three times', () => {
+    const { ledger, run } = createTestLedger();
+    ledger.openGroup(group);
+    for (const attempt of [0, 1, 2]) {
+      expect(ledger.nextPlace()).toEqual({ groupId: 'g', place: 0, attempt });
+      run('g', 0, 'outage');
+    }
+    expect(ledger.nextPlace()).toEqual({ groupId: 'g', place: 1, attempt: 0 });
+    expect(() => run('g', 0, 'completed')).toThrow('Place 0 of group "g" cannot be claimed: it is given_up.');
+  });
+
+  it('does not count attempts that were lost while the whole run was paused', () => {
+    const { ledger, claim } = createTestLedger({ maxAttempts: 1 });
+    ledger.openGroup(group);
+    for (const attempt of [0, 1, 2]) {
+      expect(ledger.nextPlace()?.attempt).toBe(attempt);
+      ledger.end(claim('g', 0), { status: 'outage', isCounted: false });
+    }
+    expect(ledger.nextPlace()).toEqual({ groupId: 'g', place: 0, attempt: 3 });
+  });
+
+  it.each([
+    ['partial_group', 'sampling'],
+    ['drop_group', 'group_expired'],
+    ['zero_reward', 'sampling'],
+  ] as const)('under %s, one failure leaves the group %s', (failedEpisodePolicy, status) => {
+    const { ledger, run } = createTestLedger({ failedEpisodePolicy });
+    ledger.openGroup(group);
+    run('g', 0, 'failed');
+    expect(ledger.statusOf('g')).toBe(status);
+  });
+
+  it('counts a failure as reward 0 under zero_reward, and never an outage', () => {
+    const { ledger, run } = createTestLedger({ failedEpisodePolicy: 'zero_reward' });
+    ledger.openGroup({ ...group, numPlaces: 2 });
+    const failed = run('g', 0, 'failed', 7);
+    const lost = run('g', 1, 'outage', 7);
+    expect(ledger.episode(failed)).toMatchObject({ state: 'pooled', reward: 0, isSuccess: false });
+    expect(ledger.episode(lost)).toMatchObject({ state: 'dropped', reason: 'outage', reward: null });
+  });
+
+  it('trains a partial group of at least two episodes and half its places', () => {
+    const { ledger, run } = createTestLedger();
+    ledger.openGroup(group);
+    run('g', 0, 'completed', 1);
+    run('g', 1, 'failed');
+    run('g', 2, 'failed');
+    expect(ledger.statusOf('g')).toBe('sampling');
+    run('g', 3, 'completed', 0);
+    expect(ledger.statusOf('g')).toBe('trainable');
+    expect(countPlaces(ledger.state, ledger.group('g'), ledger.rules)).toEqual({
+      open: 0,
+      taken: 0,
+      filled: 2,
+      given_up: 2,
+    });
+  });
+
+  it('drops a group at once when it can no longer become trainable, and tells who runs its attempts', () => {
+    const { ledger, run, claim, cut } = createTestLedger();
+    ledger.openGroup(group);
+    const running = claim('g', 3);
+    for (const place of [0, 1, 2]) run('g', place, 'failed');
+    expect(ledger.statusOf('g')).toBe('group_expired');
+    expect(cut).toEqual([`${running} group_expired`]);
+    expect(() => ledger.end(running, { status: 'completed', reward: 1 })).toThrow(
+      `Episode "${running}" is over: group_expired.`,
+    );
+  });
+});
+
+describe('draws', () => {
+  it('come back twice after a group expired without a failure, then no more', () => {
+    const { ledger, run } = createTestLedger({ maxAttempts: 1 });
+    const returned: boolean[] = [];
+    for (const tryIndex of [0, 1, 2]) {
+      const groupId = `g${tryIndex}`;
+      const expiries = ledger.state.draws.get(5)?.expiries ?? 0;
+      ledger.openGroup({ groupId, taskId: 't', numPlaces: 1, draw: 5, tryIndex, expiries });
+      run(groupId, 0, 'outage');
+      returned.push(ledger.state.returned.has(5));
+    }
+    expect(returned).toEqual([true, true, false]);
+  });
+
+  it('do not come back after the agent failed', () => {
+    const { ledger, run } = createTestLedger({ failedEpisodePolicy: 'drop_group' });
+    ledger.openGroup(group);
+    run('g', 0, 'failed');
+    expect(ledger.state.draws.get(0)?.fate).toBe('over');
+  });
+
+  it('come back uncounted after their group was superseded', () => {
+    const { ledger } = createTestLedger();
+    ledger.openGroup(group);
+    ledger.dropGroup('g', 'superseded');
+    expect(ledger.state.draws.get(0)).toEqual({ tryIndex: 0, expiries: 0, fate: 'returned' });
+  });
+});
+
+describe('ends and rewards', () => {
+  it('accepts a repeated end and refuses another one', () => {
+    const { ledger, run } = createTestLedger();
+    ledger.openGroup(group);
+    const episodeId = run('g', 0, 'completed', 0.5);
+    expect(ledger.end(episodeId, { status: 'completed', reward: 0.5 }).state).toBe('pooled');
+    expect(() => ledger.end(episodeId, { status: 'completed', reward: 1 })).toThrow(
+      `Episode "${episodeId}" has ended already, as completed with reward 0.5, and this end differs.`,
+    );
+  });
+
+  it.each([Number.NaN, Infinity])('refuses a reward of %d', (reward) => {
+    const { ledger, claim } = createTestLedger();
+    ledger.openGroup(group);
+    const episodeId = claim('g', 0);
+    expect(() => ledger.end(episodeId, { status: 'completed', reward })).toThrow('it must be a finite number');
+    expect(ledger.episode(episodeId).state).toBe('running');
+  });
+
+  it('keeps an episode without a reward until its judge answers', () => {
+    const { ledger, run } = createTestLedger();
+    ledger.openGroup({ ...group, numPlaces: 1 });
+    const episodeId = run('g', 0, 'completed', null);
+    expect([ledger.episode(episodeId).state, ledger.statusOf('g')]).toEqual(['ended', 'sampling']);
+    ledger.judge(episodeId, { reward: 2, isSuccess: true });
+    expect([ledger.episode(episodeId).state, ledger.statusOf('g')]).toEqual(['pooled', 'trainable']);
+    expect(() => ledger.judge(episodeId, { reward: 3 })).toThrow('takes no reward: it is pooled');
+  });
+
+  it('takes new rewards for a whole group only, and only by someone who saw the old ones', () => {
+    const { ledger, run, claim } = createTestLedger();
+    ledger.openGroup({ ...group, numPlaces: 2 });
+    const ids = [run('g', 0, 'completed', 0), claim('g', 1)];
+    const scores = ids.map((episodeId) => ({ episodeId, reward: 5, isSuccess: null }));
+    const put = (some: typeof scores, replaces: string | null, revision = 'r2'): void =>
+      ledger.score('g', { revision, replaces, scores: some });
+    expect(() => put(scores, null)).toThrow('is scored as a whole');
+    ledger.end(ids[1] ?? '', { status: 'completed', reward: 1 });
+    expect(() => put(scores.slice(1), null)).toThrow('is scored as a whole');
+    put(scores, null);
+    put(scores, null); // repeated: its answer was lost
+    expect(ledger.membersOf('g').map(({ reward }) => reward)).toEqual([5, 5]);
+    expect(() => put(scores, 'r1', 'r3')).toThrow('has revision "r2", not "r1"');
+    ledger.assign([ledger.group('g')]);
+    expect(() => put(scores, 'r2', 'r3')).toThrow('takes no rewards: it is assigned');
+  });
+});
+
+describe('steps', () => {
+  it('an episode is trained once any applied optimizer step held it, and dropped for a reason otherwise', () => {
+    const { ledger, run } = createTestLedger();
+    for (const groupId of ['a', 'b']) {
+      ledger.openGroup({ groupId, taskId: groupId, numPlaces: 2, draw: groupId === 'a' ? 0 : 1 });
+      for (const place of [0, 1]) run(groupId, place, 'completed', place);
+    }
+    const { step } = ledger.assign([ledger.group('a'), ledger.group('b')], { optimizerSteps: [['a'], ['b'], ['a']] });
+    const long = ledger.membersOf('a')[0]?.episodeId ?? '';
+    ledger.conclude(step, 0, { isApplied: false });
+    ledger.conclude(step, 1, { isApplied: false });
+    expect(accountOf(ledger.state)).toMatchObject({ assigned: 4, trained: 0 });
+    ledger.conclude(step, 2, { isApplied: true, leftOut: [{ episodeId: long, reason: 'too_long' }] });
+    expect(accountOf(ledger.state)).toMatchObject({
+      acknowledged: 4,
+      trained: 1,
+      dropped: 3,
+      droppedByReason: { too_long: 1, non_finite_gradient: 2 },
+    });
+    ledger.forget('a');
+    ledger.forget('b');
+    expect([ledger.state.episodes.size, ledger.state.manifests.size]).toEqual([0, 0]);
+  });
+
+  it('refuses a group that is not trainable, or that a manifest holds already', () => {
+    const { ledger, run } = createTestLedger();
+    ledger.openGroup({ ...group, numPlaces: 1 });
+    expect(() => ledger.assign([ledger.group('g')])).toThrow('cannot be trained now');
+    run('g', 0, 'completed');
+    ledger.assign([ledger.group('g')]);
+    expect(() => ledger.assign([ledger.group('g')])).toThrow('cannot be trained now');
+    expect(() => ledger.forget('g')).toThrow('is not over yet');
+  });
+});
+
+describe('time', () => {
+  it('drops an attempt whose client is silent, and not one whose call is being answered', () => {
+    const { ledger, claim, pass } = createTestLedger();
+    ledger.openGroup(group);
+    const [silent, calling] = [claim('g', 0, 100), claim('g', 1, 100)];
+    const release = ledger.holdLease(calling);
+    expect(ledger.nextExpiryMs()).toBe(100);
+    pass(150);
+    expect([ledger.episode(silent).reason, ledger.episode(calling).state]).toEqual(['lease_expired', 'running']);
+    release();
+    pass(90);
+    ledger.renew(calling, 100);
+    pass(90);
+    expect(ledger.episode(calling).state).toBe('running');
+    pass(20);
+    expect(ledger.episode(calling).reason).toBe('lease_expired');
+  });
+
+  it('gives up the unfilled places of a group some time after its first claim', () => {
+    const { ledger, claim, pass, run } = createTestLedger({ groupPatienceMs: 1000 });
+    ledger.openGroup(group);
+    pass(5000);
+    const running = claim('g', 2);
+    for (const place of [0, 1]) run('g', place, 'completed', place);
+    pass(1);
+    pass(1000);
+    expect(ledger.episode(running).reason).toBe('group_expired');
+    expect(ledger.statusOf('g')).toBe('trainable');
+  });
+
+  it('gives up the place of a score that never comes', () => {
+    const { ledger, pass, run } = createTestLedger({ scorePatienceMs: 1000 });
+    ledger.openGroup({ ...group, numPlaces: 1 });
+    const episodeId = run('g', 0, 'completed', null);
+    pass(1);
+    pass(1000);
+    expect(ledger.episode(episodeId)).toMatchObject({ state: 'dropped', reason: 'outage' });
+    expect(ledger.statusOf('g')).toBe('group_expired');
+  });
+
+  it('stands still while nobody can be served', () => {
+    const { ledger, claim, pass } = createTestLedger();
+    ledger.openGroup(group);
+    const episodeId = claim('g', 0, 100);
+    ledger.clock.stop();
+    pass(1e9);
+    ledger.clock.start();
+    pass(50);
+    expect(ledger.episode(episodeId).state).toBe('running');
+  });
+});
+
+it('treats the losses of a task that alone is lost as failures', () => {
+  const { ledger, run } = createTestLedger();
+  ledger.openGroup({ groupId: 'bad', taskId: 'bad', numPlaces: 8 });
+  ledger.openGroup({ groupId: 'good', taskId: 'good', numPlaces: 8, draw: 1 });
+  for (const place of [0, 1, 2, 3]) run('good', place, 'completed');
+  const before = [0, 1].map((place) => run('bad', place, 'outage'));
+  for (const place of [4, 5, 6]) run('good', place, 'completed');
+  const third = run('bad', 2, 'outage');
+  expect(before.map((id) => ledger.episode(id).reason)).toEqual(['outage', 'outage']);
+  expect(ledger.episode(third)).toMatchObject({ reason: 'failed', end: { isSuspect: true } });
+  expect(ledger.suspects()).toEqual(['bad']);
+});
+
+it('folds its records to the state it has, whatever happened', () => {
+  const action = fc.record({
+    kind: fc.constantFrom('run', 'claim', 'end', 'drop', 'pass', 'judge', 'assign', 'supersede'),
+    pick: fc.nat(1000),
+    status: fc.constantFrom('completed' as const, 'failed' as const, 'outage' as const),
+    reward: fc.constantFrom(0, 1, null),
+  });
+  const policy = fc.constantFrom('drop_group' as const, 'zero_reward' as const, 'partial_group' as const);
+  fc.assert(
+    fc.property(policy, fc.array(action, { maxLength: 80 }), (failedEpisodePolicy, actions) => {
+      const test = createTestLedger({ failedEpisodePolicy, groupPatienceMs: 50, scorePatienceMs: 20 });
+      const { ledger, records } = test;
+      for (const draw of [0, 1, 2, 3])
+        ledger.openGroup({ groupId: `g${draw}`, taskId: `t${draw}`, numPlaces: 3, draw });
+      for (const { kind, pick, status, reward } of actions) act(test, kind, { pick, status, reward });
+      const folded = foldRecords(records);
+      expect(folded).toEqual(ledger.state);
+      const { acknowledged, trained, assigned, pooled, unscored, evaluated, dropped } = accountOf(folded);
+      expect(acknowledged).toBe(trained + assigned + pooled + unscored + evaluated + dropped);
+      expect(acknowledged).toBe([...folded.episodes.values()].filter(({ end }) => end !== undefined).length);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+type Choice = {
+  readonly pick: number;
+  readonly status: 'completed' | 'failed' | 'outage';
+  readonly reward: number | null;
+};
+
+function act(test: ReturnType<typeof createTestLedger>, kind: string, { pick, status, reward }: Choice): void {
+  const { ledger } = test;
+  const place = ledger.nextPlace();
+  const episodes = [...ledger.state.episodes.values()];
+  const running = episodes.filter(({ state }) => state === 'running');
+  const chosen = running[pick % running.length];
+  if (kind === 'run' && place !== undefined) test.run(place.groupId, place.place, status, reward);
+  if (kind === 'claim' && place !== undefined) test.claim(place.groupId, place.place, 1 + (pick % 40));
+  if (kind === 'end' && chosen !== undefined) ledger.end(chosen.episodeId, { status, reward });
+  if (kind === 'drop' && chosen !== undefined) ledger.drop(chosen.episodeId, 'abandoned');
+  if (kind === 'pass') test.pass(pick % 30);
+  const unscored = episodes.find(({ state }) => state === 'ended');
+  if (kind === 'judge' && unscored !== undefined) ledger.judge(unscored.episodeId, { reward: pick });
+  const trainable = [...ledger.state.groups.keys()].find((groupId) => ledger.statusOf(groupId) === 'trainable');
+  if (kind === 'assign' && trainable !== undefined) {
+    const { step } = ledger.assign([ledger.group(trainable)]);
+    ledger.conclude(step, 0, { isApplied: pick % 2 === 0 });
+  }
+  const open = [...ledger.state.groups.values()].find(({ fate }) => fate === undefined);
+  if (kind === 'supersede' && pick % 5 === 0 && open !== undefined) ledger.dropGroup(open.groupId, 'superseded');
+}

@@ -1,0 +1,323 @@
+import type { DropReason } from './drop-reasons.js';
+import { applyRecord } from './fold.js';
+import { LeaseClock } from './lease-clock.js';
+import { isForExactly, requireReward, requireSameEnd, rewardsOf } from './ledger-checks.js';
+import { LedgerError } from './ledger-error.js';
+import { Patience } from './patience.js';
+import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
+import type { LedgerRecord, ManifestRecord, ScoreRecord } from './records.js';
+import type {
+  GroupStatus,
+  LedgerOptions,
+  NewCall,
+  NewClaim,
+  NewEnd,
+  NewGroup,
+  NewScores,
+  NewStep,
+  OpenPlace,
+  Outcome,
+} from './requests.js';
+import { createRules, type LedgerRules } from './rules.js';
+import { createState, type LedgerEpisode, type LedgerGroup, type LedgerState } from './state.js';
+import { SuspectTasks } from './suspect-tasks.js';
+
+/**
+ * The ledger of a run: every change is decided here, becomes records, and the records change the state, all in one turn
+ * of the event loop. An ordinary run keeps it in memory; a swarm server also writes the records down (`journal`).
+ * It starts no timers: whoever owns it calls `expire` when `nextExpiryMs` has passed.
+ */
+export class Ledger {
+  readonly state: LedgerState;
+  readonly clock: LeaseClock;
+  rules: LedgerRules;
+  readonly #journal: (records: readonly LedgerRecord[]) => void;
+  readonly #onDrop: (episode: Readonly<LedgerEpisode>) => void;
+  readonly #patience: Patience;
+  readonly #suspects = new SuspectTasks();
+
+  constructor(options: LedgerOptions) {
+    this.rules = createRules(options.rules);
+    this.state = options.state ?? createState();
+    this.clock = new LeaseClock(options.now, options);
+    this.#journal = options.journal ?? (() => {});
+    this.#onDrop = options.onDrop ?? (() => {});
+    this.#patience = new Patience(this.clock);
+  }
+
+  /** Draws a task: a group with open places. */
+  openGroup(group: NewGroup): Readonly<LedgerGroup> {
+    const { draw = 0, tryIndex = 0, expiries = 0, purpose = 'train', revision = '', configRevision = 0 } = group;
+    if (this.state.groups.has(group.groupId) || this.state.finished.has(group.groupId)) {
+      throw new LedgerError('unknown_group', `The group "${group.groupId}" exists already; give each draw another id.`);
+    }
+    if (!Number.isInteger(group.numPlaces) || group.numPlaces < 1) {
+      throw new LedgerError('bad_rules', `numPlaces is ${group.numPlaces}; it must be a whole number from 1.`);
+    }
+    this.append({ ...group, kind: 'group', draw, tryIndex, expiries, purpose, revision, configRevision });
+    return this.group(group.groupId);
+  }
+
+  /** The oldest open place of the groups that pass; evaluation comes first. Undefined if there is none. */
+  nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
+    const groups = [...this.state.groups.values()].filter((group) => group.fate === undefined && passes(group));
+    const byUrgency = [
+      ...groups.filter(({ purpose }) => purpose === 'evaluation'),
+      ...groups.filter(({ purpose }) => purpose === 'train'),
+    ];
+    for (const group of byUrgency) {
+      const place = group.places.findIndex((each) => placeStateOf(this.state, each, this.rules) === 'open');
+      const attempt = group.places[place]?.attempts;
+      if (attempt !== undefined) return { groupId: group.groupId, place, attempt };
+    }
+    return undefined;
+  }
+
+  /** Begins an attempt at an open place. Without a lease it may be silent for ever. */
+  claim(
+    { groupId, place }: { readonly groupId: string; readonly place: number },
+    claim: NewClaim,
+  ): Readonly<LedgerEpisode> {
+    const group = this.group(groupId);
+    const seat = group.places[place];
+    if (seat === undefined) {
+      throw new LedgerError(
+        'unknown_place',
+        `Group "${groupId}" has no place ${place}; it has ${group.places.length}.`,
+      );
+    }
+    const found = group.fate ?? placeStateOf(this.state, seat, this.rules);
+    if (found !== 'open') {
+      throw new LedgerError('group_over', `Place ${place} of group "${groupId}" cannot be claimed: it is ${found}.`);
+    }
+    const { episodeId, claimId = episodeId, client = '', life = '', seed, leaseMs } = claim;
+    this.append({ kind: 'claim', groupId, place, attempt: seat.attempts, episodeId, claimId, client, life, seed });
+    if (leaseMs !== undefined) this.#patience.renew(episodeId, leaseMs);
+    return this.episode(episodeId);
+  }
+
+  renew(episodeId: string, leaseMs: number): void {
+    this.#patience.renew(episodeId, leaseMs);
+  }
+
+  /** Keeps the lease of an episode while one of its calls is answered. Call what it returns when the call is over. */
+  holdLease(episodeId: string): () => void {
+    return this.#patience.hold(episodeId);
+  }
+
+  /** Notes an answered model call. */
+  recordCall(episodeId: string, call: NewCall): void {
+    this.append({ ...call, kind: 'call', groupId: this.#running(episodeId).groupId, episodeId });
+  }
+
+  /**
+   * The end of an attempt. Repeating an accepted end changes nothing.
+   * @throws LedgerError `dropped` if the episode was dropped before, `ended_differently` if another end was accepted
+   */
+  end(episodeId: string, end: NewEnd): Readonly<LedgerEpisode> {
+    const reward = end.status === 'completed' ? (end.reward ?? null) : null;
+    requireReward(episodeId, reward);
+    const bodyHash = end.bodyHash ?? JSON.stringify([end.status, reward, end.isSuccess ?? null]);
+    const episode = this.episode(episodeId);
+    if (episode.end !== undefined) return requireSameEnd(episode, bodyHash);
+    const { groupId, place } = this.#running(episodeId);
+    const { taskId, revision } = this.group(groupId);
+    const isCounted = end.isCounted ?? true;
+    const isSuspect = end.status === 'outage' && isCounted && this.#isSuspect(groupId, place);
+    if (end.status !== 'outage') this.#suspects.kept(taskId);
+    this.append({
+      kind: 'end',
+      groupId,
+      episodeId,
+      status: isSuspect ? 'failed' : end.status,
+      reward,
+      isSuccess: end.isSuccess ?? null,
+      bodyHash,
+      policy: this.rules.failedEpisodePolicy,
+      revision: end.revision ?? revision,
+      tokens: end.tokens ?? 0,
+      seconds: end.seconds ?? 0,
+      isCounted,
+      isSuspect,
+      ...(end.content !== undefined && { content: end.content }),
+    });
+    return episode;
+  }
+
+  /** The first reward of one ended episode, from its own judge. */
+  judge(episodeId: string, verdict: { readonly reward: number; readonly isSuccess?: boolean | null }): void {
+    const { groupId, state, reason } = this.episode(episodeId);
+    if (state !== 'ended') {
+      throw new LedgerError('dropped', `Episode "${episodeId}" takes no reward: it is ${reason ?? state}.`);
+    }
+    requireReward(episodeId, verdict.reward);
+    const score = { episodeId, reward: verdict.reward, isSuccess: verdict.isSuccess ?? null };
+    this.append({ kind: 'score', groupId, revision: null, scores: [score] });
+  }
+
+  /**
+   * New rewards for all ended episodes of a group at once.
+   * @throws LedgerError `revision_conflict` if `replaces` is not the revision that the group has, `not_whole_group` unless the
+   * scores are for exactly the ended episodes and no place is open or running
+   */
+  score(groupId: string, { revision, replaces, scores }: NewScores): void {
+    const group = this.group(groupId);
+    if (group.fate !== undefined) {
+      throw new LedgerError('group_over', `Group "${groupId}" takes no rewards: it is ${group.fate}.`);
+    }
+    for (const { episodeId, reward } of scores) requireReward(episodeId, reward);
+    const record: ScoreRecord = { kind: 'score', groupId, revision, scores };
+    if (group.scoreRevision === revision) return; // the answer to the first request was lost
+    if (group.scoreRevision !== replaces) {
+      const has = group.scoreRevision === null ? 'no rewards of a revision' : `revision "${group.scoreRevision}"`;
+      throw new LedgerError(
+        'revision_conflict',
+        `Group "${groupId}" has ${has}, not ${JSON.stringify(replaces)}. Read it again.`,
+      );
+    }
+    const ids = membersOf(this.state, group)
+      .filter(({ state }) => state !== 'running')
+      .map(({ episodeId }) => episodeId);
+    const isWhole = isSampled(this.state, group, this.rules) && isForExactly(ids, scores);
+    if (!isWhole) {
+      throw new LedgerError(
+        'not_whole_group',
+        `Group "${groupId}" is scored as a whole, once no place is open or running. Its ended episodes: ${ids.join(', ') || 'none'}.`,
+      );
+    }
+    this.append(record);
+  }
+
+  /** Drops one episode that is running, ended or pooled. */
+  drop(episodeId: string, reason: DropReason, { isCounted = true } = {}): void {
+    const { groupId, place } = this.episode(episodeId);
+    const isSuspect = reason === 'lease_expired' && isCounted && this.#isSuspect(groupId, place);
+    this.append({ kind: 'drop', groupId, episodeId, reason: isSuspect ? 'failed' : reason, isCounted });
+  }
+
+  /** Drops a whole group. After `superseded` its draw makes another one. */
+  dropGroup(groupId: string, reason: DropReason): void {
+    this.append({ kind: 'group_dropped', groupId, reason, returns: reason === 'superseded' });
+  }
+
+  /** The decision to train. Returns the manifest of the next step. */
+  assign(groups: readonly Readonly<LedgerGroup>[], step: Partial<NewStep> = {}): ManifestRecord {
+    const ids = groups.map(({ groupId }) => groupId);
+    const bad = groups.find((group) => group.fate !== undefined || !isTrainable(this.state, group, this.rules));
+    if (bad !== undefined) throw new LedgerError('not_trainable', `Group "${bad.groupId}" cannot be trained now.`);
+    const manifest: ManifestRecord = {
+      kind: 'manifest',
+      step: this.state.step + 1,
+      configRevision: step.configRevision ?? 0,
+      groups: groups.map((group) => ({ groupId: group.groupId, episodes: rewardsOf(this.state, group) })),
+      optimizerSteps: step.optimizerSteps ?? [ids],
+      ...(step.content !== undefined && { content: step.content }),
+    };
+    this.append(manifest);
+    return manifest;
+  }
+
+  /** What became of one optimizer step. Episodes get their fate with the last one of their manifest. */
+  conclude(step: number, index: number, outcome: Outcome): void {
+    this.append({ kind: 'outcome', step, index, isApplied: outcome.isApplied, leftOut: outcome.leftOut ?? [] });
+  }
+
+  /** Applies what time asks for: leases and patiences that are over. */
+  expire(): void {
+    for (const record of this.#patience.expired(this.state, this.rules)) {
+      if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue; // dropped just now
+      if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
+      else this.append(record);
+    }
+  }
+
+  /** Milliseconds of the lease clock until `expire` may change something; undefined if nothing is waited for. */
+  nextExpiryMs(): number | undefined {
+    return this.#patience.nextMs(this.state, this.rules);
+  }
+
+  /** `sampling`: it has open or taken places. `trainable`: it may be assigned. Else what became of it. */
+  statusOf(groupId: string): GroupStatus {
+    const group = this.group(groupId);
+    if (group.fate !== undefined) return group.fate;
+    return isTrainable(this.state, group, this.rules) ? 'trainable' : 'sampling';
+  }
+
+  group(groupId: string): Readonly<LedgerGroup> {
+    const group = this.state.groups.get(groupId);
+    if (group === undefined) throw new LedgerError('unknown_group', `There is no group "${groupId}".`);
+    return group;
+  }
+
+  episode(episodeId: string): Readonly<LedgerEpisode> {
+    const episode = this.state.episodes.get(episodeId);
+    if (episode === undefined) throw new LedgerError('unknown_episode', `There is no episode "${episodeId}".`);
+    return episode;
+  }
+
+  /** Episodes that hold a place of the group, in the order of places. */
+  membersOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
+    return membersOf(this.state, this.group(groupId));
+  }
+
+  /** Tasks whose attempts are lost while those of others finish. */
+  suspects(): readonly string[] {
+    return this.#suspects.list();
+  }
+
+  /** Lets go of a group that is over, in a run that keeps no store: memory stays bounded. Its draw is still known. */
+  forget(groupId: string): void {
+    const group = this.group(groupId);
+    if (group.fate === undefined || group.fate === 'assigned') {
+      throw new LedgerError('group_over', `Group "${groupId}" is not over yet; it cannot be forgotten.`);
+    }
+    for (const episode of this.state.episodes.values()) {
+      if (episode.groupId !== groupId) continue;
+      this.state.episodes.delete(episode.episodeId);
+      this.state.claims.delete(episode.claimId);
+    }
+    this.state.groups.delete(groupId);
+    const manifest = group.step === undefined ? undefined : this.state.manifests.get(group.step);
+    if (manifest === undefined || manifest.groups.some((each) => this.state.groups.has(each.groupId))) return;
+    this.state.manifests.delete(manifest.step);
+    this.state.outcomes.delete(manifest.step);
+  }
+
+  /** Applies records of the caller's own (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
+  append(...records: readonly LedgerRecord[]): void {
+    const running = new Set(records.flatMap((record) => this.#attemptsOf(record)));
+    for (const record of records) applyRecord(this.state, record);
+    this.#journal(records);
+    for (const episode of running) if (episode.state === 'dropped') this.#onDrop(episode);
+    for (const record of records) if ('groupId' in record && record.kind !== 'call') this.#settle(record.groupId);
+  }
+
+  /** A group that can no longer become trainable is dropped at once. */
+  #settle(groupId: string): void {
+    const group = this.state.groups.get(groupId);
+    if (group === undefined || group.fate !== undefined || group.purpose !== 'train') return;
+    if (canBecomeTrainable(this.state, group, this.rules)) return;
+    const hasFailed = [...this.state.episodes.values()].some(
+      (episode) => episode.groupId === groupId && episode.reason === 'failed',
+    );
+    const returns = !hasFailed && group.expiries < this.rules.maxExpiries;
+    this.append({ kind: 'group_dropped', groupId, reason: 'group_expired', returns });
+  }
+
+  #isSuspect(groupId: string, place: number): boolean {
+    return this.#suspects.lost(this.group(groupId).taskId, `${groupId} ${place}`);
+  }
+
+  /** Attempts whose drop the owner wants to hear of: they may still be running somewhere. */
+  #attemptsOf(record: LedgerRecord): LedgerEpisode[] {
+    const ids = record.kind === 'drop' || record.kind === 'give_up' || record.kind === 'group_dropped';
+    const group = ids ? this.state.groups.get(record.groupId) : undefined;
+    return group === undefined ? [] : membersOf(this.state, group).filter(({ state }) => state === 'running');
+  }
+
+  #running(episodeId: string): Readonly<LedgerEpisode> {
+    const episode = this.episode(episodeId);
+    if (episode.state === 'running') return episode;
+    throw new LedgerError('dropped', `Episode "${episodeId}" is over: ${episode.reason ?? episode.state}.`);
+  }
+}

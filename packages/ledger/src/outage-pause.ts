@@ -1,0 +1,131 @@
+/**
+ * When to stop starting episodes because the world is down, and when to go on. A pure rule: it is told what became of
+ * each attempt and is asked whether another may start. While paused, one attempt at a time is let through as a probe, after
+ * growing gaps; the first attempt that is kept ends the pause.
+ */
+export class OutagePause {
+  readonly #options: OutagePauseOptions;
+  #recent: boolean[] = [];
+  #host: string | undefined;
+  #inARow = 0;
+  #pause: Pause | undefined;
+  #pausedMs = 0;
+
+  constructor(options: Partial<OutagePauseOptions> = {}) {
+    this.#options = { ...defaultOptions, ...options };
+  }
+
+  /** An attempt finished: the agent succeeded or failed, and the world was there. */
+  kept(now: number): void {
+    this.#note(false);
+    this.#inARow = 0;
+    if (this.#pause === undefined) return;
+    this.#pausedMs += now - this.#pause.sinceMs;
+    this.#pause = undefined;
+    this.#recent = [];
+  }
+
+  /** An attempt was lost to the world. `host`: who could not be reached, if that is known. */
+  lost(now: number, { host, reason }: { readonly host?: string | undefined; readonly reason: string }): void {
+    this.#note(true);
+    this.#inARow = host !== undefined && host === this.#host ? this.#inARow + 1 : 1;
+    this.#host = host;
+    if (this.#pause === undefined) this.#pauseIfDue(now, reason);
+    else if (this.#pause.isProbing) this.#wait(now, { ...this.#pause, reason }, this.#pause.gapMs * 2);
+  }
+
+  /** Lets an attempt start, or says how long to wait. While paused, a start is a probe; there is one at a time. */
+  start(now: number): { readonly mayStart: boolean; readonly waitMs: number } {
+    const pause = this.#pause;
+    if (pause === undefined) return { mayStart: true, waitMs: 0 };
+    const dueMs = pause.isProbing ? pause.retryAtMs + pause.gapMs : pause.retryAtMs;
+    if (now < dueMs) return { mayStart: false, waitMs: dueMs - now };
+    this.#pause = { ...pause, isProbing: true, retryAtMs: now };
+    return { mayStart: true, waitMs: 0 };
+  }
+
+  /** `over`: the outage is longer than `maxOutageMs`, and the run should end. */
+  status(now: number): OutageStatus {
+    const pause = this.#pause;
+    if (pause === undefined) return { kind: 'running' };
+    const pausedMs = now - pause.sinceMs;
+    const { maxOutageMs } = this.#options;
+    const kind = maxOutageMs !== null && pausedMs >= maxOutageMs ? 'over' : 'paused';
+    return { kind, pausedMs, reason: pause.reason, host: pause.host, cause: pause.cause };
+  }
+
+  /** How long all pauses took together, the present one included. */
+  pausedMs(now: number): number {
+    return this.#pausedMs + (this.#pause === undefined ? 0 : now - this.#pause.sinceMs);
+  }
+
+  #note(isLost: boolean): void {
+    this.#recent = [...this.#recent, isLost].slice(-this.#options.window);
+  }
+
+  #pauseIfDue(now: number, reason: string): void {
+    const { window, lostShare, inARow, firstGapMs } = this.#options;
+    const isHostDown = this.#host !== undefined && this.#inARow >= inARow;
+    const isHalfLost = this.#recent.filter((isLost) => isLost).length >= window * lostShare;
+    if (!isHostDown && !isHalfLost) return;
+    const cause = isHostDown ? 'in_a_row' : 'lost_share';
+    const host = isHostDown ? this.#host : undefined;
+    this.#wait(now, { sinceMs: now, reason, cause, host, isProbing: false, retryAtMs: now, gapMs: 0 }, firstGapMs);
+  }
+
+  /** Gaps grow to a limit and differ by up to a quarter, so that clients of one service do not return together. */
+  #wait(now: number, pause: Pause, gapMs: number): void {
+    const limited = Math.min(gapMs, this.#options.maxGapMs);
+    const retryAtMs = now + limited * (1 + this.#options.random() / 4);
+    this.#pause = { ...pause, gapMs: limited, isProbing: false, retryAtMs };
+  }
+}
+
+export type OutagePauseOptions = {
+  /** How many attempts are looked back at. */
+  readonly window: number;
+  /** The share of the window whose loss pauses the run. */
+  readonly lostShare: number;
+  /** Losses in a row to one host that pause the run. */
+  readonly inARow: number;
+  readonly firstGapMs: number;
+  readonly maxGapMs: number;
+  /** Null: wait for ever. */
+  readonly maxOutageMs: number | null;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+};
+
+export type OutageStatus =
+  | { readonly kind: 'running' }
+  | {
+      readonly kind: 'paused' | 'over';
+      readonly pausedMs: number;
+      /** The message of the newest loss. */
+      readonly reason: string;
+      readonly host: string | undefined;
+      readonly cause: PauseCause;
+    };
+
+/** `lost_share`: half of the last attempts were lost. `in_a_row`: several in a row to one host. */
+export type PauseCause = 'lost_share' | 'in_a_row';
+
+type Pause = {
+  readonly sinceMs: number;
+  readonly reason: string;
+  readonly cause: PauseCause;
+  readonly host: string | undefined;
+  readonly gapMs: number;
+  readonly retryAtMs: number;
+  readonly isProbing: boolean;
+};
+
+const defaultOptions: OutagePauseOptions = {
+  window: 16,
+  lostShare: 0.5,
+  inARow: 5,
+  firstGapMs: 1000,
+  maxGapMs: 60_000,
+  maxOutageMs: 30 * 60_000,
+  random: () => 0,
+};

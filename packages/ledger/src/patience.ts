@@ -1,0 +1,105 @@
+import type { LeaseClock } from './lease-clock.js';
+import type { GiveUpRecord, LedgerRecord } from './records.js';
+import { isClosed, placeStateOf } from './places.js';
+import type { LedgerRules } from './rules.js';
+import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
+
+/**
+ * How long something may take: leases of episodes, groups since their first claim, ends since they wait for a reward.
+ * None of this is recorded: after a recovery every patience begins anew.
+ */
+export class Patience {
+  readonly #clock: LeaseClock;
+  readonly #leases = new Map<string, { readonly untilMs: number; readonly leaseMs: number }>();
+  readonly #groups = new Map<string, number>();
+  readonly #ends = new Map<string, number>();
+  readonly #held = new Set<string>();
+
+  constructor(clock: LeaseClock) {
+    this.#clock = clock;
+  }
+
+  /** The episode may be silent for so long from now on. */
+  renew(episodeId: string, leaseMs: number): void {
+    this.#leases.set(episodeId, { untilMs: this.#clock.read() + leaseMs, leaseMs });
+  }
+
+  /** While a call is in flight the lease does not run out. Releasing it begins the lease anew. */
+  hold(episodeId: string): () => void {
+    this.#held.add(episodeId);
+    return () => {
+      this.#held.delete(episodeId);
+      const lease = this.#leases.get(episodeId);
+      if (lease !== undefined) this.renew(episodeId, lease.leaseMs);
+    };
+  }
+
+  /** The records that time alone asks for now. */
+  expired(state: LedgerState, rules: LedgerRules): LedgerRecord[] {
+    const now = this.#clock.read();
+    this.#forgetGone(state);
+    const groups = [...state.groups.values()].filter(({ fate }) => fate === undefined);
+    const outOfTime = groups.filter((group) => this.#groupDueMs(state, group, rules) <= now);
+    const records: LedgerRecord[] = outOfTime.flatMap((group) => giveUpUnfilled(state, group, rules));
+    const given = new Set(outOfTime.map(({ groupId }) => groupId));
+    for (const episode of state.episodes.values()) {
+      if (!given.has(episode.groupId) && this.#episodeDueMs(episode, rules, now) <= now)
+        records.push(dropLate(episode));
+    }
+    return records;
+  }
+
+  /** Milliseconds until `expired` has something to say; undefined if nothing is waited for. */
+  nextMs(state: LedgerState, rules: LedgerRules): number | undefined {
+    const now = this.#clock.read();
+    const groups = [...state.groups.values()].filter(({ fate }) => fate === undefined);
+    const due = [
+      ...groups.map((group) => this.#groupDueMs(state, group, rules)),
+      ...[...state.episodes.values()].map((episode) => this.#episodeDueMs(episode, rules, now)),
+    ];
+    const next = due.reduce((least, time) => Math.min(least, time), Infinity);
+    return next === Infinity ? undefined : Math.max(0, next - now);
+  }
+
+  #groupDueMs(state: LedgerState, group: LedgerGroup, rules: LedgerRules): number {
+    const isClaimed = group.places.some(({ attempts }) => attempts > 0);
+    if (!isClaimed || rules.groupPatienceMs === null || isClosed(state, group, rules)) return Infinity;
+    return sinceIn(this.#groups, group.groupId, this.#clock.read()) + rules.groupPatienceMs;
+  }
+
+  #episodeDueMs({ episodeId, state }: LedgerEpisode, { scorePatienceMs }: LedgerRules, now: number): number {
+    if (state === 'running' && !this.#held.has(episodeId)) return this.#leases.get(episodeId)?.untilMs ?? Infinity;
+    if (state !== 'ended' || scorePatienceMs === null) return Infinity;
+    return sinceIn(this.#ends, episodeId, now) + scorePatienceMs;
+  }
+
+  #forgetGone(state: LedgerState): void {
+    for (const map of [this.#leases, this.#ends]) {
+      for (const id of map.keys()) if (!isAlive(state.episodes.get(id))) map.delete(id);
+    }
+    for (const id of this.#groups.keys()) if (state.groups.get(id)?.fate !== undefined) this.#groups.delete(id);
+  }
+}
+
+const isAlive = (episode: LedgerEpisode | undefined): boolean =>
+  episode?.state === 'running' || episode?.state === 'ended';
+
+function sinceIn(times: Map<string, number>, id: string, now: number): number {
+  const since = times.get(id) ?? now;
+  times.set(id, since);
+  return since;
+}
+
+function giveUpUnfilled(state: LedgerState, group: LedgerGroup, rules: LedgerRules): GiveUpRecord[] {
+  const places = group.places.flatMap((place, index) => {
+    const found = placeStateOf(state, place, rules);
+    return found === 'open' || found === 'taken' ? [index] : [];
+  });
+  return places.length === 0 ? [] : [{ kind: 'give_up', groupId: group.groupId, places, reason: 'group_expired' }];
+}
+
+/** A silent client loses its attempt. A score that never comes loses the place: the judge would be asked again. */
+function dropLate({ groupId, episodeId, place, state }: LedgerEpisode): LedgerRecord {
+  if (state === 'ended') return { kind: 'give_up', groupId, places: [place], reason: 'outage' };
+  return { kind: 'drop', groupId, episodeId, reason: 'lease_expired', isCounted: true };
+}

@@ -1,0 +1,61 @@
+import type { LedgerRules } from './rules.js';
+import type { LedgerEpisode, LedgerGroup, LedgerState, Place, PlaceState } from './state.js';
+
+/** What can be said of places and groups: pure questions to a state under the rules. */
+
+export function placeStateOf(state: LedgerState, place: Readonly<Place>, rules: LedgerRules): PlaceState {
+  const episode = place.episodeId === undefined ? undefined : state.episodes.get(place.episodeId);
+  if (episode !== undefined) return episode.state === 'running' || episode.state === 'ended' ? 'taken' : 'filled';
+  return place.isGivenUp || place.losses >= rules.maxAttempts ? 'given_up' : 'open';
+}
+
+/** No place is open or taken. */
+export function isClosed(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
+  return group.places.every((place) => {
+    const found = placeStateOf(state, place, rules);
+    return found === 'filled' || found === 'given_up';
+  });
+}
+
+/** No place is open, and no attempt runs: what is there may be scored as a whole. */
+export function isSampled(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
+  return group.places.every((place) => {
+    if (place.episodeId === undefined) return placeStateOf(state, place, rules) === 'given_up';
+    return state.episodes.get(place.episodeId)?.state !== 'running';
+  });
+}
+
+/** Closed, and with enough filled places for the policy. */
+export function isTrainable(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
+  return isClosed(state, group, rules) && isEnough(countPlaces(state, group, rules).filled, group, rules);
+}
+
+/** Whether the group would be trainable if every open and taken place were filled. */
+export function canBecomeTrainable(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
+  return isEnough(group.places.length - countPlaces(state, group, rules).given_up, group, rules);
+}
+
+export function countPlaces(
+  state: LedgerState,
+  group: LedgerGroup,
+  rules: LedgerRules,
+): Readonly<Record<PlaceState, number>> {
+  const counts: Record<PlaceState, number> = { open: 0, taken: 0, filled: 0, given_up: 0 };
+  for (const place of group.places) counts[placeStateOf(state, place, rules)]++;
+  return counts;
+}
+
+/** The episodes that hold a place of the group, in the order of places. */
+export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode[] {
+  return group.places.flatMap(({ episodeId }) => {
+    const episode = episodeId === undefined ? undefined : state.episodes.get(episodeId);
+    return episode === undefined ? [] : [episode];
+  });
+}
+
+/** Under partial_group a group of one place is trainable when it is filled: two episodes cannot be asked of it. */
+function isEnough(numFilled: number, { places }: LedgerGroup, rules: LedgerRules): boolean {
+  if (numFilled === places.length) return true;
+  if (rules.failedEpisodePolicy !== 'partial_group') return false;
+  return numFilled >= 2 && numFilled / places.length >= rules.minGroupShare;
+}

@@ -1,0 +1,253 @@
+import type { DropReason } from './drop-reasons.js';
+import type { FailedEpisodePolicy } from './rules.js';
+
+/**
+ * The entries of the ledger. The state is the fold of its records and nothing else: what no record says has not
+ * happened. A record holds everything its own effect depends on, so folding needs neither configuration nor time.
+ */
+export type LedgerRecord =
+  | GroupRecord
+  | ClaimRecord
+  | CallRecord
+  | EndRecord
+  | ScoreRecord
+  | DropRecord
+  | GiveUpRecord
+  | GroupDroppedRecord
+  | ManifestRecord
+  | OutcomeRecord
+  | EvaluationRecord
+  | CheckpointRecord
+  | RewoundRecord
+  | IncarnationRecord
+  | RecoveredRecord
+  | OperationRecord
+  | ConfigRecord
+  | TaskRecord
+  | KeyRecord
+  | FinishedRecord;
+
+export type RecordKind = LedgerRecord['kind'];
+
+export type Purpose = 'train' | 'evaluation';
+
+/** A task was drawn. */
+export type GroupRecord = {
+  readonly kind: 'group';
+  readonly groupId: string;
+  /** Position in the schedule of tasks, from 0. For an evaluation group: position among its tasks. */
+  readonly draw: number;
+  /** How many groups this draw made before. */
+  readonly tryIndex: number;
+  /** How many of those expired. */
+  readonly expiries: number;
+  readonly purpose: Purpose;
+  readonly taskId: string;
+  readonly numPlaces: number;
+  /** Name of the agent and reward code. A group never mixes two. */
+  readonly revision: string;
+  /** Revision of the configuration that gives the group its sampling settings. */
+  readonly configRevision: number;
+  /** For an evaluation: the step that is evaluated. */
+  readonly evaluates?: number;
+};
+
+/** An attempt to fill a place began. */
+export type ClaimRecord = {
+  readonly kind: 'claim';
+  readonly groupId: string;
+  readonly place: number;
+  readonly attempt: number;
+  readonly episodeId: string;
+  readonly claimId: string;
+  readonly client: string;
+  /** Random for each start of the client. */
+  readonly life: string;
+  readonly seed: number;
+};
+
+/** A model call was answered. `content` is what rebuilds the tracker; the fold ignores it. */
+export type CallRecord = {
+  readonly kind: 'call';
+  readonly groupId: string;
+  readonly episodeId: string;
+  readonly requestId: string;
+  readonly version: number;
+  readonly incarnation: number;
+  readonly content?: unknown;
+};
+
+/** `completed`: with a reward, or waiting for one. `failed`: the agent's own failure. `outage`: the world's. */
+export type EndStatus = 'completed' | 'failed' | 'outage';
+
+export type EndRecord = {
+  readonly kind: 'end';
+  readonly groupId: string;
+  readonly episodeId: string;
+  readonly status: EndStatus;
+  /** Null: not known yet. */
+  readonly reward: number | null;
+  readonly isSuccess: boolean | null;
+  /** Identifies the body of the end: a repeated end is compared with it. */
+  readonly bodyHash: string;
+  /** The policy that was in force: says what a failure means. */
+  readonly policy: FailedEpisodePolicy;
+  /** Revision of the reward, the claim's unless told otherwise. */
+  readonly revision: string;
+  /** Generated tokens and seconds, for the comparison of trained with claimed episodes. */
+  readonly tokens: number;
+  readonly seconds: number;
+  /** False: lost while the whole run was paused for an outage, which says nothing about this place. */
+  readonly isCounted: boolean;
+  /** True: an outage that is treated as a failure, because only this task has them. */
+  readonly isSuspect: boolean;
+  readonly content?: unknown;
+};
+
+export type Score = { readonly episodeId: string; readonly reward: number; readonly isSuccess: boolean | null };
+
+export type ScoreRecord = {
+  readonly kind: 'score';
+  readonly groupId: string;
+  /** Name of this set of rewards. Null: one episode's first reward, put by its own judge. */
+  readonly revision: string | null;
+  readonly scores: readonly Score[];
+};
+
+export type DropRecord = {
+  readonly kind: 'drop';
+  readonly groupId: string;
+  readonly episodeId: string;
+  readonly reason: DropReason;
+  readonly isCounted: boolean;
+};
+
+/** Places that nobody waits for any longer. Their unpooled episodes are dropped for the reason. */
+export type GiveUpRecord = {
+  readonly kind: 'give_up';
+  readonly groupId: string;
+  readonly places: readonly number[];
+  readonly reason: DropReason;
+};
+
+export type GroupDroppedRecord = {
+  readonly kind: 'group_dropped';
+  readonly groupId: string;
+  readonly reason: DropReason;
+  /** The draw makes another group. */
+  readonly returns: boolean;
+};
+
+export type ManifestGroup = {
+  readonly groupId: string;
+  readonly episodes: readonly { readonly episodeId: string; readonly reward: number }[];
+};
+
+/**
+ * Everything a step is computed from. Writing it is the decision to train.
+ *
+ * Worked example: two groups, trained in two optimizer steps over one epoch:
+ * `{ kind: 'manifest', step: 4, configRevision: 1, groups: [{ groupId: 'g7', ... }, { groupId: 'g8', ... }],
+ *    optimizerSteps: [['g7'], ['g8']] }`
+ */
+export type ManifestRecord = {
+  readonly kind: 'manifest';
+  readonly step: number;
+  readonly configRevision: number;
+  readonly groups: readonly ManifestGroup[];
+  /** Which groups each optimizer step holds. */
+  readonly optimizerSteps: readonly (readonly string[])[];
+  /** Algorithm, loss, packing, rates, code hash, our version. The fold ignores it. */
+  readonly content?: unknown;
+};
+
+export type LeftOut = { readonly episodeId: string; readonly reason: DropReason };
+
+/** What became of one optimizer step. */
+export type OutcomeRecord = {
+  readonly kind: 'outcome';
+  readonly step: number;
+  readonly index: number;
+  readonly isApplied: boolean;
+  /** Episodes that the step did not hold: `too_long`, `nothing_to_train`. */
+  readonly leftOut: readonly LeftOut[];
+};
+
+/** An evaluation is over; its groups are never trained. */
+export type EvaluationRecord = {
+  readonly kind: 'evaluation';
+  readonly step: number;
+  readonly groupIds: readonly string[];
+  /** Number of tasks that the result rests on. */
+  readonly restsOn: number;
+};
+
+export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number };
+
+/** Training was sent back to a step: the manifests after it are void. */
+export type RewoundRecord = { readonly kind: 'rewound'; readonly toStep: number };
+
+/** Weights may from now on differ from those that the same version numbers meant before. */
+export type IncarnationRecord = { readonly kind: 'incarnation'; readonly value: number };
+
+/** A recovery is finished; `bootId` names the start of the machine under which it ran. */
+export type RecoveredRecord = { readonly kind: 'recovered'; readonly bootId: string };
+
+export type OperationRecord = {
+  readonly kind: 'operation';
+  readonly isPaused: boolean;
+  readonly isDraining: boolean;
+  readonly isStopped: boolean;
+};
+
+export type ConfigRecord = {
+  readonly kind: 'config';
+  readonly revision: number;
+  readonly fromStep: number;
+  /** Identifies the request, so that its repetition gets the same revision. */
+  readonly requestId: string;
+  readonly changes: Readonly<Record<string, unknown>>;
+  readonly by: string;
+};
+
+export type TaskRecord = {
+  readonly kind: 'task';
+  readonly taskId: string;
+  /** Position in the table of tasks. */
+  readonly index: number;
+  readonly hash: string;
+  readonly content?: unknown;
+};
+
+export type KeyRecord = {
+  readonly kind: 'key';
+  readonly name: string;
+  /** Null: deleted. */
+  readonly content: unknown;
+};
+
+export type FinishedEpisode = {
+  readonly episodeId: string;
+  readonly claimId: string;
+  readonly fate: 'trained' | 'evaluated' | 'dropped';
+  readonly reason?: DropReason;
+  readonly step?: number;
+  /** Hash of the accepted end; absent if it never ended. */
+  readonly bodyHash?: string;
+};
+
+/** Takes the place of all records of a group that is over for good. The fold applies these before all others. */
+export type FinishedRecord = {
+  readonly kind: 'finished';
+  readonly groupId: string;
+  readonly draw: number;
+  readonly tryIndex: number;
+  readonly expiries: number;
+  readonly purpose: Purpose;
+  readonly fate: GroupFate;
+  readonly returns: boolean;
+  readonly step?: number;
+  readonly episodes: readonly FinishedEpisode[];
+};
+
+export type GroupFate = 'assigned' | 'trained' | 'evaluated' | DropReason;

@@ -1,0 +1,88 @@
+import type { EndStatus, GroupFate, LeftOut, LedgerRecord, Purpose, Score } from './records.js';
+import type { LedgerRules } from './rules.js';
+import type { LedgerEpisode, LedgerState } from './state.js';
+
+/** What callers hand to a Ledger, and what it answers. */
+
+export type LedgerOptions = {
+  readonly rules?: Partial<LedgerRules>;
+  /** Milliseconds on a clock that never goes back. */
+  readonly now: () => number;
+  /** The most that one look at the clock may find to have passed. A server that looks every second says 10 s. */
+  readonly maxStepMs?: number;
+  /** Gets every record in the turn in which it was applied. */
+  readonly journal?: (records: readonly LedgerRecord[]) => void;
+  /** A running attempt was dropped: whoever runs it should stop. */
+  readonly onDrop?: (episode: Readonly<LedgerEpisode>) => void;
+  /** A folded state to go on from. */
+  readonly state?: LedgerState;
+};
+
+export type NewGroup = {
+  readonly groupId: string;
+  readonly taskId: string;
+  readonly numPlaces: number;
+  /** Position in the schedule of tasks, from 0. */
+  readonly draw?: number;
+  readonly tryIndex?: number;
+  readonly expiries?: number;
+  readonly purpose?: Purpose;
+  readonly revision?: string;
+  readonly configRevision?: number;
+  readonly evaluates?: number;
+};
+
+export type OpenPlace = { readonly groupId: string; readonly place: number; readonly attempt: number };
+
+export type NewClaim = {
+  /** Unique among all attempts of the run. */
+  readonly episodeId: string;
+  /** From `placeSeed`. */
+  readonly seed: number;
+  /** Default: the episode's id. */
+  readonly claimId?: string;
+  readonly client?: string;
+  readonly life?: string;
+  readonly leaseMs?: number;
+};
+
+export type NewCall = {
+  readonly requestId: string;
+  readonly version: number;
+  readonly incarnation: number;
+  readonly content?: unknown;
+};
+
+export type NewEnd = {
+  readonly status: EndStatus;
+  /** Null or absent, with `completed`: the reward comes later. Ignored with the other two. */
+  readonly reward?: number | null;
+  readonly isSuccess?: boolean | null;
+  /** Default: made of status, reward and success. */
+  readonly bodyHash?: string;
+  /** Default: the group's. */
+  readonly revision?: string;
+  readonly tokens?: number;
+  readonly seconds?: number;
+  /** False: the attempt was lost while the run was paused for an outage. Default true. */
+  readonly isCounted?: boolean;
+  readonly content?: unknown;
+};
+
+export type NewScores = {
+  readonly revision: string;
+  /** The revision that these rewards replace; null: none so far. */
+  readonly replaces: string | null;
+  readonly scores: readonly Score[];
+};
+
+export type NewStep = {
+  readonly configRevision: number;
+  /** Which groups each optimizer step holds. Default: one that holds them all. */
+  readonly optimizerSteps: readonly (readonly string[])[];
+  readonly content: unknown;
+};
+
+export type Outcome = { readonly isApplied: boolean; readonly leftOut?: readonly LeftOut[] };
+
+export type GroupStatus = GroupFate | 'sampling' | 'trainable';

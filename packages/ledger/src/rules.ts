@@ -1,0 +1,50 @@
+import { LedgerError } from './ledger-error.js';
+
+/** What a failed episode does to its group. */
+export type FailedEpisodePolicy = 'drop_group' | 'zero_reward' | 'partial_group';
+
+/** The configured rules of places and groups. Times are in milliseconds of the lease clock; null means for ever. */
+export type LedgerRules = {
+  readonly failedEpisodePolicy: FailedEpisodePolicy;
+  /** Attempts that may be lost to the world before a place is given up. */
+  readonly maxAttempts: number;
+  /** Under partial_group: the share of its places (and at least two of them) that makes a group trainable. */
+  readonly minGroupShare: number;
+  /** From the first claim of a group until its open and taken places are given up. */
+  readonly groupPatienceMs: number | null;
+  /** From an end without a reward until its place is given up. */
+  readonly scorePatienceMs: number | null;
+  /** How often a draw may come back after its group expired. */
+  readonly maxExpiries: number;
+};
+
+export const defaultRules: LedgerRules = {
+  failedEpisodePolicy: 'partial_group',
+  maxAttempts: 3,
+  minGroupShare: 0.5,
+  groupPatienceMs: 30 * 60_000,
+  scorePatienceMs: 30 * 60_000,
+  maxExpiries: 2,
+};
+
+/** The defaults with some of them changed. Throws LedgerError `bad_rules`. */
+export function createRules(changes: Partial<LedgerRules> = {}): LedgerRules {
+  const rules = { ...defaultRules, ...changes };
+  requireWhole('maxAttempts', rules.maxAttempts, 1);
+  requireWhole('maxExpiries', rules.maxExpiries, 0);
+  if (!(rules.minGroupShare > 0 && rules.minGroupShare <= 1)) {
+    throw new LedgerError('bad_rules', `minGroupShare is ${rules.minGroupShare}; it must be over 0 and at most 1.`);
+  }
+  for (const name of ['groupPatienceMs', 'scorePatienceMs'] as const) {
+    const value = rules[name];
+    if (value !== null && !(value > 0)) {
+      throw new LedgerError('bad_rules', `${name} is ${value}; it must be over 0, or null to wait for ever.`);
+    }
+  }
+  return rules;
+}
+
+function requireWhole(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw new LedgerError('bad_rules', `${name} is ${value}; it must be a whole number from ${least}.`);
+}

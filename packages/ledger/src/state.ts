@@ -1,0 +1,117 @@
+import type { DropReason } from './drop-reasons.js';
+import type {
+  ClaimRecord,
+  ConfigRecord,
+  EndRecord,
+  EvaluationRecord,
+  FinishedEpisode,
+  FinishedRecord,
+  GroupFate,
+  GroupRecord,
+  KeyRecord,
+  ManifestRecord,
+  OperationRecord,
+  OutcomeRecord,
+  TaskRecord,
+} from './records.js';
+
+/**
+ * What the records say, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
+ * order in which they began.
+ */
+export type LedgerState = {
+  readonly groups: Map<string, LedgerGroup>;
+  readonly episodes: Map<string, LedgerEpisode>;
+  /** Claim id to episode id, of finished groups too. */
+  readonly claims: Map<string, string>;
+  readonly draws: Map<number, DrawState>;
+  /** Draws that make another group, oldest first. */
+  readonly returned: Set<number>;
+  nextDraw: number;
+  readonly manifests: Map<number, ManifestRecord>;
+  readonly outcomes: Map<number, (OutcomeRecord | undefined)[]>;
+  /** Step of the newest manifest. A version of the weights is a manifest. */
+  step: number;
+  readonly checkpoints: Set<number>;
+  readonly evaluations: Map<number, EvaluationRecord>;
+  readonly configs: ConfigRecord[];
+  readonly tasks: Map<string, TaskRecord>;
+  readonly keys: Map<string, KeyRecord>;
+  operation: OperationRecord;
+  incarnation: number;
+  bootId: string | undefined;
+  /** Groups whose records may be gone, and their episodes. */
+  readonly finished: Map<string, FinishedRecord>;
+  readonly finishedEpisodes: Map<string, FinishedEpisode>;
+};
+
+/**
+ * `open`: may be claimed. `taken`: an attempt runs, or waits for its score. `filled`: a pooled episode.
+ * `given_up`: nobody tries again. A group is closed if none of its places is open or taken.
+ */
+export type PlaceState = 'open' | 'taken' | 'filled' | 'given_up';
+
+export type Place = {
+  /** Attempts begun. */
+  attempts: number;
+  /** Attempts lost to the world that count against `maxAttempts`. */
+  losses: number;
+  isGivenUp: boolean;
+  episodeId: string | undefined;
+};
+
+export type LedgerGroup = GroupRecord & {
+  readonly places: readonly Place[];
+  /** What became of it; undefined while it is sampled or pooled. */
+  fate: GroupFate | undefined;
+  /** The step whose manifest holds it. */
+  step: number | undefined;
+  /** Name of the newest rewards that were put for the whole group. */
+  scoreRevision: string | null;
+};
+
+export type EpisodeState = 'running' | 'ended' | 'pooled' | 'assigned' | 'trained' | 'evaluated' | 'dropped';
+
+export type CallMark = { readonly requestId: string; readonly version: number; readonly incarnation: number };
+
+export type LedgerEpisode = ClaimRecord & {
+  state: EpisodeState;
+  reason: DropReason | undefined;
+  readonly calls: CallMark[];
+  /** The accepted end. */
+  end: EndRecord | undefined;
+  reward: number | null;
+  isSuccess: boolean | null;
+  /** Revision of the reward it has. */
+  rewardRevision: string | null;
+};
+
+export type DrawState = {
+  readonly tryIndex: number;
+  readonly expiries: number;
+  readonly fate: 'open' | 'returned' | 'over';
+};
+
+export function createState(): LedgerState {
+  return {
+    groups: new Map(),
+    episodes: new Map(),
+    claims: new Map(),
+    draws: new Map(),
+    returned: new Set(),
+    nextDraw: 0,
+    manifests: new Map(),
+    outcomes: new Map(),
+    step: 0,
+    checkpoints: new Set(),
+    evaluations: new Map(),
+    configs: [],
+    tasks: new Map(),
+    keys: new Map(),
+    operation: { kind: 'operation', isPaused: false, isDraining: false, isStopped: false },
+    incarnation: 0,
+    bootId: undefined,
+    finished: new Map(),
+    finishedEpisodes: new Map(),
+  };
+}
