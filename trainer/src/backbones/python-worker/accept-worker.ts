@@ -64,6 +64,6 @@ function checkHello(message: { readonly kind: string }, token: string): void {
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new Error('Wrong token.');
   if (hello.schema === schemaVersion) return;
   throw new SchemaMismatch(
-    `The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install trainer/torch from the same release.`,
+    `The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install the worker's Python package from the same release.`,
   );
 }

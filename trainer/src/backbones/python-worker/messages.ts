@@ -1,5 +1,5 @@
 /**
- * The wire schema between the control plane and the GPU worker; `trainer/torch/ajet_torch/protocol.py` is its other half.
+ * The wire schema between the control plane and a Python worker; `trainer/torch/ajet_torch/protocol.py` is its other half.
  * A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their little-endian bytes.
  */
 
@@ -8,16 +8,8 @@ export const schemaVersion = 2;
 
 export type HelloMessage = { readonly kind: 'hello'; readonly schema: number; readonly token: string };
 
-export type ReadyMessage = {
-  readonly kind: 'ready';
-  readonly context_length: number;
-  readonly vocab_size: number;
-  readonly device: string;
-  readonly dtype: string;
-  readonly num_ranks: number;
-  readonly torch: string;
-  readonly num_parameters: number;
-};
+/** The model is loaded. A worker may say more of itself here. */
+export type ReadyMessage = { readonly kind: 'ready'; readonly context_length: number; readonly vocab_size: number };
 
 export type WorkerMessage =
   | HelloMessage

@@ -7,6 +7,8 @@ import { parseWorkerMessage, toFloat32, toInt32, type ReadyMessage, type WorkerM
 import type { WorkerProcess } from './worker-process.js';
 
 export type WatchOptions = {
+  /** For messages: "torch" makes "The torch worker ...". */
+  readonly name: string;
   /** No sign of life for this long: the worker hangs. */
   readonly heartbeatTimeoutMs: number;
   /** Alive, but its work has not moved for this long while calls wait. */
@@ -59,7 +61,7 @@ export class WorkerConnection {
     this.ready.catch(() => undefined);
     this.#timer = setInterval(() => this.#checkLife(), Math.max(50, Math.min(1000, watch.heartbeatTimeoutMs / 4)));
     this.#timer.unref();
-    void process.ended.then((how) => this.#fail('worker_died', `The torch worker ${how}.`));
+    void process.ended.then((how) => this.#fail('worker_died', `The ${this.#watch.name} worker ${how}.`));
   }
 
   /** Starts reading, beginning with what came together with hello. */
@@ -86,7 +88,7 @@ export class WorkerConnection {
     const toError = options.toError ?? toBackboneError;
     if (options.signal?.aborted === true) throw toError('aborted', 'The call was aborted before it began.');
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#closing) throw toError('closed', 'The torch backbone is closed.');
+    if (this.#closing) throw toError('closed', `The ${this.#watch.name} backbone is closed.`);
     const id = this.#nextId++;
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#waiting.set(id, {
@@ -126,7 +128,9 @@ export class WorkerConnection {
     if (this.#closing) return;
     this.#closing = true;
     clearInterval(this.#timer);
-    this.#rejectAll(new WorkerFailure('closed', 'The torch backbone was closed while the call was under way.'));
+    this.#rejectAll(
+      new WorkerFailure('closed', `The ${this.#watch.name} backbone was closed while the call was under way.`),
+    );
     await this.send({ kind: 'close' }).catch(() => undefined);
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
     await this.#process.ended;
@@ -140,7 +144,7 @@ export class WorkerConnection {
     } catch (error) {
       this.#fail(
         'protocol',
-        `The torch worker broke the protocol: ${error instanceof Error ? error.message : String(error)}`,
+        `The ${this.#watch.name} worker broke the protocol: ${error instanceof Error ? error.message : String(error)}`,
       );
       this.#process.kill('SIGKILL');
     }
@@ -187,12 +191,12 @@ export class WorkerConnection {
     if (silent > this.#watch.heartbeatTimeoutMs) {
       this.#fail(
         'worker_hung',
-        `The torch worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`,
+        `The ${this.#watch.name} worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`,
       );
     } else if (this.#waiting.size > 0 && stalled > this.#watch.stallTimeoutMs) {
       this.#fail(
         'worker_hung',
-        `The torch worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`,
+        `The ${this.#watch.name} worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`,
       );
     } else return;
     this.#process.kill('SIGKILL');

@@ -12,7 +12,7 @@ type CompletionMessage = {
 
 const engineCodes = new Set(['context_overflow', 'aborted', 'closed', 'bad_request']);
 
-export type TorchEngineOptions = {
+export type WorkerEngineOptions = {
   readonly contextLength: number;
   /** Calls that may be with the worker at once; more wait here. */
   readonly maxInFlight: number;
@@ -20,7 +20,7 @@ export type TorchEngineOptions = {
 };
 
 /** The worker's sampler as an Engine. */
-export function createTorchEngine(connection: WorkerConnection, options: TorchEngineOptions): Engine {
+export function createWorkerEngine(connection: WorkerConnection, options: WorkerEngineOptions): Engine {
   const gate = createGate(options.maxInFlight);
   return {
     contextLength: options.contextLength,
@@ -31,7 +31,7 @@ export function createTorchEngine(connection: WorkerConnection, options: TorchEn
 async function generate(
   connection: WorkerConnection,
   request: GenerateRequest,
-  options: TorchEngineOptions,
+  options: WorkerEngineOptions,
 ): Promise<Completion> {
   const { promptIds, sampling, signal } = request;
   const heard = createListener(connection, request, options);
@@ -62,7 +62,7 @@ async function generate(
 function createListener(
   connection: WorkerConnection,
   request: GenerateRequest,
-  options: TorchEngineOptions,
+  options: WorkerEngineOptions,
 ): { readonly onToken: TokenListener; finish(whole: Completion): Completion } | undefined {
   const callback = request.onToken;
   if (callback === undefined) return undefined;

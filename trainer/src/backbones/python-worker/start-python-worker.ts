@@ -1,0 +1,125 @@
+/**
+ * Starts a Python worker and meets it: opens a door on the loopback, starts the process, waits for its hello with the
+ * right token, and sends it its configuration. Each Python backbone brings its own launch command and configuration.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { BackboneError, snakeKeys, toErrorMessage } from '@agentjet/core';
+import { openDoor, type ListeningDoor } from './accept-worker.js';
+import { schemaVersion, type ReadyMessage } from './messages.js';
+import { WorkerConnection } from './worker-connection.js';
+import { startWorkerProcess, type WorkerLaunch, type WorkerProcess } from './worker-process.js';
+
+export type Door = {
+  /** Address to listen on for the worker. */
+  readonly host: string;
+  /** Secret that the worker shows. */
+  readonly token: string;
+};
+
+export type PythonWorkerOptions = {
+  /** For messages: "torch" makes "The torch worker ...". */
+  readonly name: string;
+  readonly launch: WorkerLaunch;
+  /** What the worker itself reads; its keys are sent in snake_case. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** How to get an environment that has all packages, for the message if one is missing. */
+  readonly setupCommand: string;
+  readonly door: Door;
+  readonly startTimeoutMs?: number | undefined;
+  readonly heartbeatTimeoutMs?: number | undefined;
+  readonly stallTimeoutMs?: number | undefined;
+  /** Each line that the worker logs. */
+  readonly onLogLine?: ((line: string) => void) | undefined;
+};
+
+export type PythonWorker = {
+  readonly connection: WorkerConnection;
+  readonly ready: ReadyMessage;
+  readonly pid: number;
+};
+
+const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** The loopback and a fresh random token unless given. Throws BackboneError `bad_request` for another address without a token. */
+export function chooseDoor({ host = '127.0.0.1', token }: Partial<Door>): Door {
+  if (!loopback.has(host) && token === undefined) {
+    throw new BackboneError(
+      'bad_request',
+      `listenHost "${host}" is not the loopback, so a token must be given. Set token, or leave listenHost at 127.0.0.1.`,
+    );
+  }
+  return { host, token: token ?? randomBytes(32).toString('hex') };
+}
+
+/** Rejects with BackboneError: `worker_died`, `worker_hung`, `version_mismatch`, or what the worker itself reports. */
+export async function startPythonWorker(options: PythonWorkerOptions): Promise<PythonWorker> {
+  const { host, token } = options.door;
+  const door = await openDoor(token, host);
+  let worker: WorkerProcess | undefined;
+  try {
+    worker = await startWorkerProcess(
+      { ...options.launch, env: { ...options.launch.env, AJET_CONNECT: door.address, AJET_TOKEN: token } },
+      options.onLogLine,
+    );
+    const connection = await meetWorker(door, worker, options);
+    return { connection, ready: await connection.ready, pid: worker.pid };
+  } catch (error) {
+    worker?.kill('SIGKILL');
+    await worker?.ended;
+    throw error;
+  } finally {
+    door.close();
+  }
+}
+
+/** Waits for hello, or for the process to end, or for too long; then sends the configuration. */
+async function meetWorker(
+  door: ListeningDoor,
+  worker: WorkerProcess,
+  options: PythonWorkerOptions,
+): Promise<WorkerConnection> {
+  const timeoutMs = options.startTimeoutMs ?? 300_000;
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    const how = `did not connect within ${Math.round(timeoutMs / 1000)} s`;
+    timer = setTimeout(() => reject(startError(worker, options, { code: 'worker_hung', how })), timeoutMs);
+  });
+  const died = worker.ended.then((how) => Promise.reject(startError(worker, options, { code: 'worker_died', how })));
+  const met = door.connection.catch((error: unknown) =>
+    Promise.reject(new BackboneError('version_mismatch', toErrorMessage(error))),
+  );
+  try {
+    const { socket, reader, early } = await Promise.race([met, died, tooLate]);
+    const heartbeatTimeoutMs = options.heartbeatTimeoutMs ?? 30_000;
+    const connection = new WorkerConnection(socket, worker, {
+      name: options.name,
+      heartbeatTimeoutMs,
+      stallTimeoutMs: options.stallTimeoutMs ?? 1_800_000,
+    });
+    connection.listen(reader, early);
+    await connection.send({
+      kind: 'configure',
+      schema: schemaVersion,
+      heartbeat_s: Math.min(2, heartbeatTimeoutMs / 5000),
+      config: snakeKeys(options.config),
+    });
+    return connection;
+  } finally {
+    clearTimeout(timer);
+    died.catch(() => undefined);
+    tooLate.catch(() => undefined);
+  }
+}
+
+function startError(
+  worker: WorkerProcess,
+  { name, setupCommand }: PythonWorkerOptions,
+  { code, how }: { readonly code: string; readonly how: string },
+): BackboneError {
+  const lines = worker.lastLines();
+  const repair = lines.includes('ModuleNotFoundError')
+    ? `\nThis Python lacks a package. ${setupCommand} makes an environment that has them all.`
+    : '';
+  return new BackboneError(code, `The ${name} worker ${how} before it was ready. Its last lines:\n${lines}${repair}`);
+}
