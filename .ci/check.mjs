@@ -8,6 +8,7 @@ const bin = (name) => path.join(root, 'node_modules/.bin', name);
 export const checks = [
   ['format', bin('biome'), ['format', '--error-on-warnings', '.']],
   ['packages', process.execPath, ['.ci/packages.mjs', '--check']],
+  ['figures', process.execPath, ['.ci/figures.mjs', '--check']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
   [
     'lint',

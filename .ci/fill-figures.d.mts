@@ -1,0 +1,1 @@
+export function fillFigures(page: string, readResult: (file: string) => unknown): Promise<string>;
