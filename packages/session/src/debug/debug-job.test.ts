@@ -39,8 +39,10 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 async function debug(given: WorkflowFunction, config = createConfig({ debug: { debugMaxParallel: 1 } })) {
   const transcripts: Transcript[] = [];
   const emit = (event: JobEvent): void => void (event.type === 'transcript' && transcripts.push(event.transcript));
-  const workflow = limitCalls(given, config.rollout.multiTurn.maxSteps, endpointHost);
-  const result = await debugJob({ config, workflow, judge: undefined, policy, endpointHost, emit }, { reader });
+  const { maxSteps } = config.rollout.multiTurn;
+  const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
+  const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, emit };
+  const result = await debugJob(shared, { reader });
   return { result, transcripts };
 }
 

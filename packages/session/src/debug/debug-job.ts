@@ -4,7 +4,7 @@ import type { JobListener } from '../events.js';
 import { readTasks } from '../inputs/read-tasks.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
-import { wrapWorkflow } from '../rollout/wrap-workflow.js';
+import { wrapModels } from '../rollout/wrap-models.js';
 import { TranscriptRecorder } from './transcript-recorder.js';
 
 export type DebugResult = { readonly episodes: number; readonly failedEpisodes: number };
@@ -26,7 +26,7 @@ export async function debugJob(
   context: RolloutContext,
   options: { readonly reader: TaskReader; readonly signal?: AbortSignal | undefined },
 ): Promise<DebugResult> {
-  const { config, endpointHost } = context;
+  const { config } = context;
   const { debug, rollout } = config;
   const recorder = new TranscriptRecorder();
   const emit: JobListener = (event) => {
@@ -34,9 +34,9 @@ export async function debugJob(
     if (event.type === 'episode_finished')
       context.emit({ type: 'transcript', transcript: recorder.take(event.episode) });
   };
-  const workflow = wrapWorkflow(context.workflow, { wrapModels: () => recorder.wrapModel, endpointHost });
+  const wrapModel = wrapModels([recorder.wrapModel, context.wrapModel]);
   const { groups } = await runPhase(
-    { ...context, workflow, emit },
+    { ...context, wrapModel, emit },
     {
       phase: 'debug',
       step: 0,

@@ -1,6 +1,5 @@
 import { toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
-import type { Episode } from '@agentjet/rollout';
-import type { WrapModel } from '../rollout/wrap-workflow.js';
+import type { Episode, WrapModel } from '@agentjet/rollout';
 
 /** One model call as the agent's framework made it. */
 export type RecordedCall = {
@@ -17,29 +16,31 @@ export class TranscriptRecorder {
   /** Filled in when the call ends. */
   readonly #calls = new Map<string, { call: RecordedCall }[]>();
 
-  readonly wrapModel: WrapModel = (model, { agentName, episodeId }) => ({
-    name: model.name,
-    generate: async (request, options) => {
-      const startedAt = performance.now();
-      const record = this.#add(episodeId, {
-        agentName,
-        request,
-        seconds: 0,
-        error: 'no answer before the episode ended',
-      });
-      const note = (outcome: { response: ChatResponse } | { error: string }): void => {
-        record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome };
-      };
-      try {
-        const response = await model.generate(request, options);
-        note({ response });
-        return response;
-      } catch (error) {
-        note({ error: toErrorMessage(error) });
-        throw error;
-      }
-    },
-  });
+  readonly wrapModel: WrapModel =
+    ({ episodeId }) =>
+    (model, { agentName }) => ({
+      name: model.name,
+      generate: async (request, options) => {
+        const startedAt = performance.now();
+        const record = this.#add(episodeId, {
+          agentName,
+          request,
+          seconds: 0,
+          error: 'no answer before the episode ended',
+        });
+        const note = (outcome: { response: ChatResponse } | { error: string }): void => {
+          record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome };
+        };
+        try {
+          const response = await model.generate(request, options);
+          note({ response });
+          return response;
+        } catch (error) {
+          note({ error: toErrorMessage(error) });
+          throw error;
+        }
+      },
+    });
 
   take(episode: Episode): Transcript {
     const records = this.#calls.get(episode.episodeId) ?? [];

@@ -1,9 +1,13 @@
 import { WorkflowError } from '@agentjet/core';
-import type { EndpointHost, WorkflowSource } from '@agentjet/rollout';
-import { wrapWorkflow, type WrapModel } from './wrap-workflow.js';
+import type { WrapAgentModel, WrapModel } from '@agentjet/rollout';
 
-/** A counter of one episode, over all its agents. */
-function createCallLimit(maxSteps: number): WrapModel {
+/** `rollout.multi_turn.max_steps`: model calls after the first `maxSteps` of an episode fail, over all its agents. */
+export function limitCalls(maxSteps: number): WrapModel {
+  return () => createCallLimit(maxSteps);
+}
+
+/** A counter of one episode. */
+function createCallLimit(maxSteps: number): WrapAgentModel {
   let calls = 0;
   return (model, { agentName }) => ({
     name: model.name,
@@ -15,14 +19,4 @@ function createCallLimit(maxSteps: number): WrapModel {
       return model.generate(request, options);
     },
   });
-}
-
-/** `rollout.multi_turn.max_steps`: a workflow whose further model calls fail. */
-export function limitCalls(
-  workflow: WorkflowSource,
-  maxSteps: number | null,
-  endpointHost: EndpointHost | undefined,
-): WorkflowSource {
-  if (maxSteps === null) return workflow;
-  return wrapWorkflow(workflow, { wrapModels: () => createCallLimit(maxSteps), endpointHost });
 }

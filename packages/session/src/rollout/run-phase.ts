@@ -7,16 +7,19 @@ import {
   type SamplingDefaults,
   type TaskGroup,
   type WorkflowSource,
+  type WrapModel,
 } from '@agentjet/rollout';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import type { JobListener, Phase } from '../events.js';
 
-/** What every phase of a run shares. `workflow` is the user's with the limits of the configuration around it. */
+/** What every phase of a run shares. */
 export type RolloutContext = {
   readonly config: AgentJetConfig;
   readonly workflow: WorkflowSource;
   readonly judge: JobInputs['judge'];
   readonly policy: Policy;
+  /** The limits of the configuration, around every tuned model. */
+  readonly wrapModel: WrapModel | undefined;
   readonly endpointHost: EndpointHost;
   readonly emit: JobListener;
 };
@@ -44,7 +47,7 @@ export type PhaseOutcome = {
 
 /** Runs all episodes of a phase and tells the listener of each. */
 export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
-  const { config, workflow, judge, policy, endpointHost, emit } = context;
+  const { config, workflow, judge, policy, wrapModel, endpointHost, emit } = context;
   const { phase, step, signal, ...rest } = options;
   const startedAt = performance.now();
   emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
@@ -55,6 +58,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     workflow,
     judge,
     policy,
+    wrapModel,
     endpointHost,
     trainableTargets: config.trainableTargets,
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),

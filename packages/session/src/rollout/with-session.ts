@@ -10,7 +10,7 @@ import { startWatchdog } from './watchdog.js';
 type SessionParts = { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener };
 
 /**
- * Starts the HTTP endpoint for agents in other processes, puts the limits of the configuration around the workflow, and ends both
+ * Starts the HTTP endpoint for agents in other processes, puts the limits of the configuration around the models, and ends both
  * when `use` does.
  */
 export async function withSession<T>(
@@ -22,8 +22,10 @@ export async function withSession<T>(
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   try {
-    const workflow = limitCalls(inputs.workflow, config.rollout.multiTurn.maxSteps, endpointHost);
-    return await use({ config, workflow, judge: inputs.judge, policy, endpointHost, emit });
+    const { maxSteps } = config.rollout.multiTurn;
+    const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
+    const { workflow, judge } = inputs;
+    return await use({ config, workflow, judge, policy, wrapModel, endpointHost, emit });
   } finally {
     watchdog.stop();
     await endpointHost.close();
