@@ -1,6 +1,7 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
+import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError } from './file-error.js';
 import { replaceFile } from './replace-file.js';
@@ -21,7 +22,6 @@ export type Checkpoint = {
   readonly state: TrainingState;
 };
 
-const stateFile = 'state.json';
 const pointerFile = 'latest';
 
 /**
@@ -36,7 +36,10 @@ export class Checkpoints {
     this.dir = dir;
   }
 
-  /** Throws BackboneError `checkpoint`; earlier checkpoints are untouched then. */
+  /**
+   * Throws BackboneError `checkpoint`, or `non_finite_weights` if a weight or moment is not finite; earlier checkpoints are
+   * untouched then.
+   */
   async save(
     backbone: Pick<Backbone, 'save'>,
     state: TrainingState,
@@ -48,7 +51,7 @@ export class Checkpoints {
         await backbone.save(temporary).catch((thrown: unknown) => {
           throw named(thrown, temporary, dir);
         });
-        await writeFile(path.join(temporary, stateFile), `${JSON.stringify(state)}\n`);
+        await sealCheckpoint(temporary, state);
       });
       await replaceFile(path.join(this.dir, pointerFile), `${path.basename(dir)}\n`);
       await this.#removeOldest(options.maxCheckpoints);
@@ -61,24 +64,59 @@ export class Checkpoints {
     return { dir, state };
   }
 
-  /** The newest whole checkpoint; undefined where there is none. */
-  async latest(): Promise<Checkpoint | undefined> {
-    const name = (await this.#names()).at(-1);
-    if (name === undefined) return undefined;
-    const dir = path.join(this.dir, name);
-    return { dir, state: await readState(path.join(dir, stateFile)) };
+  /**
+   * The newest checkpoint that is what was written; undefined if there is none. One that is broken is passed over for the one
+   * before it, and `onBroken` is told so. Throws BackboneError `checkpoint` if all are broken: a run must not begin anew
+   * because its disk is failing.
+   */
+  async latest(onBroken?: (problem: string) => void): Promise<Checkpoint | undefined> {
+    let firstProblem: BackboneError | undefined;
+    for (const name of (await this.#names()).reverse()) {
+      try {
+        return await this.open(name);
+      } catch (thrown) {
+        if (!(thrown instanceof BackboneError)) throw thrown;
+        firstProblem ??= thrown;
+        onBroken?.(`${thrown.message} Going on from the checkpoint before it.`);
+      }
+    }
+    if (firstProblem !== undefined) throw firstProblem;
+    return undefined;
   }
 
-  /** Removes what killed writers left, and sets `latest` right where a writer was killed before it could. */
-  async repair(): Promise<void> {
-    const entries = await readFolder(this.dir);
-    await Promise.all(
-      entries
-        .filter((name) => name.startsWith('.'))
-        .map((name) => rm(path.join(this.dir, name), { recursive: true, force: true })),
-    );
-    const newest = (await this.#names()).at(-1);
+  /** A checkpoint by its name, such as `step-000020` or `step-20`. Throws BackboneError `checkpoint` if it is missing or broken. */
+  async open(name: string): Promise<Checkpoint> {
+    const names = await this.#names();
+    const found = names.find((each) => each === name || `step-${stepOf(each)}` === name);
+    if (found === undefined)
+      throw new BackboneError(
+        'checkpoint',
+        `There is no checkpoint ${name} in ${this.dir}. It holds ${names.length === 0 ? 'none' : names.join(', ')}.`,
+      );
+    const dir = path.join(this.dir, found);
+    const state = await readState(dir);
+    const problem = await findBrokenSeal(dir);
+    if (problem !== undefined) throw brokenCheckpoint(dir, problem);
+    return { dir, state };
+  }
+
+  /**
+   * Removes what killed writers left, sets aside checkpoints after `lastStep` (as `abandoned-step-000040`: the run goes on
+   * without them), and corrects `latest`. Resolves to the names of those set aside.
+   */
+  async rewind(lastStep: number): Promise<readonly string[]> {
+    for (const name of await readFolder(this.dir))
+      if (name.startsWith('.')) await rm(path.join(this.dir, name), { recursive: true, force: true });
+    const names = await this.#names();
+    const later = names.filter((name) => stepOf(name) > lastStep);
+    for (const name of later) {
+      const aside = path.join(this.dir, `abandoned-${name}`);
+      await rm(aside, { recursive: true, force: true });
+      await rename(path.join(this.dir, name), aside);
+    }
+    const newest = names.filter((name) => !later.includes(name)).at(-1);
     if (newest !== undefined) await replaceFile(path.join(this.dir, pointerFile), `${newest}\n`);
+    return later;
   }
 
   async #removeOldest(maxCheckpoints: number): Promise<void> {
@@ -118,21 +156,22 @@ async function removeWhole(dir: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
 }
 
-async function readState(file: string): Promise<TrainingState> {
-  try {
-    const { step, policyVersion, groupsDrawn } = JSON.parse(await readFile(file, 'utf8')) as Partial<TrainingState>;
-    if (typeof step === 'number' && typeof policyVersion === 'number' && typeof groupsDrawn === 'number')
-      return { step, policyVersion, groupsDrawn };
-  } catch (cause) {
-    throw unreadableState(file, cause);
-  }
-  throw unreadableState(file, undefined);
+/** Throws BackboneError `checkpoint` if a field is missing or impossible, or the step is not the folder's. */
+async function readState(dir: string): Promise<TrainingState> {
+  const seal = await readSeal(dir);
+  if (seal === undefined)
+    throw brokenCheckpoint(dir, `its ${stateFile} is missing or has changed since it was written`);
+  const read = (key: keyof TrainingState): number => {
+    const value = seal[key];
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+    throw brokenCheckpoint(dir, `"${key}" of its ${stateFile} is ${JSON.stringify(value)}, not a count`);
+  };
+  const state = { step: read('step'), policyVersion: read('policyVersion'), groupsDrawn: read('groupsDrawn') };
+  if (state.step !== stepOf(path.basename(dir)))
+    throw brokenCheckpoint(dir, `its ${stateFile} says step ${state.step}`);
+  return state;
 }
 
-function unreadableState(file: string, cause: unknown): BackboneError {
-  return new BackboneError(
-    'checkpoint',
-    `${file} is not the state of a checkpoint. Remove the folder ${path.dirname(file)} to go on from the one before it.`,
-    { cause },
-  );
+function brokenCheckpoint(dir: string, problem: string): BackboneError {
+  return new BackboneError('checkpoint', `The checkpoint ${dir} is broken: ${problem}.`);
 }

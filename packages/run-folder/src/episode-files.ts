@@ -1,10 +1,13 @@
-import { appendFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { EpisodeRecord } from './episode-record.js';
-import { readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
+import { reading } from './file-error.js';
+import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
 /** How every line begins. */
 const lineStart = '{"episode_id":';
+/** How the ids of the episodes of an evaluation after `step` steps begin. */
+const evaluationPrefix = (step: number): string => `eval-${step}-`;
 /** Most bytes of a line that are looked at for its id. */
 const maxIdBytes = 4096;
 
@@ -46,9 +49,8 @@ export class EpisodeFiles {
     const wanted = `${lineStart}${JSON.stringify(episodeId)},`;
     for (const step of (await this.steps()).reverse()) {
       const file = this.#fileOf(step);
-      for await (const line of readLineBeginnings(file, Buffer.byteLength(wanted))) {
-        if (line.beginning === wanted) return (await readJsonLineAt(file, line)) as EpisodeRecord;
-      }
+      const found = await reading(file, () => findLine(file, wanted));
+      if (found !== undefined) return found;
     }
     return undefined;
   }
@@ -57,22 +59,61 @@ export class EpisodeFiles {
   async findIds(prefix: string): Promise<string[]> {
     const ids = new Set<string>();
     for (const step of await this.steps()) {
-      for await (const { beginning } of readLineBeginnings(this.#fileOf(step), maxIdBytes)) {
-        const written = /^\{"episode_id":("(?:[^"\\]|\\.)*")/.exec(beginning)?.[1];
-        const id = written === undefined ? undefined : (JSON.parse(written) as string);
-        if (id?.startsWith(prefix)) ids.add(id);
-      }
+      const file = this.#fileOf(step);
+      for (const id of await reading(file, () => readIds(file))) if (id.startsWith(prefix)) ids.add(id);
     }
     return [...ids];
   }
 
-  /** Removes the files of later steps. */
-  async rewind(lastStep: number): Promise<void> {
-    const later = (await this.steps()).filter((step) => step > lastStep);
-    await Promise.all(later.map((step) => rm(this.#fileOf(step))));
+  /**
+   * Removes the files of later steps and cuts the others to whole records. Episodes of evaluations that are not in
+   * `evaluatedSteps` go too: such an evaluation was cut short, and is made again. Resolves to what was wrong, in words.
+   */
+  async rewind(lastStep: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
+    const repairs: string[] = [];
+    for (const step of await this.steps()) {
+      const file = this.#fileOf(step);
+      if (step > lastStep) await rm(file);
+      else if (step === lastStep || (await isSpoiled(file))) repairs.push(...(await cut(file, step, evaluatedSteps)));
+    }
+    return repairs;
   }
 
   #fileOf(step: number): string {
     return path.join(this.dir, `step-${String(step).padStart(6, '0')}.jsonl`);
   }
+}
+
+async function findLine(file: string, beginning: string): Promise<EpisodeRecord | undefined> {
+  for await (const line of readLineBeginnings(file, Buffer.byteLength(beginning)))
+    if (line.beginning === beginning) return (await readJsonLineAt(file, line)) as EpisodeRecord;
+  return undefined;
+}
+
+async function readIds(file: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { beginning } of readLineBeginnings(file, maxIdBytes)) {
+    const written = /^\{"episode_id":("(?:[^"\\]|\\.)*")/.exec(beginning)?.[1];
+    if (written !== undefined) ids.push(JSON.parse(written) as string);
+  }
+  return ids;
+}
+
+/** True if the last line has no end, or a line does not begin as every episode does. */
+async function isSpoiled(file: string): Promise<boolean> {
+  return reading(file, async () => {
+    let end = 0;
+    for await (const line of readLineBeginnings(file, lineStart.length)) {
+      if (line.beginning !== lineStart) return true;
+      end = line.end + 1;
+    }
+    return end !== (await stat(file)).size;
+  });
+}
+
+async function cut(file: string, step: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
+  const isOfCutEvaluation = (id: unknown): boolean =>
+    !evaluatedSteps.has(step) && typeof id === 'string' && id.startsWith(evaluationPrefix(step));
+  const { broken } = await filterJsonLines(file, ({ episode_id: id }) => !isOfCutEvaluation(id));
+  return broken === 0 ? [] : [`${broken} lines of ${file} were not whole records; they are removed.`];
 }

@@ -29,3 +29,23 @@ export async function writing<T>(file: string, write: () => Promise<T>): Promise
     throw new BackboneError('run_folder', describeFileError(file, thrown), { cause: thrown });
   }
 }
+
+const unreadable: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a folder, not a file. Move that folder away',
+  ELOOP: 'its symbolic links lead in a circle. Remove the link',
+  EACCES: 'it is not readable for this user. Change its permissions',
+  EPERM: 'it is not readable for this user. Change its permissions',
+  EIO: 'the disk reports an error. Copy the run to another disk',
+};
+
+/** Runs a read; a failure becomes a BackboneError with code `run_folder` that names the file and the repair. */
+export async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (thrown instanceof BackboneError) throw thrown;
+    const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
+    const reason = unreadable[code] ?? toErrorMessage(thrown);
+    throw new BackboneError('run_folder', `Cannot read ${file}: ${reason}.`, { cause: thrown });
+  }
+}

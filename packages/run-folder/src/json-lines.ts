@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, open, readFile } from 'node:fs/promises';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, parseJsonObject } from '@agentjet/core';
+import { reading } from './file-error.js';
 import { replaceFile } from './replace-file.js';
 
 /** A file of JSON objects, one per line. A last line without an end, left by a killed writer, is not there. */
@@ -24,12 +25,27 @@ export async function appendJsonLine(file: string, value: unknown): Promise<void
   await appendFile(file, `${JSON.stringify(value)}\n`);
 }
 
-/** Keeps the lines that `keep` wants, as they are, in one atomic write; does nothing where it wants all. */
-export async function filterJsonLines(file: string, keep: (value: Record<string, unknown>) => boolean): Promise<void> {
+/** What became of the lines of a file that was cut to whole records. */
+export type KeptLines = { readonly broken: number; readonly torn: boolean };
+
+/**
+ * Keeps the lines that `keep` wants, as they are, in one atomic write; does nothing if it wants all. A torn last line and lines
+ * that are not JSON objects go, and are counted.
+ */
+export async function filterJsonLines(
+  file: string,
+  keep: (value: Record<string, unknown>) => boolean,
+): Promise<KeptLines> {
   const text = await readTextFile(file);
-  const kept = completeLines(text).filter((line, index) => keep(parseLine(line, `${file}:${index + 1}`)));
+  let broken = 0;
+  const kept = completeLines(text).filter((line) => {
+    const value = parseJsonObject(line);
+    if (value === undefined) broken++;
+    return value !== undefined && keep(value);
+  });
   const result = kept.map((line) => `${line}\n`).join('');
   if (result !== text) await replaceFile(file, result);
+  return { broken, torn: !text.endsWith('\n') && text !== '' };
 }
 
 /** A line that has an end: where it stands in the file, and how it begins. */
@@ -76,11 +92,14 @@ function completeLines(text: string): string[] {
     .slice(0, -1);
 }
 
-async function readTextFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return '';
-    throw thrown;
-  }
+/** An empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot be read. */
+function readTextFile(file: string): Promise<string> {
+  return reading(file, async () => {
+    try {
+      return await readFile(file, 'utf8');
+    } catch (thrown) {
+      if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return '';
+      throw thrown;
+    }
+  });
 }

@@ -167,15 +167,18 @@ describe('a run folder', () => {
     expect(await run.readMetrics()).toContainEqual(expect.objectContaining({ step: 2, entropy: 0 }));
   });
 
-  it('names the line that somebody has spoiled', async () => {
+  it('names the line that somebody has spoiled, and removes it on resume', async () => {
     await run.recordStep({ step: 1, reward_mean: 0 });
     await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step": 2\n');
-    const expected = {
+    await expect(run.readMetrics()).rejects.toMatchObject({
       code: 'run_folder',
       message: expect.stringMatching(/metrics\.jsonl:2 is not JSON: "{\\"step\\": 2"\. Remove that line/),
-    };
-    await expect(run.readMetrics()).rejects.toMatchObject(expected);
-    await expect((await openRunFolder(run.dir, { clock })).rewind(stateOf(1))).rejects.toMatchObject(expected);
+    });
+    const notices: string[] = [];
+    const reopened = await openRunFolder(run.dir, { clock, onNotice: (message) => notices.push(message) });
+    await reopened.rewind(stateOf(1));
+    expect(await reopened.readMetrics()).toEqual([{ step: 1, reward_mean: 0 }]);
+    expect(notices).toEqual([expect.stringMatching(/1 lines of .*metrics\.jsonl were not whole records/)]);
   });
 
   it('goes back to a checkpoint: later lines and files go, and so do torn lines', async () => {
@@ -201,6 +204,84 @@ describe('a run folder', () => {
     expect(events).toEqual(['checkpoint', 'resumed']);
     await reopened.recordStep({ step: 3, reward_mean: 1 });
     expect((await reopened.readMetrics()).map(({ step }) => step)).toEqual([1, 2, 3]);
+  });
+
+  it('cuts an evaluation that a kill or a full disk cut short, so that it is made again', async () => {
+    await run.recordStep({ step: 1, reward_mean: 0 }, [{ episode_id: 'e1-a-r0', samples }]);
+    await run.recordEvaluation({ step: 0, success_rate: 0 }, [{ episode_id: 'eval-0-a-r0', samples: [] }]);
+    await run.episodes.append(1, [{ episode_id: 'eval-1-a-r0', samples: [] }]);
+    await appendFile(path.join(run.dir, 'episodes', 'step-000001.jsonl'), '{"episode_id":"eval-1-b-r0","st');
+    await run.rewind(stateOf(1));
+    expect((await run.episodes.readStep(0)).map(({ episode_id: id }) => id)).toEqual(['eval-0-a-r0']);
+    expect((await run.episodes.readStep(1)).map(({ episode_id: id }) => id)).toEqual(['e1-a-r0']);
+    await run.recordEvaluation({ step: 1, success_rate: 1 }, [{ episode_id: 'eval-1-a-r0', samples: [] }]);
+    expect(await run.episodes.findIds('eval-1')).toEqual(['eval-1-a-r0']);
+  });
+
+  it('keeps whole records of a file whose torn line was appended to', async () => {
+    await run.recordStep({ step: 1 }, [{ episode_id: 'a', samples }]);
+    const file = path.join(run.dir, 'episodes', 'step-000001.jsonl');
+    await appendFile(file, '{"episode_id":"b","st{"episode_id":"c","step":1,"samples":[]}\n');
+    await run.recordStep({ step: 1 }, [{ episode_id: 'd', samples }]);
+    const notices: string[] = [];
+    const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
+    await reopened.rewind(stateOf(1));
+    expect(await reopened.episodes.findIds('')).toEqual(['a', 'd']);
+    expect(notices).toEqual([expect.stringContaining('1 lines of')]);
+  });
+
+  it('goes on without a report or a curve that cannot be written, and says so', async () => {
+    const notices: string[] = [];
+    const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
+    await mkdir(path.join(run.dir, 'reward.svg'));
+    await mkdir(path.join(run.dir, 'episodes', 'step-000001.jsonl'), { recursive: true });
+    await reopened.recordStep({ step: 2, reward_mean: 0 });
+    await reopened.writeReport();
+    expect(notices).toEqual([
+      expect.stringContaining('reward.svg could not be written'),
+      expect.stringMatching(/report\.html could not be written.*step-000001\.jsonl: it is a folder, not a file/),
+    ]);
+  });
+
+  it('says that it was removed, instead of writing into a new folder without a configuration', async () => {
+    await rm(run.dir, { recursive: true });
+    const removed = { code: 'run_folder', message: expect.stringContaining('was removed or moved') };
+    await expect(run.recordStep({ step: 1 })).rejects.toMatchObject(removed);
+    await expect(run.save(backbone, stateOf(1))).rejects.toMatchObject(removed);
+    expect(existsSync(run.dir)).toBe(false);
+  });
+
+  it('tells of steps that are missing, and removes what killed writers left', async () => {
+    await run.recordStep({ step: 2, reward_mean: 0 });
+    await writeFile(path.join(run.dir, '.reward.svg.writing-4242'), '');
+    const notices: string[] = [];
+    const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
+    await reopened.rewind(stateOf(3));
+    expect(notices).toEqual([expect.stringContaining('has no line for 2 of 3 steps, the first is 1')]);
+    expect(await readdir(run.dir)).not.toContain('.reward.svg.writing-4242');
+  });
+
+  it('is in use if another machine has written a heartbeat, and free once that is 30 seconds old', async () => {
+    const claim = (ageMs: number) =>
+      writeFile(
+        path.join(run.dir, 'writer.json'),
+        JSON.stringify({ owner: 'x', host: 'another', pid: 1, boot: null, heartbeat: Date.now() - ageMs }),
+      );
+    await claim(10_000);
+    const inUse = {
+      code: 'run_in_use',
+      message: expect.stringContaining('Process 1 on another, last heard of 10 s ago'),
+    };
+    await expect(run.rewind(stateOf(0))).rejects.toMatchObject(inUse);
+    await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({ code: 'run_in_use' });
+    await claim(31_000);
+    await run.rewind(stateOf(0));
+    expect(JSON.parse(await readFile(path.join(run.dir, 'writer.json'), 'utf8'))).toMatchObject({
+      pid: process.pid,
+      host: hostname(),
+    });
+    await run.close();
+    expect(existsSync(path.join(run.dir, 'writer.json'))).toBe(false);
   });
 
   it('refuses to be resumed while another process writes it, and forgets one that was killed', async () => {
@@ -255,11 +336,85 @@ describe('checkpoints', () => {
     expect(await run.checkpoints.latest()).toMatchObject({ state: stateOf(1) });
   });
 
-  it('name the folder whose state cannot be read', async () => {
-    const { dir: saved } = await run.save(backbone, stateOf(1));
+  it('are passed over if their state cannot be read, for the one before', async () => {
+    await run.save(backbone, stateOf(1));
+    const { dir: saved } = await run.save(backbone, stateOf(2));
     await writeFile(path.join(saved, 'state.json'), '{"step":1}');
-    await expect(run.checkpoints.latest()).rejects.toThrow(
-      /state\.json is not the state of a checkpoint\. Remove the folder .*step-000001/,
-    );
+    const problems: string[] = [];
+    expect(await run.checkpoints.latest((problem) => problems.push(problem))).toMatchObject({ state: stateOf(1) });
+    expect(problems).toEqual([expect.stringMatching(/step-000002 is broken: "policyVersion".*Going on from the/)]);
+    await rm(path.join(run.checkpoints.dir, 'step-000001'), { recursive: true });
+    await expect(run.checkpoints.latest()).rejects.toMatchObject({ code: 'checkpoint' });
+    await expect(run.checkpoints.open('step-7')).rejects.toThrow('There is no checkpoint step-7');
+  });
+
+  it.each([
+    ['a step that is not the folder', { step: 1, policyVersion: 2, groupsDrawn: 8 }, 'says step 1'],
+    ['a negative step', { step: -1, policyVersion: 2, groupsDrawn: 8 }, '"step" of its state.json is -1'],
+    ['half a step', { step: 1.5, policyVersion: 2, groupsDrawn: 8 }, '"step" of its state.json is 1.5'],
+    ['an endless count', { step: 2, policyVersion: 2, groupsDrawn: 1e300 }, '"groupsDrawn" of its state.json'],
+  ])('of older versions, without sums, are refused with %s', async (_, state, message) => {
+    const { dir: saved } = await run.save(backbone, stateOf(2));
+    await writeFile(path.join(saved, 'state.json'), JSON.stringify(state));
+    await expect(run.checkpoints.open('step-000002')).rejects.toThrow(message);
+  });
+
+  it('are refused if one bit of any of their files has changed', async () => {
+    const { dir: saved } = await run.save({ save: (folder) => writeWeights(folder, [1, 2, 3]) }, stateOf(1));
+    for (const name of ['weights.safetensors', 'trainer_state/moments.safetensors', 'state.json']) {
+      const file = path.join(saved, name);
+      const whole = await readFile(file);
+      for (const at of [0, 9, whole.length - 3]) {
+        const changed = Buffer.from(whole);
+        changed[at] = (changed[at] ?? 0) ^ 1;
+        await writeFile(file, changed);
+        await expect(run.checkpoints.open('step-1')).rejects.toMatchObject({ code: 'checkpoint' });
+      }
+      await writeFile(file, whole);
+    }
+    expect(await run.checkpoints.open('step-1')).toEqual({ dir: saved, state: stateOf(1) });
+  });
+
+  it.each([Number.NaN, Infinity, -Infinity])('are not saved with %s in a weight or a moment', async (value) => {
+    await run.save(backbone, stateOf(1));
+    const diverged: Pick<Backbone, 'save'> = { save: (folder) => writeWeights(folder, [1, value, 3]) };
+    await expect(run.save(diverged, stateOf(2))).rejects.toMatchObject({
+      code: 'non_finite_weights',
+      message: expect.stringContaining('b in trainer_state/moments.safetensors holds a number that is not finite'),
+    });
+    expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
+  });
+
+  it('after the one that a run goes back to are set aside', async () => {
+    for (let step = 1; step <= 3; step++) await run.save(backbone, stateOf(step));
+    const notices: string[] = [];
+    const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
+    await reopened.rewind(stateOf(1));
+    expect((await readdir(run.checkpoints.dir)).sort()).toEqual([
+      'abandoned-step-000002',
+      'abandoned-step-000003',
+      'latest',
+      'step-000001',
+    ]);
+    expect(notices[0]).toContain('set aside: step-000002, step-000003');
+    expect(await reopened.checkpoints.latest()).toMatchObject({ state: stateOf(1) });
   });
 });
+
+/** A model folder with whole weights, and moments that hold `values` in tensor "b". */
+async function writeWeights(folder: string, values: readonly number[]): Promise<void> {
+  await mkdir(path.join(folder, 'trainer_state'));
+  await writeFile(path.join(folder, 'weights.safetensors'), toSafetensors({ a: [0.5, -0.5] }));
+  await writeFile(path.join(folder, 'trainer_state/moments.safetensors'), toSafetensors({ a: [0], b: values }));
+}
+
+function toSafetensors(tensors: Readonly<Record<string, readonly number[]>>): Buffer {
+  let at = 0;
+  const header: Record<string, unknown> = {};
+  for (const [name, values] of Object.entries(tensors))
+    header[name] = { dtype: 'F32', shape: [values.length], data_offsets: [at, (at += 4 * values.length)] };
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Buffer.concat([length, text, Buffer.from(Float32Array.from(Object.values(tensors).flat()).buffer)]);
+}

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, makeFolders, type Backbone } from '@agentjet/core';
+import { BackboneError, ConfigError, makeFolders, toErrorMessage, type Backbone } from '@agentjet/core';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
@@ -10,7 +11,7 @@ import type { MetricsRecord } from './metrics-record.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
-import { claimWriting } from './writer-claim.js';
+import { checkWriting, claimWriting, releaseWriting } from './writer-claim.js';
 
 const files = {
   config: 'config.yaml',
@@ -21,6 +22,12 @@ const files = {
   curve: 'reward.svg',
   report: 'report.html',
 } as const;
+
+export type RunFolderOptions = {
+  readonly clock?: () => Date;
+  /** Told what a person should know and what does not end the run: repairs, a report that could not be drawn. */
+  readonly onNotice?: (message: string) => void;
+};
 
 /**
  * What a run leaves behind, readable without us:
@@ -41,11 +48,13 @@ export class RunFolder {
   readonly checkpoints: Checkpoints;
   readonly episodes: EpisodeFiles;
   readonly #clock: () => Date;
+  readonly #onNotice: (message: string) => void;
   /** What the curve shows; undefined until it is read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
 
-  constructor(dir: string, clock: () => Date = () => new Date()) {
+  constructor(dir: string, { clock = () => new Date(), onNotice = () => {} }: RunFolderOptions = {}) {
     this.dir = dir;
+    this.#onNotice = onNotice;
     this.checkpoints = new Checkpoints(path.join(dir, 'checkpoints'));
     this.episodes = new EpisodeFiles(path.join(dir, 'episodes'));
     this.#clock = clock;
@@ -72,13 +81,17 @@ export class RunFolder {
 
   /** Episodes first, then the line in metrics.jsonl that makes the step count, then the curve. */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
+    await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append(metrics.step, episodes));
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
     this.#drawn?.metrics.push(metrics);
     await this.#drawCurve();
   }
 
-  async recordEvaluation(evaluation: MetricsRecord): Promise<void> {
+  /** Episodes first, then the line in evaluations.jsonl that makes the evaluation count, then the curve. */
+  async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
+    await this.#checkOwned();
+    await writing(this.episodes.dir, () => this.episodes.append(evaluation.step, episodes));
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
     this.#drawn?.evaluations.push(evaluation);
     await this.#drawCurve();
@@ -90,30 +103,81 @@ export class RunFolder {
     state: TrainingState,
     { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {},
   ): Promise<Checkpoint> {
+    await this.#checkOwned();
     const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints });
     await this.log('checkpoint', { step: state.step, dir: path.relative(this.dir, checkpoint.dir) });
     return checkpoint;
   }
 
   /**
-   * Makes the folder what it was after `state.step`: later metrics, evaluations and episodes go, and so does what a
-   * killed writer left. A resumed run then writes them anew. Throws BackboneError `run_in_use` while another process
-   * writes here.
+   * Makes the folder what it was after `state.step`: later metrics, evaluations, episodes and checkpoints go, and so does what a
+   * killed writer left; every file is cut to whole records. A resumed run then writes them anew. Throws BackboneError `run_in_use`
+   * while another process writes here.
    */
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', claimWriting);
     this.#drawn = undefined;
     const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= state.step;
-    await this.#writing('metrics', (file) => filterJsonLines(file, isKept));
-    await this.#writing('evaluations', (file) => filterJsonLines(file, isKept));
-    await this.#writing('log', (file) => filterJsonLines(file, () => true));
-    await writing(this.episodes.dir, () => this.episodes.rewind(state.step));
-    await writing(this.checkpoints.dir, () => this.checkpoints.repair());
-    await this.log('resumed', { step: state.step });
+    await this.#cut('metrics', isKept);
+    await this.#cut('evaluations', isKept);
+    await this.#cut('log', () => true);
+    await this.#removeLeftovers();
+    const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
+    const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(state.step, evaluated)))];
+    const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(state.step));
+    if (abandoned.length > 0)
+      repairs.push(`Checkpoints after step ${state.step} are set aside: ${abandoned.join(', ')}.`);
+    repairs.push(...(await this.#missingSteps(state.step)));
+    repairs.forEach(this.#onNotice);
+    await this.log('resumed', { step: state.step, ...(repairs.length === 0 ? {} : { repairs }) });
   }
 
-  /** report.html as of now. */
+  /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */
   async writeReport(): Promise<void> {
+    await this.#drawing('report.html', () => this.#writeReport());
+  }
+
+  /** Ends this process's claim on the folder. */
+  async close(): Promise<void> {
+    await releaseWriting(this.#path('writer')).catch(() => undefined); // a claim without a process is dead anyway
+  }
+
+  /** Throws BackboneError `run_folder` if the folder is gone, `run_in_use` if another process has taken it over. */
+  async #checkOwned(): Promise<void> {
+    if (!existsSync(this.#path('config')))
+      throw new BackboneError(
+        'run_folder',
+        `The run folder ${this.dir} was removed or moved while the run was writing it. Start the run again, or put the folder back and go on with --resume.`,
+      );
+    await checkWriting(this.#path('writer'));
+  }
+
+  async #cut(
+    name: 'metrics' | 'evaluations' | 'log',
+    isKept: (value: Record<string, unknown>) => boolean,
+  ): Promise<void> {
+    await this.#writing(name, async (file) => {
+      const { broken } = await filterJsonLines(file, isKept);
+      if (broken > 0) this.#onNotice(`${broken} lines of ${file} were not whole records; they are removed.`);
+    });
+  }
+
+  /** Half-written files of killed writers. */
+  async #removeLeftovers(): Promise<void> {
+    for (const name of await readdir(this.dir))
+      if (/^\..+\.writing-\d+$/.test(name)) await rm(path.join(this.dir, name), { force: true });
+  }
+
+  async #missingSteps(lastStep: number): Promise<readonly string[]> {
+    const seen = new Set((await this.readMetrics()).map(({ step }) => step));
+    const missing = Array.from({ length: lastStep }, (_, index) => index + 1).filter((step) => !seen.has(step));
+    if (missing.length === 0) return [];
+    return [
+      `${this.#path('metrics')} has no line for ${missing.length} of ${lastStep} steps, the first is ${missing[0]}: curve and report lack them.`,
+    ];
+  }
+
+  async #writeReport(): Promise<void> {
     const [metrics, evaluations, config, steps] = await Promise.all([
       this.readMetrics(),
       this.readEvaluations(),
@@ -124,26 +188,26 @@ export class RunFolder {
     const episodes = (await Promise.all(shown.map((step) => this.episodes.readStep(step)))).flatMap((records) =>
       records.slice(0, 4),
     );
-    await this.#writing('report', (file) =>
-      replaceFile(
-        file,
-        renderReport({
-          name: path.basename(path.dirname(this.dir)),
-          dir: this.dir,
-          metrics,
-          evaluations,
-          config,
-          episodes,
-        }),
-      ),
-    );
+    const name = path.basename(path.dirname(this.dir));
+    const page = renderReport({ name, dir: this.dir, metrics, evaluations, config, episodes });
+    await this.#writing('report', (file) => replaceFile(file, page));
+  }
+
+  async #drawing(what: string, draw: () => Promise<void>): Promise<void> {
+    try {
+      await draw();
+    } catch (thrown) {
+      this.#onNotice(`${what} could not be written, and the run goes on without it: ${toErrorMessage(thrown)}`);
+    }
   }
 
   async #drawCurve(): Promise<void> {
-    const { metrics, evaluations } = await this.#readDrawn();
-    await this.#writing('curve', (file) =>
-      replaceFile(file, renderRewardCurve(metrics, evaluations), { isFlushed: false }),
-    );
+    await this.#drawing('reward.svg', async () => {
+      const { metrics, evaluations } = await this.#readDrawn();
+      await this.#writing('curve', (file) =>
+        replaceFile(file, renderRewardCurve(metrics, evaluations), { isFlushed: false }),
+      );
+    });
   }
 
   async #readDrawn() {
@@ -166,30 +230,29 @@ export type NewRun = {
   readonly experimentName: string;
   /** Text of config.yaml. */
   readonly configYaml: string;
-  readonly clock?: () => Date;
-};
+} & RunFolderOptions;
 
 /** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
 export async function createRunFolder({
   experimentDir,
   experimentName,
   configYaml,
-  clock = () => new Date(),
+  ...options
 }: NewRun): Promise<RunFolder> {
   const parent = path.resolve(experimentDir, experimentName);
   try {
     makeFolders(parent);
-    const dir = await makeUniqueFolder(path.join(parent, formatTime(clock())));
+    const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
     await writeFile(path.join(dir, files.config), configYaml);
     await claimWriting(path.join(dir, files.writer));
-    return new RunFolder(dir, clock);
+    return new RunFolder(dir, options);
   } catch (cause) {
     throw new ConfigError('unwritable_run_folder', describeFileError(parent, cause), { cause });
   }
 }
 
-/** A run folder that exists. Throws BackboneError `run_folder` for what is none. */
-export async function openRunFolder(dir: string, options: { readonly clock?: () => Date } = {}): Promise<RunFolder> {
+/** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */
+export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
   const isRun = await stat(path.join(dir, files.config)).then(
     (entry) => entry.isFile(),
     () => false,
@@ -199,7 +262,7 @@ export async function openRunFolder(dir: string, options: { readonly clock?: () 
       'run_folder',
       `${dir} is not a run folder: it holds no ${files.config}. ${await sayWhereRunsAre(dir)}`,
     );
-  return new RunFolder(path.resolve(dir), options.clock);
+  return new RunFolder(path.resolve(dir), options);
 }
 
 async function sayWhereRunsAre(dir: string): Promise<string> {
@@ -209,20 +272,32 @@ async function sayWhereRunsAre(dir: string): Promise<string> {
     : `The newest run in it is ${newest}.`;
 }
 
-/** The newest run of an experiment; undefined where there is none. */
+/**
+ * The run of an experiment that was written last, by the times of its files: names follow the wall clock, which may have been
+ * set back. Undefined if there is none.
+ */
 export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
   const parent = path.resolve(experimentDir, experimentName);
   const names = await readdir(parent).catch(() => []);
   const runs = await Promise.all(
-    names.map((name) =>
-      stat(path.join(parent, name, files.config)).then(
-        () => [name],
-        () => [],
-      ),
-    ),
+    names.map(async (name) => ({ name, writtenAt: await lastWrite(path.join(parent, name)) })),
   );
-  const newest = runs.flat().sort(compareRunNames).at(-1);
-  return newest === undefined ? undefined : path.join(parent, newest);
+  const newest = runs
+    .filter(({ writtenAt }) => writtenAt > 0)
+    .sort((a, b) => a.writtenAt - b.writtenAt || compareRunNames(a.name, b.name))
+    .at(-1);
+  return newest === undefined ? undefined : path.join(parent, newest.name);
+}
+
+/** ms since 1970, of the newest of the files that a run writes; 0 if the folder is not a run. */
+async function lastWrite(dir: string): Promise<number> {
+  const timeOf = (file: string): Promise<number> =>
+    stat(path.join(dir, file)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+  const [config = 0, ...others] = await Promise.all([files.config, files.log, files.metrics].map(timeOf));
+  return config === 0 ? 0 : Math.max(config, ...others);
 }
 
 /** 2026-08-09T12-30-05, local time: sorts by time, and is a folder name everywhere. */

@@ -1,42 +1,154 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { BackboneError } from '@agentjet/core';
-
-type Writer = { readonly pid: number; readonly host: string };
-
-/** Files that this process has claimed; they go when it ends. */
-const claimed = new Set<string>();
+import path from 'node:path';
+import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
+import { replaceFile } from './replace-file.js';
 
 /**
- * Writes into `file` that this process writes the folder; the note goes when the process ends. Throws BackboneError
- * `run_in_use` while another process of this machine does: two writers would spoil each other's lines. What a killed
- * process left behind counts for nothing.
+ * One process writes a run folder at a time: two writers would spoil each other's lines. `writer.json` says which, and is touched
+ * every five seconds. On the same machine a claim lives as long as its process; a claim of another machine, which shares the disk,
+ * lives until its last heartbeat is 30 seconds old.
+ */
+type Writer = {
+  readonly owner: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Changes with every start of the machine; null if the system does not tell. */
+  readonly boot: string | null;
+  /** ms since 1970, by the writer's clock. */
+  readonly heartbeat: number;
+};
+
+const heartbeatMs = 5000;
+const foreignLifeMs = 30_000;
+
+const owner = randomUUID();
+
+/** Claims of this process, by file; they go when it ends. */
+const claimed = new Map<string, NodeJS.Timeout>();
+
+function readBootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null; // only Linux has it
+  }
+}
+
+const self = (): Writer => ({ owner, host: hostname(), pid: process.pid, boot: readBootId(), heartbeat: Date.now() });
+
+/**
+ * Writes into `file` that this process writes the folder, and keeps saying so until `releaseWriting` or the end of the process.
+ * Throws BackboneError `run_in_use` if another live process does. What a killed process left behind counts for nothing.
  */
 export async function claimWriting(file: string): Promise<void> {
-  const writer = await readWriter(file);
-  if (writer !== undefined && isOtherAndAlive(writer)) {
-    throw new BackboneError(
-      'run_in_use',
-      `Process ${writer.pid} is writing this run: ${file}. Stop it first, or wait for its end. If it is no run of ours, remove that file.`,
-    );
-  }
-  await writeFile(file, JSON.stringify({ pid: process.pid, host: hostname() } satisfies Writer));
-  if (claimed.size === 0) process.once('exit', () => claimed.forEach((each) => rmSync(each, { force: true })));
-  claimed.add(file);
+  clearInterval(claimed.get(file));
+  await takePlace(file);
+  const timer = setInterval(() => void beat(file), heartbeatMs);
+  timer.unref();
+  if (claimed.size === 0) process.once('exit', removeAll);
+  claimed.set(file, timer);
 }
 
-async function readWriter(file: string): Promise<Writer | undefined> {
+/** Ends the claim; does nothing if there is none. */
+export async function releaseWriting(file: string): Promise<void> {
+  clearInterval(claimed.get(file));
+  claimed.delete(file);
+  await rm(file, { force: true });
+}
+
+/** A link is made by one process only, even on a network disk: that one has the claim. */
+async function takePlace(file: string): Promise<void> {
+  const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}-${owner}`);
+  await writeFile(temporary, JSON.stringify(self()));
   try {
-    const { pid, host } = JSON.parse(await readFile(file, 'utf8')) as Partial<Writer>;
-    return typeof pid === 'number' && typeof host === 'string' ? { pid, host } : undefined;
-  } catch {
-    return undefined; // none, or torn by a kill: nobody's claim
+    while (!(await linkIfFree(temporary, file))) await removeDead(file);
+  } finally {
+    await rm(temporary, { force: true });
   }
 }
 
-function isOtherAndAlive({ pid, host }: Writer): boolean {
-  if (host !== hostname() || pid === process.pid || isZombie(pid)) return false;
+async function linkIfFree(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false;
+    throw thrown;
+  }
+}
+
+/** Removes a claim that is dead. If another process has claimed the folder in the meantime, that claim is put back. */
+async function removeDead(file: string): Promise<void> {
+  const text = await readText(file);
+  const writer = toWriter(text);
+  if (writer !== undefined && isOtherAndAlive(writer)) throw inUse(file, writer);
+  const aside = `${file}.${owner}`;
+  try {
+    await rename(file, aside);
+  } catch {
+    return; // another process was faster
+  }
+  if ((await readText(aside)) !== text) await linkIfFree(aside, file);
+  await rm(aside, { force: true });
+}
+
+function inUse(file: string, { pid, host, heartbeat }: Writer): BackboneError {
+  const seconds = Math.round((Date.now() - heartbeat) / 1000);
+  const where = host === hostname() ? '' : ` on ${host}, last heard of ${seconds} s ago,`;
+  return new BackboneError(
+    'run_in_use',
+    `Process ${pid}${where} is writing this run: ${file}. Stop it first, or wait for its end. If it is not a run of ours, remove that file.`,
+  );
+}
+
+/** Another process took the folder over, for example because this one was stopped for longer than a claim lives. */
+export async function checkWriting(file: string): Promise<void> {
+  const writer = toWriter(await readText(file));
+  if (writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer)) throw inUse(file, writer);
+}
+
+async function beat(file: string): Promise<void> {
+  const writer = toWriter(await readText(file));
+  if (writer?.owner !== owner || !claimed.has(file)) return; // taken over, or removed with its folder
+  await replaceFile(file, JSON.stringify(self()), { isFlushed: false }).catch(() => undefined); // the next beat may succeed
+}
+
+function removeAll(): void {
+  for (const file of claimed.keys()) {
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // a disk that has become read-only: the process is dead soon, and with it the claim
+    }
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '');
+}
+
+/** Undefined for nothing, or for what a kill has torn: nobody's claim. Claims of older versions have no owner. */
+function toWriter(text: string): Writer | undefined {
+  const value: unknown = parseJsonObject(text);
+  if (!isJsonObject(value) || typeof value['pid'] !== 'number' || typeof value['host'] !== 'string') return undefined;
+  const { owner: id, boot, heartbeat } = value;
+  return {
+    owner: typeof id === 'string' ? id : '',
+    host: value['host'],
+    pid: value['pid'],
+    boot: typeof boot === 'string' ? boot : null,
+    heartbeat: typeof heartbeat === 'number' ? heartbeat : 0,
+  };
+}
+
+function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boolean {
+  if (id === owner) return false;
+  if (host !== hostname()) return Date.now() - heartbeat < foreignLifeMs;
+  if (boot !== null && boot !== readBootId()) return false;
+  if (pid === process.pid || isZombie(pid)) return false;
   try {
     process.kill(pid, 0);
     return true;

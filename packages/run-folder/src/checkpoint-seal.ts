@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
+import { findChangedFile, sumFiles, type FileSum, type FileSums } from './file-sums.js';
+
+/**
+ * `state.json` seals a checkpoint. It is written last and holds the length and SHA-256 of every other file, and a SHA-256 of
+ * itself, so that a flipped bit anywhere is noticed before it is trained from.
+ */
+
+export const stateFile = 'state.json';
+
+const sumOf = (body: JsonObject): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
+
+/** Throws BackboneError `non_finite_weights`; the seal is missing then. */
+export async function sealCheckpoint(dir: string, state: JsonObject): Promise<void> {
+  const body = { ...state, files: await sumFiles(dir) };
+  await writeFile(path.join(dir, stateFile), `${JSON.stringify({ ...body, sha256: sumOf(body) })}\n`);
+}
+
+/** The fields of a seal; undefined if it is missing, not JSON, or not what was written. Old checkpoints have no sums. */
+export async function readSeal(dir: string): Promise<JsonObject | undefined> {
+  const text = await readFile(path.join(dir, stateFile), 'utf8').catch(() => 'null');
+  const seal = parseJsonObject(text);
+  if (seal === undefined || !('files' in seal)) return seal;
+  const { sha256, ...body } = seal;
+  return sha256 === sumOf(body) ? seal : undefined;
+}
+
+const isSum = (value: unknown): value is FileSum =>
+  isJsonObject(value) && typeof value['bytes'] === 'number' && typeof value['sha256'] === 'string';
+
+const isSums = (value: unknown): value is FileSums => isJsonObject(value) && Object.values(value).every(isSum);
+
+/** What is wrong with the files of a checkpoint, in words; undefined if they are what was written, or if it has no sums. */
+export async function findBrokenSeal(dir: string): Promise<string | undefined> {
+  const seal = await readSeal(dir);
+  if (seal === undefined) return `its ${stateFile} is missing or has changed since it was written`;
+  return isSums(seal['files']) ? findChangedFile(dir, seal['files']) : undefined;
+}

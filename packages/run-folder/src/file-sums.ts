@@ -1,0 +1,100 @@
+import { createHash, type Hash } from 'node:crypto';
+import { open, readdir, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
+import { hasNonFinite } from './find-non-finite.js';
+import { readTensorRanges } from './tensor-ranges.js';
+
+/**
+ * What a checkpoint's files must be: length and SHA-256 of each. Weights are read once for both questions, whether they are what
+ * was written and whether every number is finite.
+ */
+export type FileSum = { readonly bytes: number; readonly sha256: string };
+/** By path below the checkpoint, with forward slashes. */
+export type FileSums = Readonly<Record<string, FileSum>>;
+
+const pieceBytes = 4 << 20;
+
+type Range = { readonly start: number; readonly end: number; readonly dtype?: string; readonly name?: string };
+
+/** The tensors and what lies between them, in order, so that every byte of the file is in exactly one range. */
+async function listRanges(handle: FileHandle, file: string, size: number): Promise<readonly Range[]> {
+  const tensors = file.endsWith('.safetensors') ? await readTensorRanges(handle, size) : [];
+  const ranges: Range[] = [];
+  let at = 0;
+  for (const tensor of tensors) {
+    if (tensor.start < at || tensor.end < tensor.start || tensor.end > size) return [{ start: 0, end: size }];
+    ranges.push({ start: at, end: tensor.start }, tensor);
+    at = tensor.end;
+  }
+  return [...ranges, { start: at, end: size }];
+}
+
+/** Adds a range to the hash; false if it holds a number that is not finite. */
+async function readRange(handle: FileHandle, { start, end, dtype }: Range, hash: Hash): Promise<boolean> {
+  const buffer = new Uint8Array(new ArrayBuffer(Math.min(pieceBytes, end - start)));
+  let isFinite = true;
+  for (let at = start; at < end; ) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end - at), at);
+    if (bytesRead === 0) return isFinite; // the file became shorter: its hash says so
+    const piece = buffer.subarray(0, bytesRead);
+    hash.update(piece);
+    if (dtype !== undefined && hasNonFinite(piece, dtype)) isFinite = false;
+    at += bytesRead;
+  }
+  return isFinite;
+}
+
+/** Length and SHA-256 of a file, and the first tensor that holds a number that is not finite. */
+async function sumFile(file: string): Promise<FileSum & { readonly nonFinite: string | undefined }> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const hash = createHash('sha256');
+    let nonFinite: string | undefined;
+    for (const range of await listRanges(handle, file, size))
+      if (!(await readRange(handle, range, hash))) nonFinite ??= range.name;
+    return { bytes: size, sha256: hash.digest('hex'), nonFinite };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function listFiles(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .toSorted();
+}
+
+/**
+ * Sums of every file below `dir`. Throws BackboneError `non_finite_weights` if a tensor of a safetensors file holds an infinity or
+ * NaN: such weights and moments can never be trained from again.
+ */
+export async function sumFiles(dir: string): Promise<FileSums> {
+  const sums: Record<string, FileSum> = {};
+  for (const name of await listFiles(dir)) {
+    const { nonFinite, ...sum } = await sumFile(path.join(dir, name));
+    if (nonFinite !== undefined)
+      throw new BackboneError(
+        'non_finite_weights',
+        `The weights have diverged: ${nonFinite} in ${name} holds a number that is not finite, so they are not saved. ` +
+          'Go on from the last checkpoint with a smaller trainer_common.optim.lr, or with grad_clip.',
+      );
+    sums[name] = sum;
+  }
+  return sums;
+}
+
+/** What differs between the files below `dir` and their sums; undefined if they are what was written. */
+export async function findChangedFile(dir: string, sums: FileSums): Promise<string | undefined> {
+  for (const [name, { bytes, sha256 }] of Object.entries(sums)) {
+    const found = await sumFile(path.join(dir, name)).catch((error: unknown) => String(error));
+    if (typeof found === 'string') return `${name} cannot be read (${found})`;
+    if (found.bytes !== bytes) return `${name} has ${found.bytes} bytes, but ${bytes} were written`;
+    if (found.sha256 !== sha256) return `${name} has changed since it was written`;
+    if (found.nonFinite !== undefined) return `${found.nonFinite} in ${name} holds a number that is not finite`;
+  }
+  return undefined;
+}
