@@ -5,6 +5,7 @@ import {
   chatCompletionSchema,
   claimKey,
   parseBody,
+  toCallMark,
 } from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
 import { joinReasoning } from './join-reasoning.js';
@@ -24,6 +25,7 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
   const key = headers.get('idempotency-key');
   if (key !== null && !key.startsWith(sdksOwn))
     claimKey(keyed, key, createHash('sha256').update(text).digest('base64url'));
+  const mark = toCallMark(headers, body);
   const left = new AbortController();
   const abort = (): void => left.abort(init.signal?.reason);
   if (init.signal?.aborted) abort();
@@ -33,7 +35,8 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
     body,
     modelName: model.name,
     requestId: (choice) => (key === null ? undefined : `${key}#${choice}`),
-    generate: async (request, onDelta) => {
+    generate: async (plain, onDelta) => {
+      const request = { ...plain, ...mark };
       if (onDelta === undefined) return model.generate(request, { signal: left.signal });
       const joined = isHelper ? joinReasoning(onDelta) : { push: onDelta, flush: () => {} };
       const response = await model.generate(request, { signal: left.signal, onDelta: joined.push });

@@ -14,5 +14,6 @@ export {
   toText,
   toToolSpec,
 } from './fields.js';
+export { toCallMark, trainHeader } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';

@@ -31,10 +31,12 @@ function createEpisode(reward: number): Episode {
       splices: {},
       foreignMessages: {},
     },
+    ignoredParameters: {},
     calls: {
       answered: 1,
       aborted: 0,
       failed: 0,
+      untrained: 0,
       repeated: 0,
       truncated: 0,
       malformedToolCalls: 0,

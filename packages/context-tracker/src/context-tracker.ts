@@ -51,14 +51,18 @@ export function createContextTracker(options: ContextTrackerOptions): ContextTra
   return new EpisodeTracker(options);
 }
 
-/** What `begin` found out and `commit` will write. */
-type OpenCall = {
-  readonly agent: AgentIdentity;
+/** The prompt of a request, and how it was found. */
+type ResolvedCall = {
   readonly chat: ChatSide;
-  readonly index: number;
   readonly toolsKey: string;
   readonly history: History;
   readonly prompt: PreparedPrompt;
+};
+
+/** What `begin` found out and `commit` will write. */
+type OpenCall = ResolvedCall & {
+  readonly agent: AgentIdentity;
+  readonly index: number;
   readonly stops: readonly string[];
 };
 
@@ -84,7 +88,16 @@ class EpisodeTracker implements ContextTracker {
     this.#chats = new AgentChats(chatTokenizer, chatOf);
   }
 
-  begin(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions = {}): Turn {
+  begin(agent: AgentIdentity, request: ChatRequest, options: TurnOptions = {}): Turn {
+    const resolved = this.#resolve(agent, request, options);
+    return this.#open({ ...resolved, agent, index: this.#numBegun++, stops: [...(request.sampling?.stop ?? [])] });
+  }
+
+  countPromptTokens(agent: AgentIdentity, request: ChatRequest, options: TurnOptions = {}): number {
+    return this.#resolve(agent, request, options).prompt.ids.length;
+  }
+
+  #resolve(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions): ResolvedCall {
     if (this.#isFinished)
       throw new EngineError(
         'closed',
@@ -109,15 +122,7 @@ class EpisodeTracker implements ContextTracker {
         'bad_request',
         'The chat template made an empty prompt of these messages. Send a message with text.',
       );
-    return this.#open({
-      agent,
-      chat,
-      index: this.#numBegun++,
-      toolsKey,
-      history,
-      prompt,
-      stops: [...(request.sampling?.stop ?? [])],
-    });
+    return { chat, toolsKey, history, prompt };
   }
 
   finish(): readonly Sample[] {
@@ -166,6 +171,7 @@ class EpisodeTracker implements ContextTracker {
       reusedTokens: call.prompt.reusedTokens,
       fork: call.prompt.fork,
       createStream: (onDelta) => createReplyStream(chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
+      read: (completion) => readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId }).committed,
       commit: (completion) => {
         this.#checkCommit(id, isCommitted);
         const reply = readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId });

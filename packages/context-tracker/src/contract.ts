@@ -36,6 +36,8 @@ export interface Turn {
   readonly fork: ForkCause | undefined;
   /** Streams text deltas; optional, and without influence on `commit`. */
   createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
+  /** Parses a completion without recording it, for a call that is not trained. */
+  read(completion: Completion): CommittedTurn;
   /** The only write. Records the completion under the prompt it was sampled from, and parses the reply. */
   commit(completion: Completion): CommittedTurn;
 }
@@ -120,6 +122,8 @@ export type AgentTranscript = { readonly agentName: string; readonly messages: r
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
   begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
+  /** Tokens of the prompt that `begin` would resolve. */
+  countPromptTokens(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): number;
   /** Closes the episode; asked again, it returns the same. */
   finish(): readonly Sample[];
   stats(): TrackerStats;

@@ -68,6 +68,12 @@ export type ChatRequest = {
   readonly parallelToolCalls?: boolean;
   readonly responseFormat?: ResponseFormat;
   readonly sampling?: SamplingOptions;
+  /** The model name that the client asked for. Any name is answered; `rollout.untrained_models` is matched against it. */
+  readonly model?: string;
+  /** False: the same weights answer, and the answer is not trained. For calls that no agent made, such as titles. */
+  readonly isTrained?: boolean;
+  /** Parameters of the client's request that have no effect here. They are counted. */
+  readonly ignoredParameters?: readonly string[];
   /** Two requests with the same id are one call (a client's retry); the second gets the first one's answer. */
   readonly requestId?: string;
 };
@@ -113,4 +119,14 @@ export interface ChatModel {
   readonly name: string;
   /** Rejects with EngineError: `context_overflow`, `bad_request`, `aborted`, `closed` (the episode has ended), `failed`. */
   generate(request: ChatRequest, options?: ChatOptions): Promise<ChatResponse>;
+}
+
+/** A model that knows how many tokens a prompt has without answering it. */
+export interface CountingChatModel extends ChatModel {
+  /** Tokens of the prompt that this request would have. Rejects as `generate` does. */
+  countPromptTokens(request: ChatRequest): Promise<number>;
+}
+
+export function isCountingChatModel(model: ChatModel): model is CountingChatModel {
+  return 'countPromptTokens' in model;
 }

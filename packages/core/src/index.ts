@@ -7,6 +7,7 @@ export type {
   ChatOptions,
   ChatRequest,
   ChatResponse,
+  CountingChatModel,
   ResponseFormat,
   SamplingOptions,
   SystemMessage,
@@ -18,6 +19,7 @@ export type {
   ToolSpec,
   UserMessage,
 } from './chat.js';
+export { isCountingChatModel } from './chat.js';
 export type { Completion, Engine, GenerateRequest, TokenSampling } from './engine.js';
 export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, Sample } from './sample.js';
 export type {

@@ -1,6 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type ChatCall, claimKey } from '@agentjet/chat-completions';
-import type { ChatDelta, ChatModel, ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
+import { type ChatCall, claimKey, toCallMark } from '@agentjet/chat-completions';
+import {
+  type ChatDelta,
+  type ChatModel,
+  type ChatOptions,
+  type ChatRequest,
+  type ChatResponse,
+  isCountingChatModel,
+} from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { endedEpisode, type EndpointSession } from './session.js';
@@ -24,6 +31,8 @@ export interface Call extends ChatCall {
   readonly body: unknown;
   /** The same for a client's retry of the same body, so that a retry is never a second sample. */
   requestId(choice: number): string;
+  /** Tokens of the prompt; an estimate, a token for four characters, if the model of an agent that does not learn cannot say. */
+  countPromptTokens(request: ChatRequest): Promise<number>;
   respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
   respondEvents(produce: (stream: EventStream) => Promise<void>, protocol: EventProtocol): Promise<Response>;
 }
@@ -34,16 +43,24 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
   const cancel = (reason: string): void => left.abort(new Error(reason));
   const leave = (): void => cancel('The client went away.');
   const callId = identify(session, incoming);
+  const mark = toCallMark(request.headers, body);
   return {
     session,
     body,
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, onDelta) => {
       if (session.signal.aborted) throw endedEpisode();
-      return generate(session.model, chatRequest, {
-        signal: AbortSignal.any([left.signal, session.signal]),
-        ...(onDelta !== undefined && { onDelta }),
-      });
+      return generate(
+        session.model,
+        { ...chatRequest, ...mark },
+        { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) },
+      );
+    },
+    countPromptTokens: async (chatRequest) => {
+      if (session.signal.aborted) throw endedEpisode();
+      return isCountingChatModel(session.model)
+        ? session.model.countPromptTokens(chatRequest)
+        : Math.ceil(JSON.stringify([chatRequest.messages, chatRequest.tools]).length / 4);
     },
     cancel,
     respondJson: async (pending, { toErrorBody }) => {

@@ -9,7 +9,7 @@ import { checkNesting } from './check-nesting.js';
 import { handleChatCompletion } from './chat-completions.js';
 import { handleCompletion } from './completions.js';
 import { toAnthropicErrorBody } from './messages/error.js';
-import { handleMessages } from './messages/route.js';
+import { handleCountTokens, handleMessages } from './messages/route.js';
 import { decodeBody, readBytes } from './read-body.js';
 import { refuse } from './refuse.js';
 import { handleResponses } from './responses/route.js';
@@ -98,6 +98,7 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
   post('/v1/completions', handleCompletion);
   post('/v1/responses', handleResponses);
   post('/v1/messages', handleMessages);
+  post('/v1/messages/count_tokens', handleCountTokens);
   const describeModel = (context: Context) => ({
     id: sessions.authenticate(readKey(context)).model.name,
     object: 'model',

@@ -1,5 +1,5 @@
 import type { ChatModel, Engine, Sample, Task, WorkflowOutput } from '@agentjet/core';
-import type { HistoryPolicy, TrackerStats, TurnDescription } from '@agentjet/context-tracker';
+import type { CountsByAgent, HistoryPolicy, TrackerStats, TurnDescription } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -56,6 +56,8 @@ export type Policy =
       readonly engine: Engine;
       readonly chatTokenizer: ChatTokenizer;
       readonly historyPolicy?: HistoryPolicy;
+      /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
+      readonly untrainedModels?: readonly string[];
     }
   | { readonly kind: 'chat'; readonly model: ChatModel };
 
@@ -88,6 +90,8 @@ export type Episode = {
   readonly turns: readonly TurnDescription[];
   readonly stats: TrackerStats;
   readonly calls: CallCounts;
+  /** How many requests of each agent had a parameter that was accepted without any effect, by its name. */
+  readonly ignoredParameters: CountsByAgent<string>;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
@@ -106,6 +110,8 @@ export type CallCounts = {
   readonly aborted: number;
   /** Refused or failed, context overflow included. */
   readonly failed: number;
+  /** Answered calls that were marked as not trained: they give no samples. */
+  readonly untrained: number;
   /** Requests that repeated an earlier one by its requestId and got its answer. */
   readonly repeated: number;
   /** Answers cut by a token limit. */

@@ -34,6 +34,7 @@ const rollout = z.strictObject({
   max_response_length_in_one_turn: count,
   multi_turn: z.strictObject({ max_steps: count.nullable() }),
   val_kwargs: z.strictObject({ temperature: notNegative, top_p: topP, top_k: topK }),
+  untrained_models: z.array(text),
   episode_timeout: positive,
   failed_episode_policy: z.enum(['drop_group', 'zero_reward']),
   name: z.enum(['builtin', 'vllm']),

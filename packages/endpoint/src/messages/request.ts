@@ -56,6 +56,9 @@ export const messagesSchema = z.strictObject({
   context_management: z.unknown().optional(),
   output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
+
+/** The same without an answer. */
+export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
 export function toChatRequest(body: MessagesBody, requestId: string): ChatRequest {

@@ -3,7 +3,7 @@ import { parseBody, WireError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import type { EventProtocol } from '../event-stream.js';
 import { threadsUnsupported, toAnthropicErrorBody } from './error.js';
-import { messagesSchema, toChatRequest } from './request.js';
+import { countTokensSchema, messagesSchema, toChatRequest } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
 
 const protocol: EventProtocol = {
@@ -27,6 +27,17 @@ export async function handleMessages(call: Call): Promise<Response> {
     writer.start();
     writer.finish(await call.generate(request, writer.delta));
   }, protocol);
+}
+
+/** POST /v1/messages/count_tokens: without it, Claude Code asks for answers of one token, and those would be trained. */
+export async function handleCountTokens(call: Call): Promise<Response> {
+  refuseThread(call.body);
+  const body = parseBody(countTokensSchema, call.body);
+  const count = call.countPromptTokens(toChatRequest({ ...body, max_tokens: 1 }, call.requestId(0)));
+  return call.respondJson(
+    count.then((tokens) => ({ input_tokens: tokens })),
+    protocol,
+  );
 }
 
 /** The tool runner of Anthropic's SDK asks for a conversation that the server keeps; told so in these words, it sends all of it each time. */

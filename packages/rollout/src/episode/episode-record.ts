@@ -16,7 +16,7 @@ const nothingTracked: TrackerStats = {
 };
 
 /** What the models of an episode have said: as trainable rows, as turns, and counted. */
-export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls'>;
+export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 
 type EpisodeRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
@@ -35,23 +35,38 @@ export function openRecord(
 ): EpisodeRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
-    const read = () => ({ turns: [], stats: nothingTracked, calls: ledger.counts });
+    const read = () => ({ turns: [], stats: nothingTracked, ...countsOf(ledger) });
     return {
-      createModel: () => createGuardedModel(policy.model, ledger, signal),
+      createModel: ({ agentName }) => createGuardedModel(policy.model, { agentName, ledger, signal }),
       read,
       finish: () => ({ samples: [], ...read() }),
     };
   }
-  const { engine, chatTokenizer, historyPolicy } = policy;
+  const { engine, chatTokenizer, historyPolicy, untrainedModels } = policy;
   const tracker = createContextTracker({
     episodeId,
     chatTokenizer,
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
   });
-  const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), calls: ledger.counts });
+  const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), ...countsOf(ledger) });
   return {
-    createModel: (agent) => createTunedModel({ agent, tracker, engine, chatTokenizer, sampling, ledger, seed, signal }),
+    createModel: (agent) =>
+      createTunedModel({
+        agent,
+        tracker,
+        engine,
+        chatTokenizer,
+        sampling,
+        ledger,
+        seed,
+        signal,
+        untrainedModels: untrainedModels ?? [],
+      }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
   };
+}
+
+function countsOf({ counts, ignoredParameters }: CallLedger): Pick<Recorded, 'calls' | 'ignoredParameters'> {
+  return { calls: counts, ignoredParameters };
 }

@@ -1,4 +1,5 @@
 import { parseJsonObject, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
 import { isMalformedJson } from './response-format.js';
 
@@ -14,6 +15,7 @@ export class CallLedger {
     answered: 0,
     aborted: 0,
     failed: 0,
+    untrained: 0,
     repeated: 0,
     truncated: 0,
     malformedToolCalls: 0,
@@ -25,6 +27,20 @@ export class CallLedger {
   readonly #answers = new Map<string, Promise<ChatResponse>>();
   /** Keys of answers that are there, the oldest first. */
   readonly #answered: string[] = [];
+
+  readonly #ignored: Record<string, Record<string, number>> = {};
+
+  /** By agent and name. */
+  get ignoredParameters(): CountsByAgent<string> {
+    return structuredClone(this.#ignored);
+  }
+
+  countIgnored(agentName: string, names: readonly string[]): void {
+    for (const name of names) {
+      const counts = (this.#ignored[agentName] ??= {});
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+  }
 
   get counts(): CallCounts {
     return { ...this.#counts };
@@ -54,7 +70,7 @@ export class CallLedger {
     );
   }
 
-  count(outcome: 'aborted' | 'failed' | 'repeated'): void {
+  count(outcome: 'aborted' | 'failed' | 'repeated' | 'untrained'): void {
     this.#counts[outcome]++;
   }
 

@@ -4,10 +4,18 @@ import { failLater } from './fail-later.js';
 import { linkSignals } from './signals.js';
 
 /** Somebody else's model inside an episode: its calls are counted, and end with the episode. */
-export function createGuardedModel(model: ChatModel, ledger: CallLedger, signal: AbortSignal): ChatModel {
+export function createGuardedModel(
+  model: ChatModel,
+  {
+    agentName,
+    ledger,
+    signal,
+  }: { readonly agentName: string; readonly ledger: CallLedger; readonly signal: AbortSignal },
+): ChatModel {
   return {
     name: model.name,
     generate: (request, options = {}) => {
+      ledger.countIgnored(agentName, request.ignoredParameters ?? []);
       const answer = guard(request, ledger, signal, async () => {
         const { controller, release } = linkSignals([signal, options.signal]);
         return model.generate(request, { ...options, signal: controller.signal }).finally(release);

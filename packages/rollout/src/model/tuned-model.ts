@@ -4,11 +4,11 @@ import {
   rejectOnAbort,
   toErrorMessage,
   type ChatDelta,
-  type ChatModel,
   type ChatOptions,
   type ChatRequest,
   type ChatResponse,
   type Completion,
+  type CountingChatModel,
   type Engine,
   type TokenSampling,
 } from '@agentjet/core';
@@ -21,6 +21,7 @@ import { failLater } from './fail-later.js';
 import { replayDeltas } from './replay-deltas.js';
 import { applyResponseFormat } from './response-format.js';
 import { resolveSampling } from './sampling.js';
+import { isNamed } from './is-named.js';
 import { linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 import { applyToolChoice } from './tool-choice.js';
@@ -42,10 +43,12 @@ export type TunedModelOptions = {
   /** Aborts when the episode ends; its reason says why. */
   readonly signal: AbortSignal;
   readonly modelName?: string;
+  /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
+  readonly untrainedModels?: readonly string[];
 };
 
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
-export function createTunedModel(options: TunedModelOptions): ChatModel {
+export function createTunedModel(options: TunedModelOptions): CountingChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
   return {
     name,
@@ -56,6 +59,15 @@ export function createTunedModel(options: TunedModelOptions): ChatModel {
       // Whoever awaits it gets the error; a workflow that ended meanwhile must not bring the process down.
       answer.catch(() => {});
       return answer;
+    },
+    countPromptTokens: async (request) => {
+      checkOpen(options.signal);
+      checkRequestSize(request, {
+        contextLength: options.engine.contextLength,
+        tokenizer: options.chatTokenizer.tokenizer,
+      });
+      const { shown, opening } = toShown(request, options);
+      return options.tracker.countPromptTokens(options.agent, shown, { opening });
     },
   };
 }
@@ -116,11 +128,13 @@ async function call(
   request: ChatRequest,
   callOptions: ChatOptions,
 ): Promise<ChatResponse> {
-  const { agent, tracker, engine, ledger } = options;
+  const { agent, tracker, engine } = options;
   checkRequestSize(request, { contextLength: engine.contextLength, tokenizer: options.chatTokenizer.tokenizer });
-  const seed = deriveSeed(options.seed, agent.agentName, ledger.takeIndex(agent.agentName));
-  const chosen = applyToolChoice(request, options.chatTokenizer.template);
-  const turn = tracker.begin(agent, applyResponseFormat(chosen.request), { opening: chosen.opening });
+  options.ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
+  const isTrained = request.isTrained !== false && !isNamed(request.model, options.untrainedModels ?? []);
+  const seed = takeSeed(options, isTrained);
+  const { shown, opening } = toShown(request, options);
+  const turn = tracker.begin(agent, shown, { opening });
   const limits = {
     promptTokens: turn.promptIds.length,
     contextLength: engine.contextLength,
@@ -134,8 +148,25 @@ async function call(
     isOneCall: request.parallelToolCalls === false,
     callOptions,
   });
-  const committed = turn.commit(sampled.completion);
+  if (!isTrained) options.ledger.count('untrained');
+  const committed = isTrained ? turn.commit(sampled.completion) : turn.read(sampled.completion);
   return toResponse(name, turn, sampled, committed);
+}
+
+/** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */
+function takeSeed({ agent: { agentName }, ledger, seed }: TunedModelOptions, isTrained: boolean): number {
+  return isTrained
+    ? deriveSeed(seed, agentName, ledger.takeIndex(agentName))
+    : deriveSeed(seed, agentName, 'untrained', ledger.takeIndex(`${agentName}\u0000untrained`));
+}
+
+/** The request as the tracker is to see it, and what the answer is made to begin with. */
+function toShown(
+  request: ChatRequest,
+  { chatTokenizer }: TunedModelOptions,
+): { readonly shown: ChatRequest; readonly opening: string | undefined } {
+  const chosen = applyToolChoice(request, chatTokenizer.template);
+  return { shown: applyResponseFormat(chosen.request), opening: chosen.opening };
 }
 
 type Sampled = { readonly completion: Completion; readonly stop: string | undefined };

@@ -25,6 +25,7 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly seed?: number;
   readonly endpointHost?: EndpointHost;
   readonly historyPolicy?: HistoryPolicy;
+  readonly untrainedModels?: readonly string[];
   readonly wrapModel?: WrapModel;
 };
 
@@ -48,6 +49,7 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     engine,
     chatTokenizer,
     ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }),
+    ...(options.untrainedModels !== undefined && { untrainedModels: options.untrainedModels }),
   } as const;
   const { endpointHost, wrapModel } = options;
   const open = openEpisode({ policy, sampling, endpointHost, wrapModel }, { episodeId, seed: options.seed ?? 0 });

@@ -22,6 +22,7 @@ export function toEnginePolicy(
     engine,
     chatTokenizer: parts.chatTokenizer,
     historyPolicy: config.contextTracker.historyPolicy,
+    untrainedModels: config.rollout.untrainedModels,
   };
 }
 

@@ -9,10 +9,12 @@ const base = {
   samples: [],
   turns: [],
   stats: { calls: 1, generatedTokens: 10, trainedTokens: 10, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
+  ignoredParameters: {},
   calls: {
     answered: 1,
     aborted: 0,
     failed: 0,
+    untrained: 0,
     repeated: 0,
     truncated: 0,
     malformedToolCalls: 0,
