@@ -19,7 +19,7 @@ export class TranscriptRecorder {
   readonly wrapModel: WrapModel =
     ({ episodeId }) =>
     (model, { agentName }) => ({
-      name: model.name,
+      ...model,
       generate: async (request, options) => {
         const startedAt = performance.now();
         const record = this.#add(episodeId, {

@@ -10,7 +10,7 @@ export function limitCalls(maxSteps: number): WrapModel {
 function createCallLimit(maxSteps: number): WrapAgentModel {
   let calls = 0;
   return (model, { agentName }) => ({
-    name: model.name,
+    ...model,
     generate: (request, options) => {
       if (++calls > maxSteps) {
         const message = `Agent "${agentName}" makes model call ${calls} of its episode, but rollout.multi_turn.max_steps is ${maxSteps}. End the episode sooner, or raise it.`;
