@@ -127,7 +127,8 @@ def test_held_tokens_are_compared_by_their_beginning() -> None:
     held.put(1, np.where(np.arange(30) < 18, prompt[:30], 99).astype(np.int32))
     held.put(2, prompt[:10])
     assert held.shared(prompt).tolist() == [20, 18, 0]
-    held.append(np.asarray([0, 2]), np.asarray([20, 7]))
+    held.append(0, 20)
+    held.append(2, 7)
     assert held.shared(prompt).tolist() == [21, 18, 0]
     held.forget()
     assert held.shared(prompt).tolist() == [0, 0, 0]

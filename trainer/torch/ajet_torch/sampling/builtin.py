@@ -1,27 +1,30 @@
-"""Continuous batching over the training model itself: the fallback that needs nothing else, and the oracle of the others.
+"""Continuous batching over the training model itself: it needs nothing else, and it is the oracle of the others.
 
 New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds (the
-siblings of a group copy all of it, the next call of an episode finds its own slot); then all slots advance by one token.
+siblings of a group copy all of it, the next call of an episode finds its own slot); then all answers advance by one token.
+A step is queued before the tokens of the one before it are read, so that the device never waits for the host; what it drew
+for an answer that had ended is dropped.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Iterable
+from typing import Iterable
 
 import numpy as np
 import torch
 
 from ..config import InferenceConfig
 from ..model import PolicyModel
-from .choose import choose_tokens, uniform
+from .choose import uniform
+from .groups import Group, find_groups
 from .held_tokens import FEWEST_SHARED, HeldTokens, shared_length
 from .prefill import Fill, PrefixCopies, batches
 from .server import SampleRequest, TokenEvent, require_room, take_weights, weight_sum
-from .slots import DecodePlan, PrefillPlan, SlotCache, fitting_slots
+from .slots import PrefillPlan, SlotCache, fitting_slots
+from .steps import DRAWN_LAST, Flight, ModelSteps, StepRows, Steps
 
-BUCKET = 256
 LONGEST_FED = 4
 """A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
 TICKS_BETWEEN_PREFILLS = 4
@@ -30,14 +33,28 @@ TICKS_BETWEEN_PREFILLS = 4
 
 @dataclass
 class Slot:
-    """`pending`: tokens that come after the cached ones, one a decoding step: the end of the prompt, then the last sampled
-    token. The step that takes the last pending one samples.
+    """`pending`: tokens of the prompt's end that are still to be given, one a step. `position`: of the next token given;
+    `num_drawn`: tokens that steps were asked to draw; `drawn`: the last of those that were read. `closing`: no further step takes it.
     """
 
     pending: list[int] = field(default_factory=list)
     request: SampleRequest | None = None
-    num_sampled: int = 0
+    position: int = 0
+    num_drawn: int = 0
+    num_read: int = 0
+    drawn: int = 0
+    closing: bool = False
     last_used: int = 0
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a step was asked of one slot: `token` is DRAWN_LAST where the host did not know it; `draws`: whether its answer counts."""
+
+    index: int
+    request: SampleRequest
+    token: int
+    draws: bool
 
 
 class BuiltinServer:
@@ -57,7 +74,20 @@ class BuiltinServer:
         self.open = True
         self.num_ticks = 0
         self.last_prefill = 0
-        self.graphs: dict[int, Graph] | None = {} if config.cuda_graphs and device.type == "cuda" else None
+        self.steps, self.lookahead = self._create_steps(config)
+        self.flights: deque[tuple[list[Given], Flight]] = deque()
+        self.groups: list[Group] = []
+        self.has_new_rows = False
+
+    def _create_steps(self, config: InferenceConfig) -> tuple[Steps, int]:
+        """And how many steps may be under way while the tokens of one more are read."""
+        graphs = config.cuda_graphs and self.device.type == "cuda"
+        if self.device.type == "cuda":
+            from .fused import FusedSteps, fits
+
+            if fits(self.policy.lm, self.context_length):
+                return FusedSteps(self.policy.lm, self.cache, self.context_length, self.device, graphs), 1
+        return ModelSteps(self.policy, self.cache, self.context_length, self.device, graphs), 0
 
     def submit(self, request: SampleRequest) -> None:
         require_room(request, self.context_length)
@@ -128,7 +158,8 @@ class BuiltinServer:
             self.copies.add(source, index, start, self.cache)
         self.held.put(index, prompt[:start])
         stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
-        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, last_used=self.num_ticks)
+        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks)
+        self.has_new_rows = True
         return Fill(index, start, stop, prompt)
 
     def _prefill(self, fills: list[Fill]) -> None:
@@ -147,50 +178,65 @@ class BuiltinServer:
             self.held.put(fill.slot, fill.prompt[: fill.stop])
 
     def _decode(self) -> list[TokenEvent]:
-        """Every slot takes its next token; those that have taken their last one sample."""
-        active = [i for i, slot in enumerate(self.slots) if slot.request is not None]
-        positions = self.held.lengths.copy()
-        ids = np.zeros(len(self.slots), np.int64)
-        for i in active:
-            ids[i] = self.slots[i].pending.pop(0)
-            self.slots[i].last_used = self.num_ticks
-        self.held.append(np.asarray(active), ids[active])
-        longest = int(self.held.lengths[active].max())
-        length = min(self.context_length, -(-longest // BUCKET) * BUCKET)
-        logits = self._forward(torch.from_numpy(ids).to(self.device), torch.from_numpy(positions).to(self.device), length)
-        sampling = [i for i in active if not self.slots[i].pending]
-        if not sampling:
-            return []
-        return self._sample(logits[sampling] if len(sampling) < len(self.slots) else logits, sampling)
+        """Queues the next step of all answers under way, then reads the oldest one's tokens."""
+        given = [self._give(index) for index, slot in enumerate(self.slots) if slot.request is not None and not slot.closing]
+        if given:
+            self.flights.append((given, self.steps.launch(self._rows(given))))
+            for one in given:
+                self._advance(one)
+        if len(self.flights) > self.lookahead or not given:
+            return self._land()
+        return []
 
-    def _forward(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
-        if self.graphs is None:
-            return self._logits(ids_B, positions_B, length)
-        if length not in self.graphs:
-            pool = next((other.graph.pool() for other in self.graphs.values()), None)
-            self.graphs[length] = Graph(self, ids_B, positions_B, length, pool)
-        return self.graphs[length].replay(ids_B, positions_B)
-
-    def _logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
-        hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length))
-        return hidden[:, 0] @ self.policy.head_weight.T
-
-    def _sample(self, logits: torch.Tensor, indices: list[int]) -> list[TokenEvent]:
-        requests = [request for i in indices if (request := self.slots[i].request) is not None]
-        controls = np.asarray([[r.temperature, r.top_k, r.top_p, uniform(r.seed, self.slots[i].num_sampled)] for i, r in zip(indices, requests)])
-        ids, logprobs = choose_tokens(logits, controls)
-        drawn = torch.stack([ids.double(), logprobs.double()]).cpu().numpy()
-        return [self._record(i, int(token), float(logprob)) for i, token, logprob in zip(indices, *drawn)]
-
-    def _record(self, index: int, token: int, logprob: float) -> TokenEvent:
+    def _give(self, index: int) -> Given:
         slot = self.slots[index]
-        request = slot.request
-        assert request is not None
-        slot.pending = [token]
-        slot.num_sampled += 1
-        finish = "stop" if token in request.stop_ids else None
-        if finish is None and (slot.num_sampled >= request.max_tokens or self.held.lengths[index] + 1 >= self.context_length):
-            finish = "length"
+        assert slot.request is not None
+        return Given(index, slot.request, slot.pending[0] if slot.pending else DRAWN_LAST, len(slot.pending) <= 1)
+
+    def _advance(self, given: Given) -> None:
+        """As if the step were done; the last one that an answer has room for is known beforehand."""
+        slot = self.slots[given.index]
+        slot.pending = slot.pending[1:]
+        slot.position += 1
+        slot.num_drawn += given.draws
+        slot.last_used = self.num_ticks
+        slot.closing = slot.num_drawn >= given.request.max_tokens or (given.draws and slot.position + 1 >= self.context_length)
+
+    def _rows(self, given: list[Given]) -> StepRows:
+        if self.has_new_rows:
+            self.groups = find_groups(self.held.ids, self.held.lengths, [one.index for one in given])
+            self.has_new_rows = False
+        indices, requests = [one.index for one in given], [one.request for one in given]
+        return StepRows(
+            slots=np.asarray(indices), positions=np.asarray([self.slots[i].position for i in indices]), forced=np.asarray([one.token for one in given]),
+            temperatures=np.asarray([r.temperature for r in requests]), top_ks=np.asarray([r.top_k for r in requests]), top_ps=np.asarray([r.top_p for r in requests]),
+            draws=np.asarray([uniform(r.seed, self.slots[i].num_drawn) for i, r in zip(indices, requests)]), groups=self._groups_of(set(indices)),
+        )
+
+    def _groups_of(self, indices: set[int]) -> list[Group]:
+        """What is left of the groups when some of their answers have ended."""
+        left = [Group([slot for slot in group.slots if slot in indices], group.length) for group in self.groups]
+        return [group for group in left if len(group.slots) > 1]
+
+    def _land(self) -> list[TokenEvent]:
+        given, flight = self.flights.popleft()
+        ids, logprobs = flight.read()
+        events = []
+        for one, token, logprob in zip(given, ids.tolist(), logprobs.tolist()):
+            slot = self.slots[one.index]
+            if slot.request is not one.request:
+                continue
+            self.held.append(one.index, slot.drawn if one.token == DRAWN_LAST else one.token)
+            if one.draws:
+                events.append(self._record(slot, one.request, token, logprob))
+        if not self.is_busy():
+            self.flights.clear()
+        return events
+
+    def _record(self, slot: Slot, request: SampleRequest, token: int, logprob: float) -> TokenEvent:
+        slot.drawn = token
+        slot.num_read += 1
+        finish = "stop" if token in request.stop_ids else "length" if slot.closing and slot.num_read == slot.num_drawn else None
         if finish is not None:
             slot.request = None
         return TokenEvent(request.id, token, logprob, finish)
@@ -198,35 +244,14 @@ class BuiltinServer:
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         """What was cached is stale, also where the sampler reads the trained weights themselves."""
         take_weights(self.policy.lm, tensors)
+        self.flights.clear()
+        self.groups = []
         self.held.forget()
 
     def fingerprint(self) -> int | None:
         return weight_sum(self.policy.lm.named_parameters())
 
     def close(self) -> None:
-        self.graphs = None
+        self.steps.close()
+        self.flights.clear()
         self.cache.layers.clear()
-
-
-class Graph:
-    """One decoding step over all slots, captured; `length` is fixed, the ids and positions are inputs.
-
-    Graphs of one server share their memory: the logits of one hold until the next replay of any.
-    """
-
-    def __init__(self, server: BuiltinServer, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:
-        self.ids_B, self.positions_B = ids_B.clone(), positions_B.clone()
-        stream: Any = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            server._logits(self.ids_B, self.positions_B, length)
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool):
-            self.logits = server._logits(self.ids_B, self.positions_B, length)
-
-    def replay(self, ids_B: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
-        self.ids_B.copy_(ids_B)
-        self.positions_B.copy_(positions_B)
-        self.graph.replay()
-        return self.logits

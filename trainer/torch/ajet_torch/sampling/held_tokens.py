@@ -17,10 +17,10 @@ class HeldTokens:
         self.ids[slot, : len(ids)] = ids
         self.lengths[slot] = len(ids)
 
-    def append(self, slots: np.ndarray, ids: np.ndarray) -> None:
-        """One more token in each of the slots."""
-        self.ids[slots, self.lengths[slots]] = ids
-        self.lengths[slots] += 1
+    def append(self, slot: int, token: int) -> None:
+        length = self.lengths[slot]
+        self.ids[slot, length] = token
+        self.lengths[slot] = length + 1
 
     def forget(self) -> None:
         self.lengths[:] = 0

@@ -1,0 +1,389 @@
+"""One decoding step of a Qwen2, Qwen3, Llama or Mistral model as a few hand-written kernels a layer, captured as a CUDA graph.
+
+The step reads the trained weights where they are. Its rows are the answers under way, not the cache's slots, and everything
+that changes from step to step comes in one small transfer; drawn tokens stay on the device, where the next step takes them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from ..model import decoder_layers, smallest_window
+from .groups import Group
+from .slots import SlotCache
+from .steps import Flight, StepRows
+
+FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM")
+ROTATIONS = ("default", "linear", "llama3", "yarn")
+"""Whose angles depend on the position alone."""
+TILE = 64
+"""Rows that one product or one piece of attention takes at once."""
+VOCAB_BLOCK = 4096
+BUFFERS = 4
+"""Page-locked buffers for steps under way."""
+
+
+def fits(lm: PreTrainedModel, context_length: int) -> bool:
+    """Whether the kernels compute what this model computes."""
+    config = lm.config
+    if type(lm).__name__ not in FAMILIES or getattr(config, "hidden_act", None) != "silu":
+        return False
+    window = smallest_window(config)
+    if (window is not None and window < context_length) or (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default") not in ROTATIONS:
+        return False
+    return all(_is_plain(layer) for layer in decoder_layers(lm)) and lm.dtype in (torch.bfloat16, torch.float16, torch.float32)
+
+
+def _is_plain(layer: nn.Module) -> bool:
+    """Linear layers of sizes that the kernels can cut, without adapters; biases on queries, keys and values alone."""
+    attention, mlp = layer.self_attn, layer.mlp
+    inner = [attention.q_proj, attention.k_proj, attention.v_proj]
+    plain = [attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj]
+    if not all(isinstance(linear, nn.Linear) and min(linear.weight.shape) % 16 == 0 and max(linear.weight.shape) % 16 == 0 for linear in inner + plain):
+        return False
+    head = attention.head_dim
+    return head >= 16 and head & (head - 1) == 0 and all(linear.bias is None for linear in plain) and len({linear.bias is None for linear in inner}) == 1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a captured step: `rows` padded; `groups` and `members` of shared attention, `shared` and `own` pieces a row may have, and
+    how many tokens such a piece has.
+    """
+
+    rows: int
+    groups: int
+    members: int
+    shared: int
+    own: int
+    shared_tokens: int
+    own_tokens: int
+
+    @property
+    def parts(self) -> int:
+        return self.shared + self.own
+
+
+def padded_rows(count: int) -> int:
+    """16 or a multiple of TILE."""
+    return 16 if count <= 16 else -(-count // TILE) * TILE
+
+
+def power_of_two(number: int) -> int:
+    return 1 << max(0, number - 1).bit_length()
+
+
+def grown(number: int, least: int = 1) -> int:
+    """`least` times the power of four that is enough: a program without work ends at once, a shape costs a capture."""
+    while least < number:
+        least *= 4
+    return least
+
+
+def choose_shape(rows: StepRows, repeat: int) -> tuple[Shape, list[Group]]:
+    """Groups of more rows than one piece takes are cut."""
+    members = max(1, TILE // repeat)
+    groups = [Group(group.slots[i : i + members], group.length) for group in rows.groups for i in range(0, len(group.slots), members)]
+    shared = max((group.length for group in groups), default=0)
+    longest = int((rows.positions + 1 - rows.own_starts()).max())
+    shared_tokens = 256 if shared <= 4096 else 512
+    own_tokens = 256 if longest <= 4096 else 512
+    return Shape(
+        rows=padded_rows(len(rows.slots)), groups=grown(len(groups), 8) if groups else 0, members=members,
+        shared=grown(-(-shared // shared_tokens), 4) if groups else 0, own=grown(-(-longest // own_tokens), 4),
+        shared_tokens=shared_tokens, own_tokens=own_tokens,
+    ), groups
+
+
+class Workspace:
+    """Memory that the captured steps share: each name's largest tensor so far, and those that older steps still write to."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.made: dict[str, torch.Tensor] = {}
+
+    def take(self, name: str, dtype: torch.dtype, *sizes: int) -> torch.Tensor:
+        number = math.prod(sizes)
+        if name not in self.made or self.made[name].numel() < number:
+            self.made[name] = torch.empty(number, dtype=dtype, device=self.device)
+        return self.made[name][:number].view(sizes)
+
+
+class FusedSteps:
+    """Decoding steps over a SlotCache."""
+
+    def __init__(self, lm: PreTrainedModel, cache: SlotCache, context_length: int, device: torch.device, graphs: bool) -> None:
+        self.lm, self.cache, self.device = lm, cache, device
+        config = lm.config
+        attention = decoder_layers(lm)[0].self_attn
+        self.head_dim, self.heads = attention.head_dim, config.num_attention_heads
+        self.kv_heads = config.num_key_value_heads
+        self.scale = attention.scaling
+        self.last = torch.zeros(cache.num_slots, dtype=torch.int32, device=device)
+        self.cosines, self.sines = _angles(lm, context_length, device)
+        self.steps: dict[Shape, CapturedStep] = {}
+        self.workspace = Workspace(device)
+        self.graphs = graphs
+        self.pool: Any = None
+        like = torch.empty(1, self.kv_heads, 1, self.head_dim, dtype=lm.dtype, device=device)
+        for index in range(len(decoder_layers(lm))):
+            cache.at(index, like)
+
+    def launch(self, rows: StepRows) -> Flight:
+        shape, groups = choose_shape(rows, self.heads // self.kv_heads)
+        if shape not in self.steps:
+            self.steps[shape] = CapturedStep(self, shape)
+        return self.steps[shape].launch(rows, groups)
+
+    def close(self) -> None:
+        self.steps.clear()
+
+
+def _angles(lm: PreTrainedModel, context_length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """[S, D / 2] cosines and sines; both halves of a head turn by the same angles."""
+    like = torch.zeros(1, 1, dtype=lm.dtype, device=device)
+    with torch.no_grad():
+        cosines, sines = lm.base_model.rotary_emb(like, torch.arange(context_length, device=device)[None])
+    half = cosines.shape[-1] // 2
+    return cosines[0, :, :half].contiguous(), sines[0, :, :half].contiguous()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a product is cut: columns and depth of a block, parts of the depth, warps, stages of loads."""
+
+    columns: int
+    depth: int
+    parts: int
+    warps: int = 4
+    stages: int = 4
+
+
+def fit_columns(wanted: int, *ends: int) -> int:
+    """The largest power of two up to `wanted` that divides all ends, so that a block lies in one matrix."""
+    while any(end % wanted for end in ends):
+        wanted //= 2
+    return wanted
+
+
+def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> Tile:
+    """Enough blocks for two on each multiprocessor of a large GPU: those that the columns do not give come from the depth."""
+    width = fit_columns(64 if columns >= 4096 else 32, *ends)
+    block_depth = min(128, max(16, power_of_two(depth) // 2 if depth < 128 else 128))
+    blocks = columns // width * max(1, rows // TILE)
+    parts = max(1, min(8, 264 // blocks, depth // (2 * block_depth)))
+    return Tile(width, block_depth, parts)
+
+
+@dataclass
+class Buffers:
+    """What the kernels of one shape hand to each other."""
+
+    residual: torch.Tensor
+    normed: torch.Tensor
+    parts: torch.Tensor
+    q: torch.Tensor
+    pieces: torch.Tensor
+    lse: torch.Tensor
+    merged: torch.Tensor
+    inner: torch.Tensor
+    logits: torch.Tensor
+    peaks: torch.Tensor
+    sums: torch.Tensor
+    places: torch.Tensor
+    tokens: torch.Tensor
+    drawn: torch.Tensor
+
+
+class CapturedStep:
+    """The step of one shape. `table` holds all that the host says, as int32: per row slot, position, forced token, start of
+    its own tokens, temperature and draw (float bits); per group source slot, length and member rows.
+    """
+
+    def __init__(self, owner: FusedSteps, shape: Shape) -> None:
+        from . import decode_kernels
+
+        self.owner, self.shape, self.kernels = owner, shape, decode_kernels
+        self.precision = "ieee" if owner.lm.dtype == torch.float32 else "tf32"
+        device, rows, groups = owner.device, shape.rows, shape.groups
+        self.table = torch.zeros(6 * rows + groups * (2 + shape.members), dtype=torch.int32, device=device)
+        self.slots, self.positions, self.forced, self.owns = (self.table[i * rows : (i + 1) * rows] for i in range(4))
+        self.controls = self.table[4 * rows : 6 * rows].view(torch.float32)
+        rest = self.table[6 * rows :]
+        self.slots.fill_(-1)
+        rest.fill_(-1)
+        self.sources, self.lengths, self.members = rest[:groups], rest[groups : 2 * groups], rest[2 * groups :]
+        self.tiles = _tiles(owner.lm, rows)
+        self.buffers = self._allocate()
+        pinned = device.type == "cuda"
+        self.staged = [torch.empty_like(self.table, device="cpu", pin_memory=pinned) for _ in range(BUFFERS)]
+        self.taken = [torch.empty(2, rows, dtype=torch.int32, pin_memory=pinned) for _ in range(BUFFERS)]
+        self.turn = 0
+        self.graph: Any = None
+        if owner.graphs:
+            self._capture()
+
+    def _allocate(self) -> Buffers:
+        owner, rows, shape = self.owner, self.shape.rows, self.shape
+        config, kind = owner.lm.config, owner.lm.dtype
+        hidden, vocab = config.hidden_size, owner.lm.get_output_embeddings().weight.shape[0]
+        blocks = -(-vocab // VOCAB_BLOCK)
+        heads, size, pieces = owner.heads, owner.head_dim, rows * owner.heads * shape.parts
+        widest = max(self.tiles["qkv"].parts * (heads + 2 * owner.kv_heads) * size, self.tiles["out"].parts * hidden, self.tiles["down"].parts * hidden)
+        take, wide, whole = owner.workspace.take, torch.float32, torch.int32
+        return Buffers(
+            residual=take("residual", kind, rows, hidden), normed=take("normed", kind, rows, hidden), parts=take("parts", wide, rows * widest),
+            q=take("q", kind, rows, heads, size), pieces=take("pieces", wide, pieces * size), lse=take("lse", wide, pieces), merged=take("merged", kind, rows, heads * size),
+            inner=take("inner", kind, rows, config.intermediate_size), logits=take("logits", kind, rows, vocab), peaks=take("peaks", wide, rows, blocks),
+            sums=take("sums", wide, rows, blocks), places=take("places", whole, rows, blocks), tokens=take("tokens", whole, rows), drawn=take("drawn", whole, 2, rows),
+        )
+
+    def _capture(self) -> None:
+        stream: Any = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self._run()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.owner.pool):
+            self._run()
+        self.owner.pool, self.graph = graph.pool(), graph
+
+    def launch(self, rows: StepRows, groups: list[Group]) -> Flight:
+        """Queues the step; nothing waits for the device."""
+        turn = self.turn = (self.turn + 1) % BUFFERS
+        self._fill(self.staged[turn].numpy(), rows, groups)
+        self.table.copy_(self.staged[turn], non_blocking=True)
+        if self.graph is not None:
+            self.graph.replay()
+        else:
+            self._run()
+        if rows.truncates():
+            self._choose_truncated(rows)
+        self.taken[turn].copy_(self.buffers.drawn, non_blocking=True)
+        return Flight(self.taken[turn], len(rows.slots), self.owner.device)
+
+    def _fill(self, table: np.ndarray, rows: StepRows, groups: list[Group]) -> None:
+        count, size = len(rows.slots), self.shape.rows
+        table[:] = -1
+        fields = table[: 4 * size].reshape(4, size)
+        fields[1:, count:] = 0
+        fields[:, :count] = rows.slots, rows.positions, rows.forced, rows.own_starts()
+        controls = table[4 * size : 6 * size].view(np.float32).reshape(size, 2)
+        controls[:] = (0.0, 0.5)
+        controls[:count] = np.stack([rows.temperatures, rows.draws], 1)
+        row_of = {int(slot): row for row, slot in enumerate(rows.slots)}
+        sources, lengths, members = np.split(table[6 * size :], [self.shape.groups, 2 * self.shape.groups])
+        for index, group in enumerate(groups):
+            sources[index], lengths[index] = group.slots[0], group.length
+            members[index * self.shape.members :][: len(group.slots)] = [row_of[slot] for slot in group.slots]
+
+    def _choose_truncated(self, rows: StepRows) -> None:
+        """Top-k and top-p need the whole order of the logits."""
+        ids, logprobs = rows.choose(self.buffers.logits[: len(rows.slots)])
+        self.buffers.drawn[0, : len(ids)] = ids.to(torch.int32)
+        self.buffers.drawn[1, : len(ids)] = logprobs.float().view(torch.int32)
+        self.owner.last[self.slots[: len(ids)].long()] = ids.to(torch.int32)
+
+    @torch.no_grad()
+    def _run(self) -> None:
+        owner, at, kernels = self.owner, self.buffers, self.kernels
+        lm, rows = owner.lm, self.shape.rows
+        hidden = lm.config.hidden_size
+        embedding = lm.get_input_embeddings().weight
+        kernels.embed_kernel[(rows,)](at.tokens, self.slots, self.forced, owner.last, embedding, at.residual, hidden, BLOCK=power_of_two(hidden))
+        num_parts = 0
+        for index, layer in enumerate(decoder_layers(lm)):
+            self._norm(layer.input_layernorm, num_parts)
+            self._attend(layer.self_attn, index)
+            self._norm(layer.post_attention_layernorm, self.tiles["out"].parts)
+            self._feed_forward(layer.mlp)
+            num_parts = self.tiles["down"].parts
+        self._norm(lm.base_model.norm, num_parts)
+        torch.mm(at.normed, lm.get_output_embeddings().weight.T, out=at.logits)
+        self._draw()
+
+    def _norm(self, norm: Any, num_parts: int) -> None:
+        at, hidden = self.buffers, self.owner.lm.config.hidden_size
+        self.kernels.add_norm_kernel[(self.shape.rows,)](
+            at.residual, at.parts, norm.weight, at.normed, self.shape.rows, hidden, norm.variance_epsilon, PARTS=num_parts, BLOCK=power_of_two(hidden), num_warps=8,
+        )
+
+    def _product(self, x: torch.Tensor, matrices: list[torch.Tensor], tile: Tile) -> int:
+        """Into `parts`; returns the number of columns."""
+        rows, depth = x.shape
+        first, second, third = (matrices * 3)[:3] if len(matrices) == 1 else matrices
+        sizes = [matrix.shape[0] for matrix in matrices]
+        columns = sum(sizes)
+        ends = (columns, columns) if len(sizes) == 1 else (sizes[0], sizes[0] + sizes[1])
+        part = -(-depth // (tile.parts * tile.depth)) * tile.depth
+        block = min(TILE, rows)
+        self.kernels.product_kernel[(columns // tile.columns, rows // block, tile.parts)](
+            x, first, second, third, self.buffers.parts, rows, depth, *ends, columns, part,
+            BM=block, BN=tile.columns, BK=tile.depth, EVEN=depth % tile.depth == 0, PRECISION=self.precision, num_warps=tile.warps, num_stages=tile.stages,
+        )
+        return columns
+
+    def _attend(self, attention: Any, index: int) -> None:
+        owner, at, shape = self.owner, self.buffers, self.shape
+        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
+        columns = self._product(at.normed, [p.weight for p in projections], self.tiles["qkv"])
+        keys, values = owner.cache.layers[index]
+        strides = (keys.stride(0), keys.stride(1))
+        norms = [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
+        biases = [p.bias if p.bias is not None else p.weight for p in projections]
+        gains = [norm.weight for norm in norms] or [attention.q_proj.weight] * 2
+        self.kernels.rotate_kernel[(shape.rows, owner.heads + 2 * owner.kv_heads)](
+            at.parts, *biases, *gains, owner.cosines, owner.sines, self.slots, self.positions, at.q, keys, values, shape.rows, columns, *strides,
+            norms[0].variance_epsilon if norms else 0.0, H=owner.heads, G=owner.kv_heads, D=owner.head_dim, PARTS=self.tiles["qkv"].parts,
+            BIAS=attention.q_proj.bias is not None, NORM=bool(norms), num_warps=1,
+        )
+        shared_tasks = shape.groups * shape.shared
+        sizes = {"H": owner.heads, "D": owner.head_dim, "SHARED": shape.shared_tokens, "OWN": shape.own_tokens}
+        self.kernels.attention_kernel[(shared_tasks + shape.rows * shape.own, owner.kv_heads)](
+            at.q, keys, values, at.pieces, at.lse, self.slots, self.positions, self.owns, self.sources, self.lengths, self.members, owner.scale, *strides,
+            shared_tasks, shape.shared, shape.own, shape.parts, **sizes, G=owner.kv_heads, MEMBERS=shape.members, BM=TILE, BN=64,
+            PRECISION=self.precision, num_warps=4, num_stages=2,
+        )
+        self.kernels.merge_kernel[(shape.rows, owner.heads)](
+            at.pieces, at.lse, self.positions, self.owns, self.slots, at.merged, shape.shared, shape.parts, **sizes, PARTS=power_of_two(shape.parts), num_warps=2,
+        )
+        self._product(at.merged, [attention.o_proj.weight], self.tiles["out"])
+
+    def _feed_forward(self, mlp: Any) -> None:
+        at, tile = self.buffers, self.tiles["gate"]
+        rows, depth = at.normed.shape
+        block, columns = min(TILE, rows), at.inner.shape[1]
+        self.kernels.gated_kernel[(columns // tile.columns, rows // block)](
+            at.normed, mlp.gate_proj.weight, mlp.up_proj.weight, at.inner, depth, columns, BM=block, BN=tile.columns, BK=tile.depth,
+            EVEN=depth % tile.depth == 0, PRECISION=self.precision, num_warps=tile.warps, num_stages=tile.stages,
+        )
+        self._product(at.inner, [mlp.down_proj.weight], self.tiles["down"])
+
+    def _draw(self) -> None:
+        at, rows = self.buffers, self.shape.rows
+        vocab, blocks = at.logits.shape[1], at.peaks.shape[1]
+        self.kernels.peaks_kernel[(rows, blocks)](at.logits, self.controls, at.peaks, at.sums, at.places, vocab, blocks, BLOCK=VOCAB_BLOCK)
+        self.kernels.draw_kernel[(rows,)](
+            at.logits, self.controls, at.peaks, at.sums, at.places, self.slots, self.owner.last, at.drawn[0], at.drawn[1].view(torch.float32), vocab, blocks,
+            BLOCK=VOCAB_BLOCK, BLOCKS=power_of_two(blocks),
+        )
+
+
+def _tiles(lm: PreTrainedModel, rows: int) -> dict[str, Tile]:
+    layer = decoder_layers(lm)[0]
+    sizes = [p.weight.shape[0] for p in (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)]
+    hidden, inner = lm.config.hidden_size, layer.mlp.gate_proj.weight.shape[0]
+    attended = layer.self_attn.o_proj.weight.shape[1]
+    gate = Tile(fit_columns(32, inner), min(64, power_of_two(hidden)), 1)
+    return {
+        "qkv": choose_tile(sum(sizes), hidden, rows, (sizes[0], sizes[0] + sizes[1], sum(sizes))), "out": choose_tile(hidden, attended, rows, (hidden,)),
+        "down": choose_tile(hidden, inner, rows, (hidden,)), "gate": gate,
+    }

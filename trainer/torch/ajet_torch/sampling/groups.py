@@ -1,0 +1,41 @@
+"""Which of the answers under way share the beginning of their cached tokens, so that attention reads it once for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .held_tokens import FEWEST_SHARED, shared_length
+
+WORTH_SHARING = 128
+"""Tokens; a shorter beginning costs more to share than to read again."""
+KEPT_SHARE = 0.75
+"""One more member may shorten what a group shares to this part of it; below that it begins a group of its own."""
+
+
+@dataclass
+class Group:
+    """Slots that hold the same first `length` tokens."""
+
+    slots: list[int]
+    length: int
+
+
+def find_groups(ids: np.ndarray, lengths: np.ndarray, slots: list[int]) -> list[Group]:
+    """Groups of two slots or more. `ids` [B, S] are the tokens that each slot holds, `lengths` [B] how many."""
+    groups: list[Group] = []
+    by_beginning: dict[bytes, list[Group]] = {}
+    for slot in slots:
+        if lengths[slot] < WORTH_SHARING:
+            continue
+        alike = by_beginning.setdefault(ids[slot, :FEWEST_SHARED].tobytes(), [])
+        shared = [shared_length(ids[group.slots[0], : group.length], ids[slot, : lengths[slot]]) for group in alike]
+        best = max(range(len(alike)), key=shared.__getitem__, default=None)
+        if best is not None and shared[best] >= max(WORTH_SHARING, KEPT_SHARE * alike[best].length):
+            alike[best].slots.append(slot)
+            alike[best].length = shared[best]
+        else:
+            alike.append(Group([slot], int(lengths[slot])))
+            groups.append(alike[-1])
+    return [group for group in groups if len(group.slots) > 1]

@@ -1,0 +1,133 @@
+"""One decoding step: which answers take a token, what they are given, and what comes back while the next is on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from ..model import PolicyModel
+from .choose import choose_tokens
+from .groups import Group
+from .slots import DecodePlan, SlotCache
+
+BUCKET = 256
+DRAWN_LAST = -1
+
+
+@dataclass(frozen=True)
+class StepRows:
+    """A row is an answer under way, [R] each: its slot, the position of the token it is given, that token (DRAWN_LAST: the one its slot
+    drew in the step before), and how its next token is drawn. `groups`: slots whose beginnings are equal; a slot is in one at most.
+    """
+
+    slots: np.ndarray
+    positions: np.ndarray
+    forced: np.ndarray
+    temperatures: np.ndarray
+    top_ks: np.ndarray
+    top_ps: np.ndarray
+    draws: np.ndarray
+    groups: list[Group]
+
+    def truncates(self) -> bool:
+        return bool(((self.temperatures != 0) & ((self.top_ks > 0) | (self.top_ps < 1))).any())
+
+    def choose(self, logits_RV: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return choose_tokens(logits_RV, np.stack([self.temperatures, self.top_ks, self.top_ps, self.draws], 1))
+
+    def own_starts(self) -> np.ndarray:
+        """Where the tokens begin that a row shares with no other."""
+        starts = {slot: group.length for group in self.groups for slot in group.slots}
+        return np.asarray([starts.get(int(slot), 0) for slot in self.slots], np.int64)
+
+
+class Flight:
+    """What a step drew, on its way to the host: `taken` [2, R] int32, ids and the bits of logprobs."""
+
+    def __init__(self, taken: torch.Tensor, count: int, device: torch.device) -> None:
+        self.taken, self.count = taken, count
+        self.arrived: Any = torch.cuda.Event() if device.type == "cuda" else None
+        if self.arrived is not None:
+            self.arrived.record()
+
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and logprobs; waits for them."""
+        if self.arrived is not None:
+            self.arrived.synchronize()
+        taken = self.taken.numpy()[:, : self.count]
+        return taken[0].copy(), taken[1].copy().view(np.float32)
+
+
+class Steps(Protocol):
+    def launch(self, rows: StepRows) -> Flight:
+        """Queues a step. Up to two may be under way."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class ModelSteps:
+    """Steps through the model's own forward pass, over every slot of the cache: for any model, on any device. Slots without a row
+    write to the cache's spare place.
+    """
+
+    def __init__(self, policy: PolicyModel, cache: SlotCache, context_length: int, device: torch.device, graphs: bool) -> None:
+        self.policy, self.cache, self.context_length, self.device = policy, cache, context_length, device
+        self.last = torch.zeros(cache.num_slots, dtype=torch.int64, device=device)
+        self.graphs: dict[int, Graph] | None = {} if graphs else None
+
+    def launch(self, rows: StepRows) -> Flight:
+        slots = torch.from_numpy(rows.slots).to(self.device)
+        forced = torch.from_numpy(rows.forced).to(self.device)
+        self.last[slots] = torch.where(forced == DRAWN_LAST, self.last[slots], forced)
+        positions = np.full(len(self.last), self.cache.spare, np.int64)
+        positions[rows.slots] = rows.positions
+        longest = int(rows.positions.max()) + 1
+        length = min(self.context_length, -(-longest // BUCKET) * BUCKET)
+        logits = self._forward(self.last, torch.from_numpy(positions).to(self.device), length)
+        ids, logprobs = rows.choose(logits[slots])
+        self.last[slots] = ids
+        taken = torch.stack([ids.to(torch.int32), logprobs.float().view(torch.int32)]).to("cpu")
+        return Flight(taken, len(rows.slots), torch.device("cpu"))
+
+    def _forward(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
+        if self.graphs is None:
+            return self.logits(ids_B, positions_B, length)
+        if length not in self.graphs:
+            pool = next((other.graph.pool() for other in self.graphs.values()), None)
+            self.graphs[length] = Graph(self, ids_B, positions_B, length, pool)
+        return self.graphs[length].replay(ids_B, positions_B)
+
+    def logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
+        hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length))
+        return hidden[:, 0] @ self.policy.head_weight.T
+
+    def close(self) -> None:
+        self.graphs = None
+
+
+class Graph:
+    """One decoding step over all slots, captured; `length` is fixed, the ids and positions are inputs.
+
+    Graphs of one server share their memory: the logits of one hold until the next replay of any.
+    """
+
+    def __init__(self, steps: ModelSteps, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:
+        self.ids_B, self.positions_B = ids_B.clone(), positions_B.clone()
+        stream: Any = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            steps.logits(self.ids_B, self.positions_B, length)
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, pool=pool):
+            self.logits = steps.logits(self.ids_B, self.positions_B, length)
+
+    def replay(self, ids_B: torch.Tensor, positions_B: torch.Tensor) -> torch.Tensor:
+        self.ids_B.copy_(ids_B)
+        self.positions_B.copy_(positions_B)
+        self.graph.replay()
+        return self.logits
