@@ -160,7 +160,7 @@ def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines,
 
 @triton.jit
 def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources, lengths, members, scale, slot_stride, head_stride, shared_tasks, shared_parts, own_parts, num_parts,
-                     H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, SHARED: tl.constexpr, OWN: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
+                     H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
     """A piece of attention over one head's keys. The first `shared_tasks` programs take a piece of what a group of rows shares,
     for all its rows at once; the others a piece of one row's own tokens, from `owns[row]` on.
     """
@@ -171,16 +171,16 @@ def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources,
     if task < shared_tasks:
         group = task // shared_parts
         part = task % shared_parts
-        start = part * SHARED
-        stop = tl.minimum(start + SHARED, tl.load(lengths + group))
+        start = part * PIECE
+        stop = tl.minimum(start + PIECE, tl.load(lengths + group))
         source = tl.load(sources + group)
         row = tl.load(members + group * MEMBERS + r // REPEAT, mask=r < MEMBERS * REPEAT, other=-1)
     else:
         own = (task - shared_tasks) // own_parts
         piece = (task - shared_tasks) % own_parts
         source = tl.load(slots + own)
-        start = tl.load(owns + own) + piece * OWN
-        stop = tl.minimum(start + OWN, tl.load(positions + own) + 1)
+        start = tl.load(owns + own) + piece * PIECE
+        stop = tl.minimum(start + PIECE, tl.load(positions + own) + 1)
         part = shared_parts + piece
         row = tl.where(r < REPEAT, own, -1)
     if (source >= 0) & (stop > start):
@@ -210,14 +210,14 @@ def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources,
 
 
 @triton.jit
-def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_parts, H: tl.constexpr, D: tl.constexpr, SHARED: tl.constexpr, OWN: tl.constexpr, PARTS: tl.constexpr):
+def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_parts, H: tl.constexpr, D: tl.constexpr, PIECE: tl.constexpr, PARTS: tl.constexpr):
     """The pieces of one head of one row, weighted by their log-sum-exps."""
     row, head = tl.program_id(0), tl.program_id(1)
     part = tl.arange(0, PARTS)
     d = tl.arange(0, D)
     own = tl.load(owns + row)
-    num_shared = (own + SHARED - 1) // SHARED
-    num_own = (tl.load(positions + row) + 1 - own + OWN - 1) // OWN
+    num_shared = (own + PIECE - 1) // PIECE
+    num_own = (tl.load(positions + row) + 1 - own + PIECE - 1) // PIECE
     written = (part < num_shared) | ((part >= shared_parts) & (part < shared_parts + num_own))
     written = written & (tl.load(slots + row) >= 0)
     at = (row * H + head) * num_parts + part
