@@ -7,7 +7,7 @@ import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { collectTasks } from './schedule/task-schedule.js';
 import { openUntrainedPolicy } from './policy/open-policy.js';
-import { withSession } from './rollout/with-session.js';
+import { withRollout } from './rollout/with-rollout.js';
 
 export type EvaluateParts = {
   readonly inputs: JobInputs;
@@ -62,7 +62,7 @@ export async function evaluateModel(
   const config = await withCheckpoint(given, checkpoint);
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
   try {
-    const outcome = await withSession(config, { inputs, policy, emit: onEvent }, (context) =>
+    const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
       evaluatePhase(context, { step: 0, tasks, subject: config.model.path, signal }),
     );
     return outcome?.evaluation ?? null;

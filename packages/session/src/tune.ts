@@ -3,8 +3,8 @@ import { debugJob } from './debug/debug-job.js';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { openUntrainedPolicy } from './policy/open-policy.js';
-import { withSession } from './rollout/with-session.js';
-import { trainJob } from './training/train-job.js';
+import { withRollout } from './rollout/with-rollout.js';
+import { trainJob } from './train-job.js';
 
 export type TuneParts = {
   readonly inputs: JobInputs;
@@ -18,7 +18,7 @@ async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TunePa
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
   try {
     const parts = { inputs, policy, emit: onEvent };
-    const { episodes, failedEpisodes } = await withSession(config, parts, (context) =>
+    const { episodes, failedEpisodes } = await withRollout(config, parts, (context) =>
       debugJob(context, { reader: inputs.reader, signal }),
     );
     if (failedEpisodes > 0)

@@ -13,6 +13,9 @@ export type RunEvaluations = {
   seconds(): number;
 };
 
+/** Of a run whose evaluation is somebody else's, or that has none. */
+export const noEvaluations: RunEvaluations = { successAt: async () => null, seconds: () => 0 };
+
 type EvaluationOptions = {
   readonly context: RolloutContext;
   readonly run: RunFolder;

@@ -5,6 +5,7 @@ import { toEpisodeRecord } from '../rollout/episode-record.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import type { Draw, TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
+import type { GroupSource, SourceStart } from '../group-source.js';
 import { countHistories } from './history-counts.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
@@ -56,33 +57,34 @@ async function runDraws(
   return groups;
 }
 
-/** Where a run begins, and what ends its sampling early: then no group of the batch that is being sampled comes out. */
-export type SamplingStart = {
-  readonly step: number;
-  readonly groupsDrawn: number;
-  readonly signal: AbortSignal;
-  readonly checkEngine: () => void;
-};
-
 /**
- * The groups of a run. Samples a whole batch when its first group is asked for, and the next batch only when that is
- * asked for: with a consumer that trains in between, every batch is on-policy.
+ * The groups of a schedule. A whole batch is sampled when its first group is asked for, and the next batch only when that
+ * is asked for: with a consumer that trains in between, every batch is on-policy. `checkEngine` throws if the engine that
+ * sampled a batch has stopped answering; then none of its groups comes out.
  */
-export async function* createTrainingGroups(
+export function createScheduleSource(
   context: RolloutContext,
   schedule: TaskSchedule,
-  begin: SamplingStart,
+  checkEngine: () => void,
+): GroupSource {
+  const { batchSize, totalSteps } = schedule;
+  return { groupsPerStep: batchSize, totalSteps, pull: (start) => pullGroups(context, schedule, start, checkEngine) };
+}
+
+async function* pullGroups(
+  context: RolloutContext,
+  schedule: TaskSchedule,
+  { step: stepsMade, groupsDrawn, signal }: SourceStart,
+  checkEngine: () => void,
 ): AsyncGenerator<TrainingGroup> {
   const { batchSize } = schedule;
-  const { signal } = begin;
-  for (let { step, groupsDrawn: start } = begin; ; start += batchSize) {
+  for (let step = stepsMade + 1, start = groupsDrawn; ; step++, start += batchSize) {
     const draws = schedule.slice(start, batchSize);
     if (draws.length === 0) return;
-    step++;
     const groups: TaskGroup[] = [];
     for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, { step, signal })));
     if (signal.aborted) return;
-    begin.checkEngine();
+    checkEngine();
     for (const group of groups) yield toTrainingGroup(group, context.config.rollout.failedEpisodePolicy);
   }
 }

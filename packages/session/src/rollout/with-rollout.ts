@@ -7,15 +7,15 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import type { RolloutContext } from './run-phase.js';
 import { startWatchdog } from './watchdog.js';
 
-type SessionParts = { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener };
+type RolloutParts = { readonly inputs: JobInputs; readonly policy: Policy; readonly emit: JobListener };
 
 /**
  * Starts the HTTP endpoint for agents in other processes, puts the limits of the configuration around the models, and ends both
  * when `use` does.
  */
-export async function withSession<T>(
+export async function withRollout<T>(
   config: AgentJetConfig,
-  { inputs, policy, emit }: SessionParts,
+  { inputs, policy, emit }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
   const endpointHost = await startEndpointServer();

@@ -1,7 +1,7 @@
 import { createConfig, type Task } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import type { JobEvent } from '../events.js';
-import { readPlan } from './open-run.js';
+import { readPlan } from './read-plan.js';
 
 const task: Task = { taskId: 'a', mainQuery: '1 + 1?', initMessages: [], metadata: {} };
 

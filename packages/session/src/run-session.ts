@@ -1,0 +1,89 @@
+import { WorkflowError } from '@agentjet/core';
+import { train, type TrainOutcome } from '@agentjet/trainer';
+import type { JobResult, RunPlan } from './events.js';
+import type { GroupSource } from './group-source.js';
+import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
+import type { TrainingRun } from './training-run.js';
+import { StepObserver } from './training/step-observer.js';
+import { toTrainSettings } from './training/train-settings.js';
+
+/**
+ * The heart of a training run: evaluate, make steps on the groups that the source gives, evaluate again. It does not know
+ * where the groups come from.
+ */
+
+export type SessionOptions = {
+  readonly run: TrainingRun;
+  readonly source: GroupSource;
+  /** Default: nothing is evaluated. */
+  readonly evaluations?: RunEvaluations;
+};
+
+/** Trains `run` to its last step, or until its signal aborts. Throws WorkflowError `nothing_completed` if every episode failed. */
+export async function runSession({ run, source, evaluations = noEvaluations }: SessionOptions): Promise<JobResult> {
+  const { config, folder, emit, tally } = run;
+  emit({ type: 'run_started', runDir: folder.dir, model: config.model.path, plan: toPlan(run, source) });
+  const steps = new StepObserver(emit, source.totalSteps);
+  const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
+  const outcome = await makeSteps({ run, source, evaluations }, steps);
+  const isInterrupted = outcome.status === 'stopped';
+  const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
+  await folder.writeReport();
+  if (tally.completed === 0 && tally.failed > 0 && !isInterrupted) throw nothingCompleted(run);
+  const result: JobResult = {
+    runDir: folder.dir,
+    modelDir: (outcome.checkpoint ?? run.checkpoint)?.dir ?? null,
+    successBefore,
+    successAfter,
+    seconds: (performance.now() - run.startedAt) / 1000,
+    secondsSampling: steps.secondsSampling,
+    secondsTraining: steps.secondsTraining,
+    secondsEvaluating: evaluations.seconds(),
+    policyVersion: outcome.state.policyVersion,
+    isInterrupted,
+  };
+  await folder.log(isInterrupted ? 'stopped' : 'finished', {
+    success_before: successBefore,
+    success_after: successAfter,
+  });
+  emit({ type: 'run_finished', result });
+  return result;
+}
+
+function makeSteps(
+  { run, source, evaluations }: Required<SessionOptions>,
+  { observer }: StepObserver,
+): Promise<TrainOutcome> {
+  const { config, folder, backbone, checkpoint, signal } = run;
+  const state = checkpoint?.state;
+  const left = new AbortController(); // the run wants no further groups
+  return train({
+    ...toTrainSettings(config),
+    backbone,
+    run: folder,
+    source: source.pull({ step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: left.signal }),
+    onSourceLeft: () => left.abort(),
+    groupsPerStep: source.groupsPerStep,
+    maxSteps: source.totalSteps,
+    evaluate: async (step) => void (await evaluations.successAt(step)),
+    observer,
+    ...(state === undefined ? {} : { start: state }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep }: GroupSource): RunPlan {
+  return {
+    firstStep: (checkpoint?.state.step ?? 0) + 1,
+    totalSteps,
+    tasksPerStep: groupsPerStep,
+    episodesPerTask: config.rollout.numRepeat,
+  };
+}
+
+function nothingCompleted({ folder, tally }: TrainingRun): WorkflowError {
+  return new WorkflowError(
+    'nothing_completed',
+    `Not one of ${tally.failed} episodes completed, so nothing was learned. Their errors stand in ${folder.dir}/episodes; \`--backbone=debug\` shows them one by one.`,
+  );
+}

@@ -1,0 +1,37 @@
+import { TaskError, type AgentJetConfig, type Task } from '@agentjet/core';
+import type { TaskReader } from '@agentjet/rollout';
+import { collectTasks, createTaskSchedule, type TaskSchedule } from './task-schedule.js';
+import type { JobListener } from '../events.js';
+
+export type Plan = { readonly schedule: TaskSchedule; readonly evaluationTasks: readonly Task[] };
+
+/** Reads all tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
+export async function readPlan(config: AgentJetConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
+  const { trainerCommon, data, taskReader } = config;
+  const { totalTrainingSteps, totalEpochs, seed } = trainerCommon;
+  const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
+  const tasks = await collectTasks(
+    reader.trainingTasks(),
+    totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize,
+  );
+  if (tasks.length === 0) {
+    throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
+  }
+  const evaluationTasks = isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [];
+  if (trainerCommon.testFreq > 0 && evaluationTasks.length === 0)
+    emit({ type: 'notice', message: noEvaluation(trainerCommon.testFreq) });
+  return {
+    schedule: createTaskSchedule(tasks, {
+      batchSize: data.trainBatchSize,
+      epochs: totalEpochs,
+      totalSteps: totalTrainingSteps,
+      shuffle: taskReader.shuffle,
+      seed,
+    }),
+    evaluationTasks,
+  };
+}
+
+function noEvaluation(testFreq: number): string {
+  return `trainer_common.test_freq is ${testFreq}, but there are no evaluation tasks, so nothing is evaluated. Set task_reader.jsonl_dataset_file.validation.file_path, or give the task reader or setData() some.`;
+}

@@ -1,0 +1,35 @@
+import type { AgentJetConfig } from '@agentjet/core';
+import type { JobListener, JobResult } from './events.js';
+import type { JobInputs } from './inputs/job-inputs.js';
+import { loadModelTokenizer, toEnginePolicy } from './policy/open-policy.js';
+import { createRunEvaluations } from './rollout/run-evaluations.js';
+import { withRollout } from './rollout/with-rollout.js';
+import { runSession } from './run-session.js';
+import { readPlan } from './schedule/read-plan.js';
+import { createScheduleSource } from './schedule/schedule-source.js';
+import { withTrainingRun } from './training-run.js';
+
+export type TrainJobOptions = {
+  readonly inputs: JobInputs;
+  readonly emit: JobListener;
+  readonly resume: boolean | string;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** Trains on a schedule of the job's own tasks: evaluation, steps, evaluation; everything goes into a run folder. */
+export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
+  const startedAt = performance.now();
+  const { inputs, signal } = options;
+  const { schedule, evaluationTasks } = await readPlan(config, inputs.reader, options.emit);
+  const chatTokenizer = await loadModelTokenizer(config);
+  return withTrainingRun(config, { ...options, startedAt, totalSteps: schedule.totalSteps }, (run) => {
+    const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
+    return withRollout(config, { inputs, policy, emit: run.emit }, (context) =>
+      runSession({
+        run,
+        source: createScheduleSource(context, schedule, run.watched.check),
+        evaluations: createRunEvaluations({ context, run: run.folder, tasks: evaluationTasks, signal }),
+      }),
+    );
+  });
+}
