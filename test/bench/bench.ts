@@ -1,10 +1,12 @@
-/** What a benchmark is: a folder beside this file with a `bench.ts` that exports `run`. */
+/** What a benchmark is: a folder next to this file with a `bench.ts` that exports `run`. */
 
 export type BenchOptions = {
-  /** A line for whoever watches. */
+  /** A line for the person who watches. */
   readonly report: (line: string) => void;
-  /** What stood on the command line behind the name, `--json` apart. */
+  /** The command line after the name, without `--json`. */
   readonly args: readonly string[];
+  /** Resolves once nothing else keeps the machine busy; throws a TooBusyError if it stays busy. Long benchmarks ask between their rounds. */
+  readonly waitUntilQuiet: () => Promise<void>;
 };
 
 export type BenchResult = {
@@ -14,9 +16,13 @@ export type BenchResult = {
   readonly details: { readonly [key: string]: unknown };
 };
 
-export type Bench = { readonly run: (options: BenchOptions) => Promise<BenchResult> };
+export type Bench = {
+  readonly run: (options: BenchOptions) => Promise<BenchResult>;
+  /** Set if the figures are wall time, of work on one core or on all of them: then a busy machine is refused. */
+  readonly wallTimeOf?: 'one core' | 'all cores';
+};
 
-/** The number behind `name` in args, such as `--rounds 5`. */
+/** The number after `name` in args, such as `--rounds 5`. */
 export function numberOption(args: readonly string[], name: string, fallback: number): number {
   const at = args.indexOf(name);
   if (at < 0) return fallback;

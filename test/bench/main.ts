@@ -1,12 +1,19 @@
 /** `npm run bench -- <name> [--json] [options]`: runs test/bench/<name>/bench.ts and keeps its result in results/<name>.json. */
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import type { Bench, BenchResult } from './bench.js';
+import type { Bench, BenchOptions, BenchResult } from './bench.js';
+import { keepResult, readTree } from './keep-result.js';
+import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './measure-noise.js';
 
 const here = import.meta.dirname;
+
+/** As sysexits.h has it for what may succeed later. */
+const exitCodeTooBusy = 75;
+
+/** A minute: other work on the machine may be about to end. */
+const patience = { attempts: 24, pauseMs: 2500 };
 
 function benchNames(): string[] {
   return readdirSync(here).filter((name) => existsSync(path.join(here, name, 'bench.ts')));
@@ -18,55 +25,52 @@ async function loadBench(name: string | undefined): Promise<Bench> {
   throw new Error(`${seen}. \`npm run bench -- <name> [--json]\` knows: ${benchNames().join(', ')}.`);
 }
 
-function machine(): { readonly [key: string]: unknown } {
-  return {
-    cpu: cpus()[0]?.model.trim(),
-    cores: availableParallelism(),
-    memory_gib: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
-    platform: `${process.platform}-${process.arch}`,
-  };
-}
-
-/** The commit, with a mark where the tree differs from it; null outside a repository. */
-function commit(): string | null {
+/** A benchmark of wall time runs between two measurements of the machine, and can ask for more. */
+async function runBench(
+  { run, wallTimeOf }: Bench,
+  options: Omit<BenchOptions, 'waitUntilQuiet'>,
+): Promise<BenchResult & { readonly noise?: readonly Noise[] }> {
+  if (wallTimeOf === undefined) return run({ ...options, waitUntilQuiet: async () => undefined });
+  const probe = await startNoiseProbe(wallTimeOf === 'all cores' ? availableParallelism() : 1);
+  const noise: Noise[] = [];
+  const look = async (): Promise<void> => void noise.push(await waitUntilQuiet(probe, patience));
   try {
-    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], {
-      cwd: here,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch {
-    return null;
+    options.report('measuring the noise of the machine');
+    await look();
+    const result = await run({ ...options, waitUntilQuiet: look });
+    await look();
+    return { ...result, noise };
+  } finally {
+    await probe.close();
   }
 }
 
-function keep(name: string, { summary, details }: BenchResult): void {
-  const record = {
-    bench: name,
-    date: new Date().toISOString(),
-    commit: commit(),
-    machine: machine(),
-    ...summary,
-    ...details,
-  };
-  mkdirSync(path.join(here, 'results'), { recursive: true });
-  writeFileSync(path.join(here, 'results', `${name}.json`), `${JSON.stringify(record, null, 2)}\n`);
+async function main(): Promise<void> {
+  const [name = '', ...args] = process.argv.slice(2).filter((argument) => argument !== '--json');
+  const isJson = process.argv.includes('--json');
+  // With --json the standard output is for scripts: its last line is the summary.
+  const report = (line: string): void => (isJson ? console.error(line) : console.log(line));
+  const bench = await loadBench(name === '' ? undefined : name);
+  const tree = readTree(here);
+  const { noise, ...result } = await runBench(bench, { report, args });
+  if (tree.commit === null) report(`Not kept: ${tree.problem}.`);
+  else {
+    const details = noise === undefined ? result.details : { ...result.details, noise: worst(noise) };
+    const file = keepResult(path.join(here, 'results'), name, tree.commit, { summary: result.summary, details });
+    report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
+  }
+  if (isJson) console.log(JSON.stringify(result.summary));
 }
 
-async function main(): Promise<void> {
-  const [name, ...rest] = process.argv.slice(2).filter((argument) => argument !== '--json');
-  const isJson = process.argv.includes('--json');
-  const { run } = await loadBench(name);
-  // With --json the standard output is for scripts: its last line is the summary.
-  const result = await run({ report: (line) => (isJson ? console.error(line) : console.log(line)), args: rest });
-  keep(name ?? '', result);
-  if (isJson) console.log(JSON.stringify(result.summary));
+function worst(noise: readonly Noise[]): Noise | undefined {
+  return noise.toSorted((left, right) => left.share - right.share)[0];
 }
 
 try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  process.exitCode = error instanceof TooBusyError ? exitCodeTooBusy : 1;
+  if (error instanceof TooBusyError && process.argv.includes('--json'))
+    console.log(JSON.stringify({ too_busy: true, reason: error.reason }));
 }

@@ -1,8 +1,8 @@
 /**
  * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Same shapes, same
  * threads, float32, one process each, taking turns; the figure is the median of the ratios of neighbouring turns.
- * Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. It wants an idle
- * machine; the ratios of processor time, kept beside, say more on a busy one.
+ * Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. A machine with
+ * other work on it is refused: PyTorch's threads spin, and then take several times as long. Ratios of processor time are kept too.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,6 +13,7 @@ import type { Backbone, OptimizerOptions, Sample, TrainBatch } from '@agentjet/c
 import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
 import { writeRandomModelFolder } from '@agentjet/trainer/testing';
 import { median, numberOption } from '../bench.js';
+import { refuseSpread } from '../measure-noise.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
 import { configOf, sizes } from './shapes.js';
 import type { Size } from './shapes.js';
@@ -52,7 +53,9 @@ type Outcome = {
   readonly cpu_ratio: number | null;
 };
 
-export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+export const wallTimeOf = 'all cores';
+
+export async function run({ report, args, waitUntilQuiet }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 7);
   const threads = numberOption(args, '--threads', availableParallelism());
   const torch = await startTorch(threads);
@@ -64,7 +67,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-bench-'));
   try {
     const play = (size: Size, contests: (backbone: Backbone) => readonly Contest[]) =>
-      playAll({ size, dir, threads, rounds, torch, report }, contests);
+      playAll({ size, dir, threads, rounds, torch, report, waitUntilQuiet }, contests);
     const train = Object.assign(
       {},
       ...(await inTurn(sizes, (size) => play(size, (backbone) => [trainContest(size, backbone)]))),
@@ -87,17 +90,18 @@ type Setting = {
   readonly rounds: number;
   readonly torch: TorchProcess | null;
   readonly report: (line: string) => void;
+  readonly waitUntilQuiet: () => Promise<void>;
 };
 
 async function playAll(
-  { size, dir, threads, rounds, torch, report }: Setting,
+  { size, dir, threads, rounds, torch, report, waitUntilQuiet }: Setting,
   contests: (backbone: Backbone) => readonly Contest[],
 ): Promise<Outcomes> {
   const modelDir = path.join(dir, size);
   await writeRandomModelFolder(modelDir, { configJson: configOf(size), seed: 1 });
   const backbone = await createOnnxBackbone({ modelDir, optimizer, threads });
   const outcomes = await inTurn(contests(backbone), async (contest) => {
-    const outcome = await play(contest, torch, rounds);
+    const outcome = await play(contest, torch, { rounds, waitUntilQuiet });
     report(describe(contest, outcome));
     return { [contest.label]: outcome };
   });
@@ -111,13 +115,15 @@ const noTorch: Cost = { wall: NaN, cpu: NaN };
 async function play(
   { tokens, ours, torch: command }: Contest,
   torch: TorchProcess | null,
-  rounds: number,
+  { rounds, waitUntilQuiet }: Pick<Setting, 'rounds' | 'waitUntilQuiet'>,
 ): Promise<Outcome> {
   const turns: { readonly ours: Cost; readonly torch: Cost }[] = [];
   for (let turn = 0; turn <= rounds; turn += 1) {
+    await waitUntilQuiet();
     const played = { ours: await ours(turn), torch: (await torch?.measure(command)) ?? noTorch };
     if (turn > 0) turns.push(played);
   }
+  if (torch !== null) refuseSpread(turns.map((turn) => turn.torch.wall / turn.ours.wall));
   const speedOf = (side: 'ours' | 'torch'): number => Math.round(tokens / median(turns.map((turn) => turn[side].wall)));
   const ratioOf = (cost: keyof Cost): number | null =>
     torch === null ? null : Number(median(turns.map((turn) => turn.torch[cost] / turn.ours[cost])).toFixed(3));

@@ -20,6 +20,8 @@ const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.
 const sayCpu =
   "--import=data:text/javascript,process.on('exit',()=>{const{user,system}=process.cpuUsage();process.stderr.write(`cpu ${(user+system)/1e6}`)})";
 
+export const wallTimeOf = 'one core';
+
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 5);
   const dir = await mkdtemp(path.join(tmpdir(), 'bench-inspect-'));

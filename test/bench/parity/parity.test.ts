@@ -38,7 +38,7 @@ test.skipIf(!existsSync(python))(
   'onnx, torch and plain transformers compute the same on the nano model',
   { timeout: 900_000 },
   async () => {
-    const { summary } = await run({ args: [], report: () => undefined });
+    const { summary } = await run({ args: [], report: () => undefined, waitUntilQuiet: async () => undefined });
     expect(summary['logits_max_abs']).toBeLessThan(1e-4);
     expect(summary['gradient_relative']).toBeLessThan(1e-4);
     expect(summary['loss_relative_10_steps']).toBeLessThan(1e-3);

@@ -172,8 +172,9 @@ def header(started: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """AJET_COMMIT where the benchmark runs on a copy without its history."""
+    """AJET_COMMIT if the benchmark runs on a copy without its history. A commit that ends in "-dirty" is not one to keep a result for."""
     if "AJET_COMMIT" in os.environ:
         return os.environ["AJET_COMMIT"]
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True)
+    describe = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+    found = subprocess.run(describe, cwd=Path(__file__).parent, capture_output=True, text=True)
     return found.stdout.strip() or "unknown"

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import path from 'node:path';
+import type { BenchResult } from './bench.js';
+
+/**
+ * A result is kept with the commit that it was measured at. That says something only if the files are those of the commit, so a
+ * result of a changed tree is printed and not kept. Kept results do not count as changes: benchmarks can run one after another.
+ */
+export type Tree =
+  | { readonly commit: string; readonly problem?: undefined }
+  | { readonly commit: null; readonly problem: string };
+
+const keptResults = [':!test/bench/results', ':!trainer/torch/bench/results', ':!test/nightly/results'];
+
+export function readTree(folder: string): Tree {
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  try {
+    const root = git('rev-parse', '--show-toplevel');
+    const changed = git('-C', root, 'status', '--porcelain', '--', '.', ...keptResults)
+      .split('\n')
+      .filter(Boolean);
+    if (changed.length === 0) return { commit: git('rev-parse', '--short=12', 'HEAD') };
+    const files = changed.slice(0, 3).map((line) => line.trim().replace(/^\S+\s+/, ''));
+    const rest = changed.length > files.length ? ` and ${changed.length - files.length} more` : '';
+    return {
+      commit: null,
+      problem: `the working tree differs from its commit (${files.join(', ')}${rest}); commit first`,
+    };
+  } catch {
+    return { commit: null, problem: 'this folder is not in a git repository, so the result has no commit' };
+  }
+}
+
+function machine(): { readonly [key: string]: unknown } {
+  return {
+    cpu: cpus()[0]?.model.trim(),
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  };
+}
+
+/** Writes `<folder>/<name>.json`. */
+export function keepResult(folder: string, name: string, commit: string, { summary, details }: BenchResult): string {
+  const record = { bench: name, date: new Date().toISOString(), commit, machine: machine(), ...summary, ...details };
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `${name}.json`);
+  writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
+  return file;
+}
