@@ -33,7 +33,7 @@ export function applyOutcome(state: LedgerState, record: OutcomeRecord): void {
 }
 
 /** Whether every optimizer step of a step has its outcome. True also if its manifest is gone with its file. */
-function hasAllOutcomes(state: LedgerState, step: number): boolean {
+export function hasAllOutcomes(state: LedgerState, step: number): boolean {
   const manifest = state.manifests.get(step);
   if (manifest === undefined) return true;
   const outcomes = state.outcomes.get(step) ?? [];

@@ -51,3 +51,12 @@ export {
   type Place,
   type PlaceState,
 } from './state.js';
+export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
+export type { Entry } from './store/entry.js';
+export { foldStore, type FoldedStore } from './store/fold-store.js';
+export { recover, type Recovered } from './store/recover.js';
+export { planRetirement, type Retirement } from './store/retention.js';
+export type { Lane, Store, StoreFile } from './store/store.js';
+export { StoreError } from './store/store-error.js';
+export { StoreWriter, type StoreWriterOptions } from './store/store-writer.js';
+export { verifyStore, type StoreVerdict } from './store/verify-store.js';

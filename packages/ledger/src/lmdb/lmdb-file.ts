@@ -1,0 +1,113 @@
+import type { Key, RootDatabase } from 'lmdb';
+import { decodeRecord, encodeRecord, type Entry } from '../store/entry.js';
+import { StoreError } from '../store/store-error.js';
+import { laneOf, type Lane } from '../store/store.js';
+
+/**
+ * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]` for
+ * what the file says of itself. A value is the number of its commit (4 bytes), a checksum (4 bytes) and JSON.
+ */
+export class LmdbFile {
+  readonly number: number;
+  readonly path: string;
+  readonly #database: RootDatabase<Buffer, Key>;
+  #bytes = 0;
+
+  constructor(number: number, path: string, database: RootDatabase<Buffer, Key>) {
+    this.number = number;
+    this.path = path;
+    this.#database = database;
+  }
+
+  /** Roughly the bytes of its entries, grown with each commit of this process. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  readMeta(): FileMeta {
+    return {
+      owner: this.#getMeta('owner') as Owner | undefined,
+      isSealed: this.#getMeta('sealed') === true,
+      numCommits: Number(this.#getMeta('commits') ?? 0),
+      numSynced: Number(this.#getMeta('synced') ?? 0),
+      format: this.#getMeta('format') as string | undefined,
+    };
+  }
+
+  /** Runs the change in one transaction that sees the newest metadata. Throwing in `check` leaves the file unchanged. */
+  async transact(check: (meta: FileMeta) => Partial<FileMeta>, entries: readonly Entry[] = []): Promise<void> {
+    const values = entries.map((entry) => ({ key: keyOf(entry), bytes: encodeRecord(entry.record) }));
+    const thrown = await this.#database.transaction((): unknown => {
+      try {
+        const meta = this.readMeta();
+        const change = check(meta);
+        const numCommits = meta.numCommits + 1;
+        this.#putMeta({ ...change, numCommits });
+        for (const { key, bytes } of values) void this.#database.put(key, withCommit(numCommits, bytes));
+        return undefined;
+      } catch (error) {
+        return error; // an error thrown in a transaction of lmdb does not undo its writes, so none came before it
+      }
+    });
+    if (thrown !== undefined) throw thrown;
+    for (const { bytes } of values) this.#bytes += bytes.length + 40;
+  }
+
+  /** Waits until everything committed is on the disk. The next commit notes how far that was. */
+  async sync(): Promise<void> {
+    await this.#database.flushed;
+  }
+
+  *read(lane: Lane, { afterCommit = 0 }: { readonly afterCommit?: number } = {}): Generator<Entry> {
+    for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] })) {
+      const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
+      if (value.length < 4) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
+      if (value.readUInt32LE(0) <= afterCommit) continue;
+      const record = decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`);
+      yield lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close();
+  }
+
+  #getMeta(name: string): unknown {
+    const value = this.#database.get(['meta', name]);
+    return value === undefined ? undefined : (JSON.parse(value.toString()) as unknown);
+  }
+
+  #putMeta({ owner, isSealed, numCommits, numSynced, format }: Partial<FileMeta>): void {
+    const values = { owner, sealed: isSealed, commits: numCommits, synced: numSynced, format };
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== undefined) void this.#database.put(['meta', name], Buffer.from(JSON.stringify(value)));
+    }
+  }
+}
+
+/** Who writes. `heartbeat` is milliseconds since 1970: two processes on one machine compare it. */
+export type Owner = {
+  readonly id: string;
+  readonly term: number;
+  readonly host: string;
+  readonly pid: number;
+  readonly bootId: string;
+  readonly heartbeat: number;
+};
+
+export type FileMeta = {
+  readonly owner: Owner | undefined;
+  readonly isSealed: boolean;
+  readonly numCommits: number;
+  /** Commits up to this one are known to be synced. */
+  readonly numSynced: number;
+  readonly format: string | undefined;
+};
+
+const keyOf = (entry: Entry): Key => [laneOf(entry), entry.sequence];
+
+function withCommit(numCommits: number, bytes: Buffer): Buffer {
+  const number = Buffer.allocUnsafe(4);
+  number.writeUInt32LE(numCommits, 0);
+  return Buffer.concat([number, bytes]);
+}

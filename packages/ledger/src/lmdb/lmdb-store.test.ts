@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { Entry } from '../store/entry.js';
+import { foldStore } from '../store/fold-store.js';
+import { storeCases } from '../testing/store-cases.js';
+import { LmdbStore } from './lmdb-store.js';
+import { requireLocalDisk } from './require-local-disk.js';
+
+storeCases('a store on disk', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
+  return {
+    open: () => LmdbStore.open(dir, { takeOver: true }),
+    remove: () => rm(dir, { recursive: true, force: true }),
+  };
+});
+
+const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+
+async function inFolder(body: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
+  try {
+    await body(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function writeOne(dir: string): Promise<void> {
+  const store = await LmdbStore.open(dir);
+  await store.takeOver();
+  await store.commit([checkpoint(1)]);
+  await store.sync();
+  await store.close();
+}
+
+it('refuses a second server while the first is alive, and lets the next one in once it is gone', () =>
+  inFolder(async (dir) => {
+    const program = `import { LmdbStore } from ${JSON.stringify(path.join(import.meta.dirname, 'lmdb-store.ts'))};
+      const store = await LmdbStore.open(${JSON.stringify(dir)});
+      await store.takeOver().then(() => console.log('taken'), (error) => console.log(error.code, error.message));
+      await store.close();`;
+    const run = (): string =>
+      execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], { encoding: 'utf8' });
+    expect(run()).toContain('taken');
+    expect(run()).toContain('taken'); // the first process is gone
+    const mine = await LmdbStore.open(dir);
+    await mine.takeOver();
+    expect(run()).toContain(`owned The store is in use by process ${process.pid}`);
+    await mine.close();
+  }));
+
+it('says which record is damaged', () =>
+  inFolder(async (dir) => {
+    await writeOne(dir);
+    const { open } = await import('lmdb');
+    const database = open<Buffer>({ path: path.join(dir, '000000.mdb'), encoding: 'binary' });
+    const bytes = Buffer.from(database.get(['events', 1]) ?? []);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 2) ^ 1, bytes.length - 2);
+    await database.put(['events', 1], bytes);
+    await database.close();
+    const store = await LmdbStore.open(dir, { isReadOnly: true });
+    expect(() => foldStore(store)).toThrow(/Entry 1 of .*000000\.mdb is damaged/);
+    await store.close();
+  }));
+
+it('refuses a store of another format', () =>
+  inFolder(async (dir) => {
+    await writeOne(dir);
+    const { open } = await import('lmdb');
+    const database = open<Buffer>({ path: path.join(dir, '000000.mdb'), encoding: 'binary' });
+    await database.put(['meta', 'format'], Buffer.from('"agentjet-ledger-9"'));
+    await database.close();
+    const store = await LmdbStore.open(dir, { takeOver: true });
+    await expect(store.takeOver()).rejects.toMatchObject({
+      code: 'other_format',
+      message: expect.stringContaining('is a store of format "agentjet-ledger-9"'),
+    });
+    await store.close();
+  }));
+
+it('refuses file systems that do not keep what they promise', () => {
+  expect(() => requireLocalDisk('/mnt/share', () => 0x6969)).toThrow(
+    'The store must be on a local disk, and /mnt/share is on nfs',
+  );
+  expect(() => requireLocalDisk('/tmp', () => 0xef53)).not.toThrow();
+});

@@ -1,0 +1,33 @@
+import { foldStore } from './fold-store.js';
+import type { LedgerRecord } from '../records.js';
+import type { LedgerState } from '../state.js';
+import type { Store } from './store.js';
+
+export type Recovered = {
+  readonly state: LedgerState;
+  readonly nextSequence: number;
+  /** To be appended in one transaction and synced before anybody is answered. */
+  readonly conclusions: readonly LedgerRecord[];
+};
+
+/**
+ * Takes a store over and folds it. If the machine restarted since the last finished recovery, calls that were committed
+ * may be gone, and no running episode can be trusted: the conclusions drop them, and note the recovery with them.
+ */
+export async function recover(store: Store): Promise<Recovered> {
+  await store.takeOver();
+  await store.secure();
+  const { state, nextSequence } = foldStore(store);
+  return { state, nextSequence, conclusions: conclusionsOf(state, store.bootId) };
+}
+
+function conclusionsOf(state: LedgerState, bootId: string): readonly LedgerRecord[] {
+  if (state.bootId === bootId) return [];
+  const running = [...state.episodes.values()].filter((episode) => episode.state === 'running');
+  return [
+    ...running.map(({ groupId, episodeId }): LedgerRecord => {
+      return { kind: 'drop', groupId, episodeId, reason: 'machine_restarted', isCounted: true };
+    }),
+    { kind: 'recovered', bootId },
+  ];
+}

@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest';
+import { Ledger } from '../ledger.js';
+import { accountOf } from '../account.js';
+import { MemoryDisk, MemoryStore } from '../testing/memory-store.js';
+import { foldStore } from './fold-store.js';
+import { recover } from './recover.js';
+import { planRetirement } from './retention.js';
+import { StoreWriter } from './store-writer.js';
+
+async function openLedger(disk: MemoryDisk) {
+  const store = new MemoryStore(disk);
+  const { state, nextSequence, conclusions } = await recover(store);
+  const failures: string[] = [];
+  const writer = new StoreWriter(store, {
+    nextSequence,
+    maxFileBytes: Infinity,
+    maxFileEntries: Infinity,
+    onFailure: ({ code }) => failures.push(code),
+  });
+  const ledger = new Ledger({ now: () => 0, state, journal: (records) => writer.append(records) });
+  if (conclusions.length > 0) ledger.append(...conclusions);
+  await writer.synced();
+  const sample = (groupId: string, draw: number): void => {
+    ledger.openGroup({ groupId, taskId: groupId, numPlaces: 1, draw });
+    ledger.claim({ groupId, place: 0 }, { episodeId: `${groupId}-e`, seed: 0 });
+    ledger.end(`${groupId}-e`, { status: 'completed', reward: 1 });
+  };
+  const train = (...groupIds: readonly string[]): void => {
+    const { step } = ledger.assign(groupIds.map((groupId) => ledger.group(groupId)));
+    ledger.conclude(step, 0, { isApplied: true });
+  };
+  const retire = async (oldest: number): Promise<readonly number[]> => {
+    const plan = planRetirement(store, ledger.state, oldest);
+    if (plan === undefined) return [];
+    if (plan.finished.length > 0) ledger.append(...plan.finished);
+    writer.carry(plan.carried);
+    await writer.synced();
+    await store.remove(plan.files);
+    return plan.files;
+  };
+  return { store, writer, ledger, sample, train, retire, failures };
+}
+
+it('removes a file once its groups are finished, and still knows what became of their episodes', async () => {
+  const disk = new MemoryDisk();
+  const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
+  sample('a', 0);
+  train('a');
+  await writer.synced();
+  await store.roll();
+  expect(await retire(0)).toEqual([]); // no checkpoint holds step 1
+  ledger.append({ kind: 'checkpoint', step: 1 });
+  expect(await retire(1)).toEqual([0]);
+  const { state } = foldStore(new MemoryStore(disk));
+  expect(state.finishedEpisodes.get('a-e')).toMatchObject({ fate: 'trained', step: 1 });
+  expect([state.step, state.nextDraw, state.bootId]).toEqual([1, 1, 'boot-1']);
+  expect(accountOf(state)).toEqual(accountOf(ledger.state));
+});
+
+it('keeps a file whose manifest decides about a group with records in an older file', async () => {
+  const disk = new MemoryDisk();
+  const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
+  sample('a', 0);
+  ledger.openGroup({ groupId: 'straggler', taskId: 's', numPlaces: 1, draw: 1 });
+  await writer.synced();
+  await store.roll();
+  sample('b', 2);
+  train('a', 'b');
+  await writer.synced();
+  await store.roll();
+  ledger.append({ kind: 'checkpoint', step: 1 });
+  expect(await retire(1)).toEqual([1]); // file 0 is held by the straggler
+  const { state } = foldStore(new MemoryStore(disk));
+  expect(accountOf(state)).toMatchObject({ trained: 2, pooled: 0 });
+  expect(state.finished.has('a')).toBe(true);
+});
+
+it('changes nothing if a removed file comes back after a power cut', async () => {
+  const disk = new MemoryDisk({ random: () => 0 });
+  const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
+  sample('a', 0);
+  train('a');
+  await writer.synced();
+  await store.roll();
+  ledger.append({ kind: 'checkpoint', step: 1 });
+  expect(await retire(1)).toEqual([0]);
+  const before = accountOf(ledger.state);
+  disk.cutPower();
+  expect(disk.files.map(({ number }) => number)).toEqual([0, 1]);
+  expect(accountOf(foldStore(new MemoryStore(disk)).state)).toEqual(before);
+});
+
+it('drops what was running when the machine went down, and says so once', async () => {
+  const disk = new MemoryDisk();
+  const first = await openLedger(disk);
+  first.ledger.openGroup({ groupId: 'a', taskId: 'a', numPlaces: 1 });
+  first.ledger.claim({ groupId: 'a', place: 0 }, { episodeId: 'e', seed: 0 });
+  await first.writer.synced();
+  const killed = await openLedger(disk);
+  expect(killed.ledger.episode('e').state).toBe('running'); // only the process was gone
+  disk.cutPower();
+  const restarted = await openLedger(disk);
+  expect(restarted.ledger.episode('e').reason).toBe('machine_restarted');
+  expect(foldStore(restarted.store).state.bootId).toBe('boot-2');
+});
+
+it('makes every waiter fail when the disk does, and keeps what a failed sync left in doubt', async () => {
+  let isBroken = false;
+  const disk = new MemoryDisk({ fails: (operation) => operation === 'sync' && isBroken });
+  const { ledger, writer, sample, failures } = await openLedger(disk);
+  isBroken = true;
+  sample('a', 0);
+  await expect(writer.synced()).rejects.toMatchObject({ code: 'failed' });
+  await expect(writer.committed()).rejects.toMatchObject({ code: 'failed' });
+  expect(failures).toEqual(['failed']);
+  isBroken = false;
+  const again = await openLedger(disk);
+  expect(accountOf(again.ledger.state)).toEqual(accountOf(ledger.state));
+  disk.cutPower();
+  expect(accountOf(foldStore(new MemoryStore(disk)).state)).toEqual(accountOf(ledger.state));
+});

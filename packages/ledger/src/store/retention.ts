@@ -1,0 +1,94 @@
+import { hasAllOutcomes } from '../fold-steps.js';
+import type { FinishedEpisode, FinishedRecord, LedgerRecord } from '../records.js';
+import type { LedgerGroup, LedgerState } from '../state.js';
+import { isLasting, type Entry } from './entry.js';
+import type { Store } from './store.js';
+
+/**
+ * Which files may go. A group is finished if it was dropped or evaluated, or if its step has all outcomes and is not
+ * newer than the oldest checkpoint that is kept. A file may go if every group that any of its records names is finished,
+ * the groups of its manifests and outcomes included, once what replaces its records is synced in another file.
+ */
+
+export type Retirement = {
+  readonly files: readonly number[];
+  /** To be written before the files are removed. */
+  readonly finished: readonly FinishedRecord[];
+  readonly carried: readonly Entry[];
+};
+
+export function planRetirement(
+  store: Pick<Store, 'files' | 'read'>,
+  state: LedgerState,
+  oldestCheckpoint: number,
+): Retirement | undefined {
+  const old = store
+    .files()
+    .filter(({ isSealed }) => isSealed)
+    .map(({ number }) => ({ number, entries: entriesOf(store, number) }))
+    .filter(({ entries }) => entries.every(({ record }) => isDone(state, record, oldestCheckpoint)));
+  if (old.length === 0) return undefined;
+  const entries = old.flatMap((file) => file.entries);
+  const named = new Set(entries.flatMap(({ record }) => groupsNamed(state, record)));
+  const groups = [...named].flatMap((groupId) => state.groups.get(groupId) ?? []);
+  return {
+    files: old.map(({ number }) => number),
+    finished: groups.map((group) => finishedRecord(state, group)),
+    carried: entries.filter(isLasting).map((entry) => ({ ...entry, isCarried: true })),
+  };
+}
+
+function entriesOf(store: Pick<Store, 'read'>, file: number): Entry[] {
+  return [...store.read(file, 'finished'), ...store.read(file, 'carried'), ...store.read(file, 'events')];
+}
+
+function isDone(state: LedgerState, record: LedgerRecord, oldestCheckpoint: number): boolean {
+  if ((record.kind === 'manifest' || record.kind === 'outcome') && record.step > oldestCheckpoint) return false;
+  return groupsNamed(state, record).every((groupId) => isFinished(state, groupId, oldestCheckpoint));
+}
+
+function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: number): boolean {
+  const group = state.groups.get(groupId);
+  if (group === undefined) return state.finished.has(groupId);
+  if (group.fate === undefined || group.fate === 'assigned') return false;
+  return group.step === undefined || (group.step <= oldestCheckpoint && hasAllOutcomes(state, group.step));
+}
+
+/** A manifest and its outcomes decide what becomes of groups whose other records may be in older files. */
+function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[] {
+  if (record.kind === 'finished') return [];
+  if (record.kind === 'manifest') return record.groups.map(({ groupId }) => groupId);
+  if (record.kind === 'outcome') return state.manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];
+  if (record.kind === 'evaluation') return record.groupIds;
+  return 'groupId' in record ? [record.groupId] : [];
+}
+
+/** What stays of a group when its records go. */
+function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord {
+  const { groupId, draw, tryIndex, expiries, purpose, fate, step } = group;
+  const episodes = [...state.episodes.values()].filter((episode) => episode.groupId === groupId);
+  const known = state.draws.get(draw);
+  return {
+    kind: 'finished',
+    groupId,
+    draw,
+    tryIndex,
+    expiries,
+    purpose,
+    fate: fate ?? 'run_stopped',
+    returns: purpose === 'train' && known?.tryIndex === tryIndex && known.fate === 'returned',
+    ...(step !== undefined && { step }),
+    episodes: episodes.map((episode): FinishedEpisode => {
+      const { episodeId, claimId, state: found, reason, end } = episode;
+      const isDropped = found !== 'trained' && found !== 'evaluated';
+      return {
+        episodeId,
+        claimId,
+        fate: isDropped ? 'dropped' : found,
+        ...(reason !== undefined && { reason }),
+        ...(step !== undefined && { step }),
+        ...(end !== undefined && { bodyHash: end.bodyHash }),
+      };
+    }),
+  };
+}

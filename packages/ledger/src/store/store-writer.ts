@@ -1,0 +1,127 @@
+import type { LedgerRecord } from '../records.js';
+import type { Entry } from './entry.js';
+import { StoreError } from './store-error.js';
+import type { Store } from './store.js';
+
+/**
+ * Writes records in the background, many in one transaction, in the order in which they were appended. Whoever answers a
+ * request waits for `committed` or `synced` first. A failure is final: every waiter gets it, and `onFailure` once.
+ */
+export class StoreWriter {
+  readonly #store: Store;
+  readonly #options: StoreWriterOptions;
+  readonly #waiters = { committed: [] as Waiter[], synced: [] as Waiter[] };
+  #pending: Entry[] = [];
+  #nextSequence: number;
+  #appended = 0;
+  #committed = 0;
+  #synced = 0;
+  #writtenSinceRoll = 0;
+  #isBusy = false;
+  #failure: StoreError | undefined;
+
+  constructor(store: Store, options: StoreWriterOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#nextSequence = options.nextSequence;
+  }
+
+  append(records: readonly LedgerRecord[]): void {
+    this.carry(records.map((record) => ({ sequence: this.#nextSequence++, record })));
+  }
+
+  /** Writes entries that have a number already. */
+  carry(entries: readonly Entry[]): void {
+    this.#pending.push(...entries);
+    this.#appended += entries.length;
+    this.#wake();
+  }
+
+  /** Resolves when everything appended so far survives the end of this process. */
+  committed(): Promise<void> {
+    return this.#reached('committed', this.#committed);
+  }
+
+  /** Resolves when everything appended so far survives the end of the machine. */
+  synced(): Promise<void> {
+    return this.#reached('synced', this.#synced);
+  }
+
+  #reached(level: 'committed' | 'synced', upTo: number): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (upTo >= this.#appended) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters[level].push({ upTo: this.#appended, resolve, reject });
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    if (this.#isBusy || this.#failure !== undefined) return;
+    this.#isBusy = true;
+    this.#work().catch((error: unknown) => this.#fail(error));
+  }
+
+  async #work(): Promise<void> {
+    await Promise.resolve(); // what one turn of the event loop appends goes into one transaction
+    while (this.#pending.length > 0 || this.#waiters.synced.length > 0) {
+      if (this.#pending.length > 0) await this.#commit();
+      else await this.#sync();
+    }
+    this.#isBusy = false;
+  }
+
+  async #commit(): Promise<void> {
+    const batch = this.#pending;
+    this.#pending = [];
+    await this.#store.commit(batch);
+    this.#committed += batch.length;
+    this.#writtenSinceRoll += batch.length;
+    this.#release('committed', this.#committed);
+    this.#options.onCommit?.(batch);
+    const newest = this.#store.files().at(-1);
+    const isFull = newest !== undefined && newest.bytes >= this.#options.maxFileBytes;
+    if (!isFull && this.#writtenSinceRoll < this.#options.maxFileEntries) return;
+    await this.#store.roll();
+    this.#writtenSinceRoll = 0;
+  }
+
+  async #sync(): Promise<void> {
+    const upTo = this.#committed;
+    await this.#store.sync();
+    this.#synced = upTo;
+    this.#release('synced', upTo);
+  }
+
+  #release(level: 'committed' | 'synced', upTo: number): void {
+    const ready = this.#waiters[level].filter((waiter) => waiter.upTo <= upTo);
+    this.#waiters[level] = this.#waiters[level].filter((waiter) => waiter.upTo > upTo);
+    for (const { resolve } of ready) resolve();
+  }
+
+  #fail(error: unknown): void {
+    const failure =
+      error instanceof StoreError
+        ? error
+        : new StoreError('failed', `The store failed: ${String(error)}`, { cause: error });
+    this.#failure = failure;
+    for (const { reject } of [...this.#waiters.committed, ...this.#waiters.synced]) reject(failure);
+    this.#options.onFailure(failure);
+  }
+}
+
+export type StoreWriterOptions = {
+  /** From `foldStore`. */
+  readonly nextSequence: number;
+  /** A file is sealed after so many bytes or entries. */
+  readonly maxFileBytes: number;
+  readonly maxFileEntries: number;
+  readonly onFailure: (error: StoreError) => void;
+  readonly onCommit?: (entries: readonly Entry[]) => void;
+};
+
+type Waiter = {
+  readonly upTo: number;
+  readonly resolve: () => void;
+  readonly reject: (error: StoreError) => void;
+};

@@ -1,0 +1,2 @@
+export { MemoryDisk, MemoryStore, type DiskFaults, type DiskOperation } from './testing/memory-store.js';
+export { storeCases, type StorePlace } from './testing/store-cases.js';

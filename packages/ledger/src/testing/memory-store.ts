@@ -1,0 +1,180 @@
+import type { Entry } from '../store/entry.js';
+import { StoreError } from '../store/store-error.js';
+import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js';
+
+/**
+ * A disk that several stores share, as several servers share a folder. It keeps what was committed until `cutPower`
+ * takes away what was not synced. `faults` lets a simulation decide how long the disk takes and when it fails.
+ */
+export class MemoryDisk {
+  readonly faults: DiskFaults;
+  files: MemoryFile[] = [{ number: 0, term: 0, isSealed: false, transactions: [] }];
+  #unlinked: MemoryFile[] = [];
+  #bootNumber = 1;
+  #numTransactions = 0;
+  #synced = 0;
+
+  constructor(faults: Partial<DiskFaults> = {}) {
+    this.faults = { wait: async () => {}, fails: () => false, random: () => 0, ...faults };
+  }
+
+  get bootId(): string {
+    return `boot-${this.#bootNumber}`;
+  }
+
+  get newest(): MemoryFile {
+    return this.files.at(-1) as MemoryFile;
+  }
+
+  write(file: MemoryFile, entries: readonly Entry[]): void {
+    file.transactions.push({ number: ++this.#numTransactions, entries, isPoisoned: false });
+  }
+
+  async sync(): Promise<void> {
+    const upTo = this.#numTransactions;
+    await this.faults.wait('sync');
+    if (this.faults.fails('sync')) {
+      for (const transaction of this.#unsynced()) transaction.isPoisoned = true;
+      throw new StoreError('failed', 'The disk failed to sync.');
+    }
+    this.#synced = Math.max(this.#synced, upTo);
+  }
+
+  unsyncedEntries(): readonly Entry[] {
+    return this.#unsynced().flatMap(({ entries }) => entries);
+  }
+
+  remove(file: MemoryFile): void {
+    this.files = this.files.filter((each) => each !== file);
+    this.#unlinked.push(file);
+  }
+
+  /** The machine goes down: what was not synced is lost from some point on, and a removed file may come back. */
+  cutPower(): void {
+    const { random } = this.faults;
+    const keep = this.#synced + Math.floor(random() * (this.#numTransactions - this.#synced + 1));
+    const back = random() < 0.5 ? this.#unlinked.pop() : undefined;
+    this.files = [...this.files, ...(back === undefined ? [] : [back])].sort((a, b) => a.number - b.number);
+    for (const file of this.files) {
+      file.transactions = file.transactions.filter(({ number, isPoisoned }) => number <= keep && !isPoisoned);
+    }
+    this.#numTransactions = Math.max(keep, this.#synced);
+    this.#synced = this.#numTransactions;
+    this.#bootNumber++;
+  }
+
+  #unsynced(): MemoryTransaction[] {
+    return this.files.flatMap(({ transactions }) => transactions).filter(({ number }) => number > this.#synced);
+  }
+}
+
+export type DiskFaults = {
+  readonly wait: (operation: DiskOperation) => Promise<void>;
+  readonly fails: (operation: DiskOperation) => boolean;
+  readonly random: () => number;
+};
+
+export type DiskOperation = 'open' | 'commit' | 'sync' | 'roll' | 'remove';
+
+type MemoryTransaction = { readonly number: number; readonly entries: readonly Entry[]; isPoisoned: boolean };
+
+type MemoryFile = {
+  readonly number: number;
+  term: number;
+  isSealed: boolean;
+  transactions: MemoryTransaction[];
+};
+
+/** One process's hold on a MemoryDisk. */
+export class MemoryStore implements Store {
+  readonly #disk: MemoryDisk;
+  readonly #bytesPerEntry: number;
+  #file: MemoryFile;
+  #term = -1;
+
+  constructor(disk: MemoryDisk, { bytesPerEntry = 100 }: { readonly bytesPerEntry?: number } = {}) {
+    this.#disk = disk;
+    this.#bytesPerEntry = bytesPerEntry;
+    this.#file = disk.newest;
+  }
+
+  get bootId(): string {
+    return this.#disk.bootId;
+  }
+
+  async takeOver(): Promise<void> {
+    await this.#disk.faults.wait('open');
+    this.#file = this.#disk.newest;
+    this.#term = this.#file.term + 1;
+    this.#file.term = this.#term;
+  }
+
+  async secure(): Promise<void> {
+    const entries = this.#disk.unsyncedEntries();
+    if (entries.length === 0) return;
+    await this.#disk.faults.wait('commit');
+    this.#begin();
+    this.#disk.write(this.#file, entries);
+    await this.#disk.sync();
+  }
+
+  files(): readonly StoreFile[] {
+    return this.#disk.files.map(({ number, isSealed, transactions }) => {
+      const numEntries = transactions.reduce((sum, { entries }) => sum + entries.length, 0);
+      return { number, isSealed, bytes: numEntries * this.#bytesPerEntry };
+    });
+  }
+
+  *read(number: number, lane: Lane): Generator<Entry> {
+    const file = this.#disk.files.find((each) => each.number === number);
+    const entries = (file?.transactions ?? []).flatMap((transaction) => transaction.entries);
+    yield* entries.filter((entry) => laneOf(entry) === lane).sort((a, b) => a.sequence - b.sequence);
+  }
+
+  async commit(entries: readonly Entry[]): Promise<void> {
+    const { faults } = this.#disk;
+    await faults.wait('commit');
+    this.#requireOwner();
+    const hasFailed = faults.fails('commit');
+    if (!hasFailed || faults.random() < 0.5) this.#disk.write(this.#file, entries);
+    if (hasFailed) throw new StoreError('failed', 'The disk failed to commit.');
+  }
+
+  async sync(): Promise<void> {
+    await this.#disk.sync();
+  }
+
+  async roll(): Promise<void> {
+    await this.sync();
+    await this.#disk.faults.wait('roll');
+    this.#begin();
+  }
+
+  async remove(numbers: readonly number[]): Promise<void> {
+    await this.#disk.faults.wait('remove');
+    this.#requireOwner();
+    for (const file of this.#disk.files.filter(({ number }) => numbers.includes(number))) this.#disk.remove(file);
+  }
+
+  async isOwner(): Promise<boolean> {
+    return this.#isOwner();
+  }
+
+  async close(): Promise<void> {}
+
+  #isOwner(): boolean {
+    return this.#file.term === this.#term && !this.#file.isSealed;
+  }
+
+  #requireOwner(): void {
+    if (!this.#isOwner()) throw new StoreError('not_owner', 'Another server owns the store.');
+  }
+
+  #begin(): void {
+    this.#requireOwner();
+    this.#file.isSealed = true;
+    const next = { number: this.#file.number + 1, term: this.#term, isSealed: false, transactions: [] };
+    this.#disk.files.push(next);
+    this.#file = next;
+  }
+}
