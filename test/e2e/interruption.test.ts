@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
@@ -157,4 +157,27 @@ it('refuses to resume a run made with another configuration, and says what diffe
     /--resume: the run .* was made with another configuration: rollout\.num_repeat was 4, now 3; trainer_common\.optim\.lr was 0\.0003, now 0\.5\./,
   );
   expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
+});
+
+it('a flipped bit in the newest checkpoint: --resume goes on from the one before and says so; --from goes further back', async () => {
+  const folder = createJobFolder(modelDir, restless, longRun);
+  await runAjet(folder, train);
+  const run = onlyRun(folder);
+  const weights = path.join(run, 'checkpoints/step-000007/model.safetensors');
+  const bytes = readFileSync(weights);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 4) ^ 1, bytes.length - 4);
+  writeFileSync(weights, bytes);
+
+  const resumed = await runAjet(folder, [...train, '--resume']);
+  expect(resumed.code).toBe(0);
+  expect(resumed.stdout).toMatch(/step-000007 is broken: model\.safetensors has changed since it was written/);
+  expect(resumed.stdout).toMatch(/Going on with .*, after step 6\./);
+  expect(readMetrics(run)).toEqual(whole);
+
+  const further = await runAjet(folder, [...train, '--resume', '--from', 'step-4']);
+  expect(further.code).toBe(0);
+  expect(further.stdout).toMatch(/Checkpoints after step 4 are set aside: step-000006, step-000007/);
+  expect(readMetrics(run)).toEqual(whole);
+  expect(readdirSync(path.join(run, 'checkpoints'))).toContain('abandoned-step-000006');
+  expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/give resume as well/);
 });

@@ -34,8 +34,10 @@ export type RunOptions = {
 };
 
 export type TuneOptions = RunOptions & {
-  /** True: go on from the last checkpoint of the experiment's newest run. A text: of that run folder. */
+  /** True: go on from the last checkpoint of the experiment's run that was written last. A string: of that run folder. */
   readonly resume?: boolean | string;
+  /** With `resume`: go on from this checkpoint, such as `step-20`, instead of the last. Later ones are set aside. */
+  readonly from?: string;
 };
 
 export type EvaluateOptions = RunOptions & {
@@ -132,6 +134,8 @@ export class AgentJetJob {
 
   /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
+    if (options.from !== undefined && (options.resume ?? false) === false)
+      throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
     return tuneJob(this.#config, {
       ...options,
       inputs: await loadInputs(this.#config, this.#given),

@@ -7,6 +7,7 @@ export type RunFlags = {
   readonly backbone?: string;
   readonly resume?: boolean;
   readonly run?: string;
+  readonly from?: string;
   readonly json?: boolean;
 };
 export type EvalFlags = {
@@ -49,6 +50,10 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .option('--backbone <name>', 'onnx: train on this CPU; torch: train on GPUs; debug: run episodes and train nothing')
     .option('--resume', "go on from the last checkpoint of the experiment's newest run")
     .option('--run <folder>', 'with --resume: the run to go on with')
+    .option(
+      '--from <checkpoint>',
+      'with --resume: the checkpoint to go on from, such as step-20; later ones are set aside',
+    )
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .addHelpText('after', examples)
     .enablePositionalOptions()

@@ -1,4 +1,4 @@
-export type { Checkpoint, Checkpoints, TrainingState } from './checkpoints.js';
+export { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 export type { EpisodeFiles } from './episode-files.js';
 export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './episode-record.js';
 export { describeFileError } from './file-error.js';

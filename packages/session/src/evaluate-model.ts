@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, TaskError, type AgentJetConfig } from '@agentjet/core';
-import { findLatestRun, openRunFolder } from '@agentjet/run-folder';
+import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 import { evaluatePhase } from './rollout/evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
@@ -17,20 +17,26 @@ export type EvaluateParts = {
 };
 
 /** The model folder that a run folder, a checkpoint or a model folder stands for. */
-async function findCheckpoint(folder: string): Promise<string> {
+async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
   const dir = path.resolve(folder);
   if (!existsSync(dir))
     throw new BackboneError(
       'checkpoint',
       `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, or any model folder.`,
     );
+  if (isCheckpoint(dir)) return (await new Checkpoints(path.dirname(dir)).open(path.basename(dir))).dir;
   if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
-  const checkpoint = await (await openRunFolder(dir)).checkpoints.latest();
+  const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);
   if (checkpoint !== undefined) return checkpoint.dir;
   throw new BackboneError(
     'checkpoint',
     `The run ${dir} has no checkpoint. It was stopped before its first; leave out --checkpoint to evaluate the model it began with.`,
   );
+}
+
+/** True for a checkpoint as a run writes it: its files are checked against their sums. Other model folders have none. */
+function isCheckpoint(dir: string): boolean {
+  return /^step-\d{6,}$/.test(path.basename(dir)) && existsSync(path.join(dir, 'state.json'));
 }
 
 /** The folder above the runs is easily taken for one of them. */
@@ -43,8 +49,12 @@ async function refuseExperiment(dir: string): Promise<string> {
   );
 }
 
-async function withCheckpoint(config: AgentJetConfig, checkpoint: string | undefined): Promise<AgentJetConfig> {
-  return checkpoint === undefined ? config : { ...config, model: { path: await findCheckpoint(checkpoint) } };
+async function withCheckpoint(
+  config: AgentJetConfig,
+  checkpoint: string | undefined,
+  onNotice: (message: string) => void,
+): Promise<AgentJetConfig> {
+  return checkpoint === undefined ? config : { ...config, model: { path: await findCheckpoint(checkpoint, onNotice) } };
 }
 
 /** What `AgentJetJob.evaluate` does. Null when the signal ended it. */
@@ -59,7 +69,7 @@ export async function evaluateModel(
       'There are no evaluation tasks. Set task_reader.jsonl_dataset_file.validation.file_path, or give setData() a validation part.',
     );
   }
-  const config = await withCheckpoint(given, checkpoint);
+  const config = await withCheckpoint(given, checkpoint, (message) => onEvent({ type: 'notice', message }));
   const { policy, close } = await openUntrainedPolicy(config, onEvent);
   try {
     const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>

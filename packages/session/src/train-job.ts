@@ -13,6 +13,7 @@ export type TrainJobOptions = {
   readonly inputs: JobInputs;
   readonly emit: JobListener;
   readonly resume: boolean | string;
+  readonly from: string | undefined;
   readonly signal: AbortSignal | undefined;
 };
 

@@ -10,6 +10,7 @@ export type TuneParts = {
   readonly inputs: JobInputs;
   readonly onEvent: JobListener;
   readonly resume?: boolean | string;
+  readonly from?: string;
   readonly signal?: AbortSignal;
 };
 
@@ -48,6 +49,7 @@ export function tune(config: AgentJetConfig, parts: TuneParts): Promise<JobResul
     inputs: parts.inputs,
     emit: parts.onEvent,
     resume: parts.resume ?? false,
+    from: parts.from,
     signal: parts.signal,
   });
 }

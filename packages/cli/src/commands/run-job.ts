@@ -25,7 +25,12 @@ export async function runJob(flags: RunFlags, overrides: readonly string[]): Pro
     output.writeLine('Stopping: what is under way is finished and saved. Once more to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-    const result = await job.tune({ onEvent: output.listener, signal, resume: flags.run ?? flags.resume ?? false });
+    const result = await job.tune({
+      onEvent: output.listener,
+      signal,
+      resume: flags.run ?? flags.resume ?? false,
+      ...(flags.from === undefined ? {} : { from: flags.from }),
+    });
     output.writeJson(toJson(result));
     return 0;
   });

@@ -42,8 +42,7 @@ export function createRunEvaluations({ context, run, tasks, signal }: Evaluation
     const outcome = await evaluatePhase(context, { step, tasks, signal });
     if (outcome === undefined) return null;
     seconds += outcome.evaluation.seconds;
-    await run.episodes.append(step, outcome.episodes.map(toEpisodeRecord));
-    await run.recordEvaluation(toRecord(outcome.evaluation));
+    await run.recordEvaluation(toRecord(outcome.evaluation), outcome.episodes.map(toEpisodeRecord));
     return outcome.evaluation.successRate;
   };
   return {

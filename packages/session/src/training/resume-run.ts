@@ -49,11 +49,28 @@ async function findRun(config: AgentJetConfig, resume: true | string): Promise<s
   );
 }
 
-/** Opens the run and puts it back to where its last checkpoint left it. Throws ConfigError `resume_mismatch`. */
-export async function openResumedRun(config: AgentJetConfig, resume: true | string): Promise<ResumedRun> {
-  const run = await openRunFolder(await findRun(config, resume));
+export type ResumeOptions = {
+  /** True: the experiment's run that was written last. A string: that run folder. */
+  readonly resume: true | string;
+  /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
+  readonly from?: string | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+/**
+ * Opens the run and puts it back to where a checkpoint left it. Throws ConfigError `resume_mismatch`, BackboneError `checkpoint`
+ * if the checkpoint is missing or broken.
+ */
+export async function openResumedRun(
+  config: AgentJetConfig,
+  { resume, from, onNotice }: ResumeOptions,
+): Promise<ResumedRun> {
+  const run = await openRunFolder(await findRun(config, resume), { onNotice });
   checkSameConfig(run, config);
-  const checkpoint = await run.checkpoints.latest();
+  const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
+  onNotice(
+    `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
+  );
   await run.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
   return { run, checkpoint };
 }
