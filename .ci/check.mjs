@@ -9,6 +9,7 @@ export const checks = [
   ['format', bin('biome'), ['format', '--error-on-warnings', '.']],
   ['packages', process.execPath, ['.ci/packages.mjs', '--check']],
   ['figures', process.execPath, ['.ci/figures.mjs', '--check']],
+  ['words', process.execPath, ['.ci/words.mjs', '--check']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
   [
     'lint',
