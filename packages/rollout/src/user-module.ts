@@ -3,7 +3,6 @@ import module from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@agentjet/core';
-import { register } from 'tsx/esm/api';
 import { withUserFrames } from './user-frames.js';
 
 /**
@@ -74,7 +73,9 @@ async function isModule({ url, format }) {
 
 let isRegistered = false;
 
-function registerTypeScript(): void {
+/** The compiler is loaded here, with the first module of a user: programs without one do without it. */
+async function registerTypeScript(): Promise<void> {
+  const { register } = await import('tsx/esm/api');
   if (isRegistered) return;
   isRegistered = true;
   // The last one registered is asked first: ours answers what tsx asks for.
@@ -84,7 +85,7 @@ function registerTypeScript(): void {
 }
 
 async function load(fullPath: string, named: string): Promise<Readonly<Record<string, unknown>>> {
-  registerTypeScript();
+  await registerTypeScript();
   try {
     return (await import(pathToFileURL(fullPath).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {

@@ -1,12 +1,8 @@
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
-export type { GroupSource, SourceStart } from './group-source.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type JobInputs } from './inputs/job-inputs.js';
 export { evaluateJob, tuneJob } from './jobs.js';
 export { openFrozenModel, type FrozenModel, type FrozenModelOptions } from './policy/frozen-model.js';
 export { closeBackbones } from './policy/open-backbones.js';
 export { formatCount, formatSeconds } from './quantities.js';
-export { toEpisodeRecord } from './rollout/episode-record.js';
-export { runSession, type SessionOptions } from './run-session.js';
-export { withTrainingRun, type TrainingRun, type TrainingRunOptions } from './training-run.js';

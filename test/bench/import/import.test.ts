@@ -1,0 +1,33 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { probeImport } from './probe-import.js';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+/** On the sources, so that no build is needed. */
+function probeSource(file: string) {
+  const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
+  return probeImport(pathToFileURL(path.join(root, file)).href, { cwd: root, nodeArgs: ['--import', 'tsx'], env });
+}
+
+it('importing agentjet loads no native library, no trainer and no server', () => {
+  const { files, native } = probeSource('packages/agentjet/src/index.ts');
+  const inRepository = files.map((file) => path.relative(root, file).replaceAll('\\', '/'));
+  expect(inRepository).toContain('packages/agentjet/src/job.ts');
+  expect(native).toEqual([]);
+  expect(inRepository.filter((file) => /^(trainer|packages\/endpoint)\/|onnxruntime|\/hono\//.test(file))).toEqual([]);
+});
+
+it('importing inspect loads no native library and no trainer', () => {
+  const { files, native } = probeSource('packages/inspect/src/index.ts');
+  expect(native).toEqual([]);
+  expect(
+    files.filter((file) => file.includes('onnxruntime') || path.relative(root, file).startsWith('trainer')),
+  ).toEqual([]);
+});
+
+it('counts a native library that is loaded', () => {
+  const { native } = probeSource('trainer/src/backbones/embedded/training/session.ts');
+  expect(native.some((file) => file.includes('onnxruntime'))).toBe(true);
+});
