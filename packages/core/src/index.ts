@@ -21,7 +21,7 @@ export type {
 } from './chat.js';
 export { isCountingChatModel } from './chat.js';
 export type { Completion, Engine, GenerateRequest, TokenSampling } from './engine.js';
-export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, Sample } from './sample.js';
+export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, Sample } from './sample.js';
 export type {
   Backbone,
   LossOptions,

@@ -36,12 +36,24 @@ export type Sample = {
   readonly advantages: Float32Array;
 };
 
-/** What the trainer knows of an episode. */
+/**
+ * What the trainer knows of an episode.
+ *
+ * Worked example, a game of two sides in which the wolf was also paid for its second turn:
+ * `{ episodeId: 'e', reward: 0, rewards: { wolf: 1, villager: -1 }, turnRewards: [{ agentName: 'Ann', turnIndex: 3, value: 0.5 }], samples }`.
+ */
 export type RewardedEpisode = {
   readonly episodeId: string;
   readonly reward: number;
+  /** By `Sample.targetTag`; a target that is not named has `reward`. */
+  readonly rewards?: Readonly<Record<string, number>>;
+  /** What was earned on the way, in addition to the rewards at the end. */
+  readonly turnRewards?: readonly TurnReward[];
   readonly samples: readonly Sample[];
 };
+
+/** What an agent earned with everything up to its turn `turnIndex` (see `Sample.turnIndices`). */
+export type TurnReward = { readonly agentName: string; readonly turnIndex: number; readonly value: number };
 
 /** The siblings of one task: numRepeat episodes whose rewards are compared with one another. */
 export type EpisodeGroup = {

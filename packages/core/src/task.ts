@@ -12,6 +12,11 @@ export type Task = {
 export type WorkflowOutput = {
   /** Finite; any scale. */
   readonly reward?: number | null;
+  /**
+   * Rewards of single targets, by target tag, such as `{ wolf: 1, villager: -1 }`. A target that is not named has
+   * `reward`. Without `reward` the episode counts with their mean, and no judge is asked.
+   */
+  readonly rewards?: Readonly<Record<string, number>> | null;
   /** What the success rate counts. Null or absent, beside a reward: whether that is at least 1. */
   readonly isSuccess?: boolean | null;
   /** Feeds the judge; must be JSON. */
@@ -20,5 +25,15 @@ export type WorkflowOutput = {
   readonly logMetrics?: Readonly<Record<string, number>>;
 };
 
-/** What a judge says of an episode: its reward, finite, and whether it counts as a success. */
-export type Verdict = { readonly reward: number; readonly isSuccess: boolean };
+/** What a judge says of an episode. */
+export type Verdict = {
+  /** Finite; any scale. */
+  readonly reward: number;
+  readonly isSuccess: boolean;
+  /** Rewards of single targets, by target tag; a target that is not named has `reward`. */
+  readonly rewards?: Readonly<Record<string, number>>;
+  /** What the reward is made of, for people: recorded, and averaged into the metrics under `judge/<name>`. */
+  readonly parts?: Readonly<Record<string, number>>;
+  /** Why, in words: recorded. */
+  readonly reason?: string;
+};

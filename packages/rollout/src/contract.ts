@@ -1,5 +1,11 @@
-import type { ChatModel, Engine, Sample, Task, WorkflowOutput } from '@agentjet/core';
-import type { CountsByAgent, HistoryPolicy, TrackerStats, TurnDescription } from '@agentjet/context-tracker';
+import type { ChatModel, Engine, Sample, Task, TurnReward, Verdict, WorkflowOutput } from '@agentjet/core';
+import type {
+  AgentIdentity,
+  CountsByAgent,
+  HistoryPolicy,
+  TrackerStats,
+  TurnDescription,
+} from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -16,6 +22,11 @@ export interface Tuner {
   readonly episodeId: string;
   /** Aborts when the episode times out or the run stops. */
   readonly signal: AbortSignal;
+  /**
+   * 1, or more if earlier attempts at this very episode were lost to the world (an outage, a lease that ran out). Use it
+   * to keep side effects from happening twice.
+   */
+  readonly attempt: number;
   isTrainable(targetTag: string): boolean;
   /**
    * The door behind every adapter: the tuned model for a target that learns, else `debugModel` itself.
@@ -27,7 +38,25 @@ export interface Tuner {
    * `selectModel`: calls of a target that does not learn go to `debugModel`.
    */
   asOpenAIEndpoint(options: ModelOptions<ChatModel>): OpenAIEndpoint;
+  /** Runs `work`, such as a tool or a step of an environment, and records its time under `name`. */
+  span<T>(name: string, work: () => T): T;
+  /**
+   * Pays an agent for what it has done so far, in addition to what the episode pays at its end. It counts for the turns
+   * that the agent has made by now. Without `agent`: the agent whose model answered last. Ignored for an agent that does
+   * not learn. Throws WorkflowError for a value that is not finite, and for an agent without a turn.
+   */
+  reward(value: number, options?: { readonly agent?: string }): void;
 }
+
+/** What `Tuner.span` recorded. */
+export type SpanRecord = {
+  readonly name: string;
+  /** In milliseconds since the episode began. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** Whether it threw. */
+  readonly hasFailed: boolean;
+};
 
 /** What an OpenAI-compatible client is configured with. `baseUrl` ends in `/v1`. */
 export type OpenAIEndpoint = { readonly baseUrl: string; readonly apiKey: string; readonly model: string };
@@ -55,6 +84,11 @@ export type Policy =
       readonly kind: 'engine';
       readonly engine: Engine;
       readonly chatTokenizer: ChatTokenizer;
+      /**
+       * The chat template of one agent (one that does not think, say) over the same vocabulary; undefined:
+       * `chatTokenizer`.
+       */
+      readonly chat?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
       readonly historyPolicy?: HistoryPolicy;
       /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
       readonly untrainedModels?: readonly string[];
@@ -95,8 +129,14 @@ export type Episode = {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
+  /** See `Tuner.attempt`; absent: 1. */
+  readonly attempt?: number;
+  /** In the order in which they ended; absent if there were none. */
+  readonly spans?: readonly SpanRecord[];
+  /** What `Tuner.reward` gave; absent if it gave nothing. */
+  readonly turnRewards?: readonly TurnReward[];
 } & (
-  | { readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean }
+  | ({ readonly status: 'completed' } & Verdict)
   | {
       readonly status: 'failed';
       readonly error: { readonly code: string; readonly message: string; readonly stack?: string };

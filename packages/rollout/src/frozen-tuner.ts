@@ -13,11 +13,14 @@ export type FrozenTunerOptions = {
  * Beside an episode's tuner, one whose models are the policy as it is: what they say is theirs, and never trained. They
  * end with the episode, and the same seed gives the same answers to the same episode.
  */
-export function createFrozenTuner({ episodeId, signal }: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
+export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
+  const { episodeId, signal, attempt } = tuner;
   const { createModel } = openRecord({ policy, sampling }, { episodeId, seed: deriveSeed(seed, episodeId) }, signal);
   return {
-    ...createTuner({ episodeId, signal, createModel, endpointHost: { open: refuseEndpoint } }),
+    ...createTuner({ episodeId, signal, attempt, createModel, endpointHost: { open: refuseEndpoint } }),
     isTrainable: () => false,
+    span: (name, work) => tuner.span(name, work),
+    reward: () => undefined, // what does not learn earns nothing
   };
 }
 

@@ -7,6 +7,7 @@ export type {
   OpenAIEndpoint,
   Policy,
   SamplingDefaults,
+  SpanRecord,
   Tuner,
   WorkflowLike,
 } from './contract.js';
@@ -23,9 +24,10 @@ export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
-export { createJudge, type Judge } from './judge.js';
+export { createJudge, type Judge, type JudgeContext } from './judge.js';
 export {
   openEpisode,
+  type EpisodeRecord,
   type OpenEpisode,
   type OpenEpisodeIdentity,
   type OpenEpisodeOptions,

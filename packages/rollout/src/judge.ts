@@ -1,8 +1,30 @@
-import { ConfigError, JudgeError, toErrorMessage, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import {
+  ConfigError,
+  isJsonObject,
+  JudgeError,
+  toErrorMessage,
+  type Task,
+  type Verdict,
+  type WorkflowOutput,
+} from '@agentjet/core';
+import type { AgentTranscript } from '@agentjet/context-tracker';
 
-/** Scores what a workflow returned, where it set no reward itself. */
+/** What a judge may look at in addition to the workflow's output. */
+export type JudgeContext = {
+  readonly episodeId: string;
+  /** Aborts when the episode times out or the run stops. */
+  readonly signal: AbortSignal;
+  /** For a judge that draws: the same episode gets the same one again. */
+  readonly seed: number;
+  /** What each agent was told and answered, a conversation each. */
+  readonly transcripts: readonly AgentTranscript[];
+  /** What the episode's environment says of it; null if there was none. */
+  readonly environment: Verdict | null;
+};
+
+/** Scores what a workflow returned if it set no reward itself. A judge that needs no context takes two parameters. */
 export interface Judge {
-  judge(task: Task, output: WorkflowOutput): Promise<Verdict> | Verdict;
+  judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
 }
 
 /** A judge from what a user's module exports: a class, an object with `judge`, or a function. Throws ConfigError. */
@@ -12,24 +34,27 @@ export function createJudge(value: unknown, where: string): Judge {
     return made as Judge;
   }
   if (typeof made === 'function') {
-    return { judge: (task, output) => made(task, output) };
+    return { judge: (task, output, context) => made(task, output, context) };
   }
   throw new ConfigError(
     'bad_judge',
-    `${where} is not a judge: it has no method judge(task, output). Add one that returns { reward, isSuccess }.`,
+    `${where} is not a judge: it has no method judge(task, output, context). Add one that returns { reward, isSuccess }.`,
   );
 }
 
 /** Asks the judge; anything but a usable verdict is a JudgeError. */
-export async function askJudge(judge: Judge, task: Task, output: WorkflowOutput): Promise<Verdict> {
-  const verdict = await callJudge(judge, task, output);
+export async function askJudge(
+  judge: Judge,
+  { task, output, context }: { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext },
+): Promise<Verdict> {
+  const verdict = await callJudge(() => judge.judge(task, output, context), task);
   if (typeof verdict !== 'object' || verdict === null) {
     throw new JudgeError(
       'bad_verdict',
       `The judge returned ${String(verdict)} for task "${task.taskId}". Return { reward, isSuccess }.`,
     );
   }
-  const { reward, isSuccess } = verdict as Partial<Verdict>;
+  const { reward, isSuccess, rewards, parts, reason } = verdict as Partial<Verdict>;
   if (typeof reward !== 'number' || !Number.isFinite(reward)) {
     throw new JudgeError(
       'bad_verdict',
@@ -42,12 +67,38 @@ export async function askJudge(judge: Judge, task: Task, output: WorkflowOutput)
       `The judge's isSuccess for task "${task.taskId}" is ${String(isSuccess)}. Return true or false.`,
     );
   }
-  return { reward, isSuccess: isSuccess ?? reward >= 1 };
+  checkNumbers('rewards', rewards, task);
+  checkNumbers('parts', parts, task);
+  if (reason !== undefined && typeof reason !== 'string') {
+    throw new JudgeError(
+      'bad_verdict',
+      `The judge's reason for task "${task.taskId}" is of type ${typeof reason}. Return a string, or leave it out.`,
+    );
+  }
+  return {
+    reward,
+    isSuccess: isSuccess ?? reward >= 1,
+    ...(rewards !== undefined && { rewards }),
+    ...(parts !== undefined && { parts }),
+    ...(reason !== undefined && { reason }),
+  };
 }
 
-async function callJudge(judge: Judge, task: Task, output: WorkflowOutput): Promise<unknown> {
+function checkNumbers(name: 'rewards' | 'parts', value: unknown, task: Task): void {
+  if (value === undefined) return;
+  const entries = isJsonObject(value) ? Object.entries(value) : undefined;
+  const wrong = entries?.find(([, number]) => typeof number !== 'number' || !Number.isFinite(number));
+  if (entries !== undefined && wrong === undefined) return;
+  const seen = wrong === undefined ? `${name} are ${String(value)}` : `${name}.${wrong[0]} is ${String(wrong[1])}`;
+  throw new JudgeError(
+    'bad_verdict',
+    `The judge's ${seen} for task "${task.taskId}". Return an object of finite numbers, or leave it out.`,
+  );
+}
+
+async function callJudge(ask: () => unknown, task: Task): Promise<unknown> {
   try {
-    return await judge.judge(task, output);
+    return await ask();
   } catch (error) {
     throw new JudgeError('judge_failed', `The judge failed on task "${task.taskId}": ${toErrorMessage(error)}`, {
       cause: error,

@@ -12,29 +12,44 @@ export type TunerOptions = {
   /** The tuned model of one agent. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly endpointHost?: EndpointHost | undefined;
+  /** Default: 1. */
+  readonly attempt?: number | undefined;
+  /** Told of every agent that asks for a model, whether it learns or not. */
+  readonly onAgent?: (agent: AgentIdentity) => void;
+  readonly span?: Tuner['span'];
+  readonly reward?: Tuner['reward'];
 };
 
 /** One episode's tuner. Which model an agent gets is decided here and nowhere else. */
 export function createTuner(options: TunerOptions): Tuner {
   const targets = resolveTrainableTargets(options.trainableTargets);
   const isTrainable = (targetTag: string): boolean => targets === undefined || targets.includes(targetTag);
+  /** Names of agents that were given their debug model. */
+  const unlearning = new Set<string | undefined>();
 
   const selectModel = <M>(wanted: ModelOptions<M>, toNative: (model: ChatModel) => M): M => {
     const agent = toIdentity(wanted);
+    options.onAgent?.(agent);
     if (isTrainable(agent.targetTag)) {
       return toNative(options.createModel(agent));
     }
     if (wanted.debugModel === undefined || wanted.debugModel === null) {
       throw missingModel(agent, targets ?? []);
     }
+    unlearning.add(agent.agentName);
     return wanted.debugModel;
   };
 
   return {
     episodeId: options.episodeId,
     signal: options.signal,
+    attempt: options.attempt ?? 1,
     isTrainable,
     selectModel,
+    span: options.span ?? ((_name, work) => work()),
+    reward: (value, to) => {
+      if (!unlearning.has(to?.agent)) options.reward?.(value, to);
+    },
     asOpenAIEndpoint: (wanted) => {
       const model = selectModel(wanted, (tuned) => tuned);
       if (options.endpointHost === undefined) {

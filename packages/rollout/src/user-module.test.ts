@@ -153,9 +153,11 @@ describe('what a module exports', () => {
       }
     }
     const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: {} };
-    expect(createJudge(Strict, 'j.ts->Strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
-    expect(createJudge(new Strict(), 'j.ts->strict').judge(task, {})).toEqual({ reward: 0, isSuccess: false });
-    expect(createJudge(() => ({ reward: 2, isSuccess: true }), 'j.ts->f').judge(task, {})).toEqual({
+    const { signal } = new AbortController();
+    const context = { episodeId: 'e', signal, seed: 1, transcripts: [], environment: null };
+    expect(createJudge(Strict, 'j.ts->Strict').judge(task, {}, context)).toEqual({ reward: 0, isSuccess: false });
+    expect(createJudge(new Strict(), 'j.ts->strict').judge(task, {}, context)).toEqual({ reward: 0, isSuccess: false });
+    expect(createJudge(() => ({ reward: 2, isSuccess: true }), 'j.ts->f').judge(task, {}, context)).toEqual({
       reward: 2,
       isSuccess: true,
     });

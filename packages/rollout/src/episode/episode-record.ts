@@ -1,9 +1,15 @@
 import type { ChatModel } from '@agentjet/core';
-import { type AgentIdentity, createContextTracker, type TrackerStats } from '@agentjet/context-tracker';
+import {
+  type AgentIdentity,
+  type AgentTranscript,
+  createContextTracker,
+  type TrackerStats,
+} from '@agentjet/context-tracker';
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import { createTunedModel } from '../model/tuned-model.js';
+import { Conversations } from './conversations.js';
 
 const nothingTracked: TrackerStats = {
   calls: 0,
@@ -23,6 +29,7 @@ type EpisodeRecord = {
   readonly read: () => Omit<Recorded, 'samples'>;
   /** The tracker takes no further calls. */
   readonly finish: () => Recorded;
+  readonly transcripts: () => readonly AgentTranscript[];
 };
 
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
@@ -35,17 +42,21 @@ export function openRecord(
 ): EpisodeRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
+    const conversations = new Conversations();
     const read = () => ({ turns: [], stats: nothingTracked, ...countsOf(ledger) });
     return {
-      createModel: ({ agentName }) => createGuardedModel(policy.model, { agentName, ledger, signal }),
+      createModel: ({ agentName }) =>
+        conversations.listen(createGuardedModel(policy.model, { agentName, ledger, signal }), agentName),
       read,
       finish: () => ({ samples: [], ...read() }),
+      transcripts: () => conversations.read(),
     };
   }
-  const { engine, chatTokenizer, historyPolicy, untrainedModels } = policy;
+  const { engine, chat, historyPolicy, untrainedModels } = policy;
   const tracker = createContextTracker({
     episodeId,
-    chatTokenizer,
+    chatTokenizer: policy.chatTokenizer,
+    chatOf: chat,
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
   });
   const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), ...countsOf(ledger) });
@@ -55,7 +66,7 @@ export function openRecord(
         agent,
         tracker,
         engine,
-        chatTokenizer,
+        chatTokenizer: chat?.(agent) ?? policy.chatTokenizer,
         sampling,
         ledger,
         seed,
@@ -64,6 +75,7 @@ export function openRecord(
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
+    transcripts: () => tracker.transcripts(),
   };
 }
 

@@ -1,9 +1,11 @@
 import type { ChatModel } from '@agentjet/core';
-import type { AgentIdentity } from '@agentjet/context-tracker';
-import type { EndpointHost, Policy, SamplingDefaults, Tuner } from '../contract.js';
+import type { AgentIdentity, AgentTranscript } from '@agentjet/context-tracker';
+import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../contract.js';
 import { createTuner } from '../tuner.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
+import { Spans } from './spans.js';
+import { TurnRewards } from './turn-rewards.js';
 
 /**
  * An episode without a workflow around it: the models of its agents, and the record of what they said. `runEpisode`
@@ -18,12 +20,19 @@ export type OpenEpisode = {
   /** Undefined targets: every target learns. Throws ConfigError for an empty list. */
   readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
   /** What has been recorded so far; the episode goes on. Samples exist only after `finish`. */
-  readonly record: () => Omit<Recorded, 'samples'>;
+  readonly record: () => Omit<EpisodeRecord, 'samples'>;
+  /** Target tags that agents have asked models for, whether they learn or not. */
+  readonly targets: ReadonlySet<string>;
+  /** What each agent was told and answered so far. */
+  readonly transcripts: () => readonly AgentTranscript[];
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
-  readonly finish: () => Recorded;
+  readonly finish: () => EpisodeRecord;
 };
+
+/** All that is known of an episode, except how good it was. */
+export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
@@ -45,6 +54,8 @@ export type OpenEpisodeIdentity = {
   readonly seed: number;
   /** Aborting it ends the episode. */
   readonly signal?: AbortSignal | undefined;
+  /** See `Tuner.attempt`; default 1. It does not change the seed: a further attempt is the same experiment again. */
+  readonly attempt?: number | undefined;
 };
 
 /** Opens an episode. End it with `finish`, or its timer and its listener on `signal` stay. */
@@ -52,24 +63,46 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const { episodeId } = identity;
   const life = openLife(options, identity);
   const { signal } = life;
-  const { createModel: createTuned, read, finish } = openRecord(options, identity, signal);
+  const { attempt = 1 } = identity;
+  const recorder = openRecord(options, identity, signal);
+  const turnRewards = new TurnRewards();
+  const spans = new Spans();
+  const targets = new Set<string>();
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
-    const model = createTuned(agent);
+    const model = turnRewards.listen(recorder.createModel(agent), agent.agentName);
     return wrap === undefined ? model : wrap(model, agent);
   };
-  let finished: Recorded | undefined;
+  const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
+    ...recorded,
+    ...(attempt > 1 && { attempt }),
+    ...(spans.records.length > 0 && { spans: [...spans.records] }),
+    ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns) }),
+  });
+  let finished: EpisodeRecord | undefined;
   return {
     episodeId,
     signal,
     createModel,
     createTuner: (trainableTargets) =>
-      createTuner({ episodeId, signal, trainableTargets, createModel, endpointHost: options.endpointHost }),
-    record: () => finished ?? read(),
+      createTuner({
+        episodeId,
+        signal,
+        attempt,
+        trainableTargets,
+        createModel,
+        endpointHost: options.endpointHost,
+        onAgent: ({ targetTag }) => targets.add(targetTag),
+        span: spans.measure,
+        reward: (value, to) => turnRewards.give(value, to),
+      }),
+    record: () => finished ?? complete(recorder.read()),
+    targets,
+    transcripts: recorder.transcripts,
     fail: life.fail,
     finish: () => {
       life.close();
-      return (finished ??= finish());
+      return (finished ??= complete(recorder.finish()));
     },
   };
 }

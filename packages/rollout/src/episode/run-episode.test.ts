@@ -12,6 +12,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Episode, Tuner } from '../contract.js';
 import { createScriptedEngine, type ScriptedReply } from '../testing.js';
 import { Workflow, type WorkflowSource } from '../workflow.js';
+import type { JudgeContext } from '../judge.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
@@ -231,7 +232,11 @@ describe('a judge', () => {
       reward: 0.25,
       isSuccess: false,
     });
-    expect(judge.judge).toHaveBeenCalledWith(task, expect.objectContaining({ metadata: { answer: 4 } }));
+    expect(judge.judge).toHaveBeenCalledWith(
+      task,
+      expect.objectContaining({ metadata: { answer: 4 } }),
+      expect.objectContaining({ episodeId: 'e1', environment: null }),
+    );
     await run(() => ({ reward: 1 }), { judge });
     expect(judge.judge).toHaveBeenCalledTimes(1);
   });
@@ -297,3 +302,168 @@ describe('a chat policy', () => {
     await expect(say(kept)).rejects.toMatchObject({ code: 'closed' });
   });
 });
+
+describe('what a judge is told', () => {
+  it('is what the agents said, and a seed that the same episode gets again', async () => {
+    const contexts: JudgeContext[] = [];
+    const judge = {
+      judge: (_task: Task, _output: WorkflowOutput, context: JudgeContext): Verdict => {
+        contexts.push(context);
+        return { reward: 0.5, isSuccess: true, parts: { form: 1 }, reason: 'polite' };
+      },
+    };
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner, 'one');
+      await say(tuner, 'two');
+      return {};
+    };
+    const episode = await run(workflow, { judge });
+    expect(episode).toMatchObject({ reward: 0.5, parts: { form: 1 }, reason: 'polite' });
+    await run(workflow, { judge });
+    const [first, second] = contexts;
+    expect(first?.transcripts.map(({ agentName, messages }) => [agentName, ...messages.map((m) => m.content)])).toEqual(
+      [
+        ['a', 'one', 'hello'],
+        ['a', 'two', 'hello'],
+      ],
+    );
+    expect(first?.seed).toBe(second?.seed);
+    expect(first?.signal.aborted).toBe(true); // the episode is over by now
+  });
+
+  it.each([
+    [{ reward: 1, isSuccess: true, parts: { form: Number.NaN } }, /parts\.form is NaN/],
+    [{ reward: 1, isSuccess: true, rewards: 3 }, /rewards are 3/],
+    [{ reward: 1, isSuccess: true, reason: 3 }, /reason .* is of type number/],
+  ])('and a verdict such as %o fails the episode', async (verdict, message) => {
+    const episode = await run(() => ({}), { judge: { judge: () => verdict as Verdict } });
+    expect(failureOf(episode)).toMatchObject({ code: 'bad_verdict', message: expect.stringMatching(message) });
+  });
+
+  it('may be the words of a model that nothing records', async () => {
+    const replies = ['yes', 'no'];
+    const model: ChatModel = {
+      name: 'api',
+      generate: () => Promise.resolve(toResponse(replies.shift() ?? '')),
+    };
+    let transcripts: JudgeContext['transcripts'] = [];
+    const judge = {
+      judge: (_task: Task, _output: WorkflowOutput, context: JudgeContext): Verdict => {
+        ({ transcripts } = context);
+        return { reward: 1, isSuccess: true };
+      },
+    };
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      const asked = tuner.selectModel({ agentName: 'a' }, (given) => given);
+      const first = { role: 'user', content: 'q' } as const;
+      const { message } = await asked.generate({ messages: [first] });
+      await asked.generate({ messages: [first, message, { role: 'user', content: 'sure?' }] });
+      return {};
+    };
+    await run(workflow, { judge, policy: { kind: 'chat', model } });
+    expect(transcripts.map(({ messages }) => messages.map(({ content }) => content))).toEqual([
+      ['q', 'yes', 'sure?', 'no'],
+    ]);
+  });
+});
+
+describe('rewards', () => {
+  it('may differ by target, and then need no reward for all', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner);
+      return { rewards: { a: 1, b: -2 } };
+    };
+    expect(await run(workflow)).toMatchObject({ reward: -0.5, isSuccess: false, rewards: { a: 1, b: -2 } });
+  });
+
+  it('that name no target of the episode are refused', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner);
+      return { rewards: { wolfs: 1 } };
+    };
+    expect(failureOf(await run(workflow)).message).toContain('rewards for wolfs, but its agents have the targets a');
+  });
+
+  it.each([[{}], [{ a: 'x' }], [[1]], [{ a: Number.NaN }]])('such as %o are refused', async (rewards) => {
+    const workflow = () => ({ rewards: rewards as unknown as Record<string, number> });
+    expect(failureOf(await run(workflow))).toMatchObject({ code: 'bad_output' });
+  });
+
+  it('may be given after a turn, and then count for that turn', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner, 'one');
+      tuner.reward(0.5);
+      await say(tuner, 'two');
+      tuner.reward(-1, { agent: 'a' });
+      return {};
+    };
+    expect(await run(workflow)).toMatchObject({
+      status: 'completed',
+      reward: 0,
+      turnRewards: [
+        { agentName: 'a', turnIndex: 0, value: 0.5 },
+        { agentName: 'a', turnIndex: 1, value: -1 },
+      ],
+    });
+  });
+
+  it('are refused before a turn, and for an agent that has none', async () => {
+    expect(failureOf(await run((_task, tuner) => (tuner.reward(1), {}))).message).toContain(
+      'No agent has had an answer',
+    );
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await say(tuner);
+      tuner.reward(1, { agent: 'b' });
+      return { reward: 1 };
+    };
+    expect(failureOf(await run(workflow)).message).toMatch(/Agent "b" has had .*Agents with turns: a/s);
+  });
+
+  it('of an agent that does not learn are ignored', async () => {
+    const debugModel: ChatModel = { name: 'd', generate: () => Promise.resolve(toResponse('x')) };
+    const workflow: WorkflowSource = (_task, tuner) => {
+      tuner.selectModel({ agentName: 'b', debugModel }, (model) => model);
+      tuner.reward(1, { agent: 'b' });
+      return { reward: 1 };
+    };
+    const episode = await run(workflow, { trainableTargets: ['a'] });
+    expect(episode).toMatchObject({ status: 'completed', reward: 1 });
+    expect(episode).not.toHaveProperty('turnRewards');
+  });
+});
+
+describe('spans', () => {
+  it('record what took how long, and let results and errors through', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      const sum = tuner.span('add', () => 2);
+      const product = await tuner.span('multiply', () => Promise.resolve(3));
+      await tuner.span('fail', () => Promise.reject(new Error('no'))).catch(() => {});
+      return { reward: sum * product };
+    };
+    const episode = await run(workflow);
+    expect(episode).toMatchObject({ reward: 6 });
+    expect(episode.spans?.map(({ name, hasFailed }) => [name, hasFailed])).toEqual([
+      ['add', false],
+      ['multiply', false],
+      ['fail', true],
+    ]);
+    for (const { beganMs, endedMs } of episode.spans ?? []) expect(endedMs).toBeGreaterThanOrEqual(beganMs);
+  });
+});
+
+describe('a further attempt', () => {
+  it('is told to the workflow', async () => {
+    const engine = createScriptedEngine({ chatTokenizer, replies: ['x'] });
+    const policy = { kind: 'engine', engine, chatTokenizer } as const;
+    const options = { workflow: (_task: Task, tuner: Tuner) => ({ reward: tuner.attempt }), policy, sampling };
+    const episode = await runEpisode(task, { ...options, timeoutMs: 30_000 }, { ...identity, attempt: 2 });
+    expect(episode).toMatchObject({ reward: 2, attempt: 2, seed: identity.seed });
+    expect(await run(options.workflow)).toMatchObject({ reward: 1 });
+  });
+});
+
+function toResponse(content: string): ChatResponse {
+  const message = { role: 'assistant', content } as const;
+  const usage = { promptTokens: 1, completionTokens: 1 };
+  return { id: content, model: 'api', message, finishReason: 'stop', usage, logprobs: [] };
+}

@@ -1,6 +1,14 @@
-import { ConfigError, JudgeError, rejectOnAbort, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import {
+  ConfigError,
+  deriveSeed,
+  JudgeError,
+  rejectOnAbort,
+  type Task,
+  type Verdict,
+  type WorkflowOutput,
+} from '@agentjet/core';
 import type { Episode } from '../contract.js';
-import { askJudge, type Judge } from '../judge.js';
+import { askJudge, type Judge, type JudgeContext } from '../judge.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
 import { copyPlain } from './copy-plain.js';
 import { toEpisodeError } from './episode-error.js';
@@ -29,7 +37,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
   const startedAt = performance.now();
   const open = openEpisode(options, identity);
   try {
-    const outcome = await catchStrayErrors(open.fail, () => settle(task, options, open));
+    const outcome = await catchStrayErrors(open.fail, () => settle(task, options, { open, seed: identity.seed }));
     return {
       ...toIdentity(task, identity),
       ...open.finish(),
@@ -42,17 +50,18 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 }
 
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
-  (
-    | { readonly status: 'completed'; readonly reward: number; readonly isSuccess: boolean }
-    | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>
-  );
+  (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
-async function settle(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<Outcome> {
+async function settle(
+  task: Task,
+  options: EpisodeOptions,
+  { open, seed }: { readonly open: OpenEpisode; readonly seed: number },
+): Promise<Outcome> {
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
-    const output = checkOutput(returned);
-    const verdict = await rejectOnAbort(score(task, output, options.judge), open.signal);
+    const output = checkOutput(returned, open.targets);
+    const verdict = await rejectOnAbort(score(task, output, { judge: options.judge, open, seed }), open.signal);
     return { status: 'completed', ...verdict, metadata: output.metadata, logMetrics: output.logMetrics };
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
@@ -67,17 +76,44 @@ async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): 
   return workflow.execute(copyPlain(task), tuner);
 }
 
-async function score(task: Task, output: CheckedOutput, judge: Judge | undefined): Promise<Verdict> {
-  if (output.reward !== null) {
-    return { reward: output.reward, isSuccess: output.isSuccess ?? output.reward >= 1 };
-  }
+type Scoring = { readonly judge: Judge | undefined; readonly open: OpenEpisode; readonly seed: number };
+
+async function score(task: Task, output: CheckedOutput, { judge, open, seed }: Scoring): Promise<Verdict> {
+  const own = ownVerdict(output);
+  if (own !== undefined) return own;
+  if (judge === undefined && open.record().turnRewards !== undefined)
+    return { reward: 0, isSuccess: output.isSuccess ?? false };
   if (judge === undefined) {
     throw new JudgeError(
       'no_judge',
       `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
     );
   }
-  return askJudge(judge, task, output);
+  return askJudge(judge, { task, output, context: toContext(open, seed) });
+}
+
+/** The transcripts are put together only for a judge that reads them. */
+function toContext({ episodeId, signal, transcripts }: OpenEpisode, seed: number): JudgeContext {
+  return {
+    episodeId,
+    signal,
+    seed: deriveSeed(seed, 'judge'),
+    get transcripts() {
+      return transcripts();
+    },
+    environment: null,
+  };
+}
+
+/** What the workflow says of itself; undefined if a judge must be asked. */
+function ownVerdict({ reward: given, rewards, isSuccess }: CheckedOutput): Verdict | undefined {
+  const reward = given ?? (rewards === null ? undefined : mean(Object.values(rewards)));
+  if (reward === undefined) return undefined;
+  return { reward, isSuccess: isSuccess ?? reward >= 1, ...(rewards !== null && { rewards }) };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function toIdentity(

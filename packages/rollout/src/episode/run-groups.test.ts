@@ -57,6 +57,17 @@ describe('runGroups', () => {
     expect(await seeds({ seed: 2 })).not.toEqual(first);
   });
 
+  it('makes a group of its own for each draw of a task, with other seeds', async () => {
+    const twice = [...tasksOf(1), ...tasksOf(2)];
+    const groups = await collect(open(() => ({ reward: 1 }), { tasks: twice, idPrefix: 'e1-' }));
+    expect(groups.map(({ groupId }) => groupId)).toEqual(['e1-t0', 'e1-t0#2', 'e1-t1']);
+    const episodes = groups.flatMap((group) => group.episodes);
+    expect(new Set(episodes.map(({ episodeId }) => episodeId)).size).toBe(6);
+    expect(new Set(episodes.map(({ seed }) => seed)).size).toBe(6);
+    const once = await collect(open(() => ({ reward: 1 }), { tasks: tasksOf(2) }));
+    expect(groups[0]?.episodes.map(({ seed }) => seed)).toEqual(once[0]?.episodes.map(({ seed }) => seed));
+  });
+
   it('runs maxParallel episodes at a time, and no more', async () => {
     let running = 0;
     let most = 0;
@@ -206,6 +217,26 @@ describe('toEpisodeGroup', () => {
     if (tuner.episodeId.endsWith('r1')) throw new Error('half way');
     return { reward: message.content.length };
   };
+
+  it('passes on what single targets and turns earned, but not of a failed episode', async () => {
+    const paid: WorkflowSource = async (_task, tuner) => {
+      const model = tuner.selectModel({ agentName: 'a' }, (given) => given);
+      await model.generate({ messages: [{ role: 'user', content: 'hi' }] });
+      tuner.reward(0.5);
+      if (tuner.episodeId.endsWith('r1')) throw new Error('half way');
+      return { rewards: { a: 2 } };
+    };
+    const [group] = await collect(open(paid, { tasks: tasksOf(1) }));
+    if (group === undefined) throw new Error('no group');
+    const [first, failed] = toEpisodeGroup(group, 'zero_reward')?.episodes ?? [];
+    expect(first).toMatchObject({
+      reward: 2,
+      rewards: { a: 2 },
+      turnRewards: [{ agentName: 'a', turnIndex: 0, value: 0.5 }],
+    });
+    expect(failed).toMatchObject({ reward: 0 });
+    expect(failed).not.toHaveProperty('turnRewards');
+  });
 
   it('drops a group with a failed episode, or counts it with reward 0', async () => {
     const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { deriveSeed, type EpisodeGroup, type Task } from '@agentjet/core';
+import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
@@ -8,7 +8,7 @@ import { Semaphore } from './semaphore.js';
 export type TaskGroup = { readonly groupId: string; readonly task: Task; readonly episodes: readonly Episode[] };
 
 export type GroupsOptions = EpisodeOptions & {
-  /** Pulled one by one, as room comes up. */
+  /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, with ids and seeds of their own. */
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
   readonly numRepeat: number;
@@ -43,12 +43,17 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
   const semaphore = new Semaphore(options.maxParallel);
   const tasks = toIterator(options.tasks);
   const open: Promise<TaskGroup>[] = [];
+  const timesDrawn = new Map<string, number>();
   try {
     for (let isDone = false; ; ) {
       while (!isDone && open.length < maxOpenGroups(options) && !stop.signal.aborted) {
         const next = await tasks.next();
         isDone = next.done === true;
-        if (next.done !== true) open.push(startGroup(next.value, options, { semaphore, signal: stop.signal }));
+        if (next.done === true) continue;
+        const earlier = timesDrawn.get(next.value.taskId) ?? 0;
+        timesDrawn.set(next.value.taskId, earlier + 1);
+        const draw = toDraw(next.value, earlier, options);
+        open.push(startGroup(draw, options, { semaphore, signal: stop.signal }));
       }
       const group = await open.shift();
       if (group === undefined || stop.signal.aborted) return;
@@ -64,10 +69,22 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
 
 type Shared = { readonly semaphore: Semaphore; readonly signal: AbortSignal };
 
-function startGroup(task: Task, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
-  const groupId = `${options.idPrefix ?? ''}${task.taskId}`;
+/** A task drawn once. The ids of its group and episodes come from the draw; they do not feed the seeds. */
+type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (repeatIndex: number) => number };
+
+function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOptions): Draw {
+  const again = earlier === 0 ? [] : [earlier];
+  return {
+    task,
+    groupId: `${idPrefix}${task.taskId}${earlier === 0 ? '' : `#${earlier + 1}`}`,
+    seedOf: (repeatIndex) => deriveSeed(seed, task.taskId, repeatIndex, ...again),
+  };
+}
+
+function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
+  const { task, groupId } = draw;
   const repeats = Array.from({ length: options.numRepeat }, (_none, repeatIndex) =>
-    runRepeat(task, repeatIndex, options, shared),
+    runRepeat(draw, repeatIndex, options, shared),
   );
   const group = Promise.all(repeats).then((episodes) => ({ groupId, task, episodes }));
   group.catch(() => {});
@@ -75,18 +92,18 @@ function startGroup(task: Task, options: GroupsOptions, shared: Shared): Promise
 }
 
 function runRepeat(
-  task: Task,
+  { task, groupId, seedOf }: Draw,
   repeatIndex: number,
   options: GroupsOptions,
   { semaphore, signal }: Shared,
 ): Promise<Episode> {
-  const episodeId = `${options.idPrefix ?? ''}${task.taskId}-r${repeatIndex}`;
+  const episodeId = `${groupId}-r${repeatIndex}`;
   return semaphore.run(async () => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const episode = await runEpisode(task, options, {
       episodeId,
       repeatIndex,
-      seed: deriveSeed(options.seed, task.taskId, repeatIndex),
+      seed: seedOf(repeatIndex),
       signal,
     });
     if (!signal.aborted) options.onEpisode?.(episode);
@@ -105,10 +122,18 @@ export function toEpisodeGroup(group: TaskGroup, failed: FailedPolicy): EpisodeG
   const episodes = group.episodes.map((episode) => ({
     episodeId: episode.episodeId,
     reward: episode.status === 'completed' ? episode.reward : 0,
+    ...(episode.status === 'completed' && rewardsOf(episode)),
     samples: episode.samples,
   }));
   return { groupId: group.groupId, episodes };
 }
+
+/** What a failed episode earned on the way is not counted: its reward is 0. */
+function rewardsOf({ rewards, turnRewards }: Completed): Pick<RewardedEpisode, 'rewards' | 'turnRewards'> {
+  return { ...(rewards !== undefined && { rewards }), ...(turnRewards !== undefined && { turnRewards }) };
+}
+
+type Completed = Extract<Episode, { readonly status: 'completed' }>;
 
 function maxOpenGroups({ maxOpenGroups: given, maxParallel, numRepeat }: GroupsOptions): number {
   return given ?? 2 * Math.ceil(maxParallel / numRepeat);

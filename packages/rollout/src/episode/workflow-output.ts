@@ -3,19 +3,22 @@ import { isJsonObject, WorkflowError, type WorkflowOutput } from '@agentjet/core
 /** What a workflow returned, checked. `reward` null: the judge is to be asked. */
 export type CheckedOutput = {
   readonly reward: number | null;
+  /** By target tag. */
+  readonly rewards: Readonly<Record<string, number>> | null;
   readonly isSuccess: boolean | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
 };
 
-/** Throws WorkflowError `bad_output` naming the field and the value seen. */
-export function checkOutput(value: unknown): CheckedOutput {
+/** Throws WorkflowError `bad_output` naming the field and the value seen. `targets`: those of the episode's agents. */
+export function checkOutput(value: unknown, targets: ReadonlySet<string>): CheckedOutput {
   if (!isJsonObject(value)) {
     throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
   }
   const output: WorkflowOutput = value;
   return {
     reward: checkReward(output.reward),
+    rewards: checkRewards(output.rewards, targets),
     isSuccess: checkIsSuccess(output.isSuccess),
     metadata: checkMetadata(output.metadata),
     logMetrics: checkLogMetrics(output.logMetrics),
@@ -30,6 +33,24 @@ function checkReward(reward: unknown): number | null {
     throw badOutput(`returned reward ${show(reward)}`, 'Return a finite number, or null to ask the judge.');
   }
   return reward;
+}
+
+function checkRewards(rewards: unknown, targets: ReadonlySet<string>): Readonly<Record<string, number>> | null {
+  if (rewards === undefined || rewards === null) return null;
+  const repair = 'Return a finite number for each target tag, such as { wolf: 1, villager: -1 }.';
+  if (!isJsonObject(rewards) || Object.keys(rewards).length === 0)
+    throw badOutput(`returned rewards ${isJsonObject(rewards) ? '{}' : show(rewards)}`, repair);
+  for (const [target, reward] of Object.entries(rewards)) {
+    if (typeof reward !== 'number' || !Number.isFinite(reward))
+      throw badOutput(`returned rewards[${JSON.stringify(target)}] ${show(reward)}`, repair);
+  }
+  const names = Object.keys(rewards);
+  if (targets.size > 0 && !names.some((name) => targets.has(name)))
+    throw badOutput(
+      `returned rewards for ${names.join(', ')}, but its agents have the targets ${[...targets].join(', ')}`,
+      "Name rewards by the agents' target tags.",
+    );
+  return rewards as Readonly<Record<string, number>>;
 }
 
 function checkIsSuccess(isSuccess: unknown): boolean | null {

@@ -1,3 +1,4 @@
+import { snakeKeys } from '@agentjet/core';
 import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
@@ -7,7 +8,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
   const outcome =
     episode.status === 'completed'
-      ? { reward: episode.reward, is_success: episode.isSuccess }
+      ? { reward: episode.reward, is_success: episode.isSuccess, ...toVerdictRecord(episode) }
       : { error: episode.error };
   return {
     episode_id: episode.episodeId,
@@ -17,6 +18,9 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     status: episode.status,
     ...outcome,
     seconds: Math.round(episode.seconds * 1000) / 1000,
+    ...(episode.attempt !== undefined && { attempt: episode.attempt }),
+    ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
+    ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
     calls,
     forks: stats.forks,
     splices: stats.splices,
@@ -29,5 +33,14 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     log_metrics: episode.logMetrics,
     turns: episode.turns.map(toTurnRecord),
     samples: episode.samples.map(toSampleRecord),
+  };
+}
+
+/** What a verdict may say beyond the reward. */
+function toVerdictRecord({ rewards, parts, reason }: Extract<Episode, { readonly status: 'completed' }>) {
+  return {
+    ...(rewards !== undefined && { rewards }),
+    ...(parts !== undefined && { parts }),
+    ...(reason !== undefined && { reason }),
   };
 }

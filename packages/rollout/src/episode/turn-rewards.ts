@@ -1,0 +1,56 @@
+import { WorkflowError, type ChatModel, type ChatResponse, type TurnReward } from '@agentjet/core';
+
+/** What agents earn between their turns. A reward belongs to the latest turn of its agent when it was given. */
+export class TurnRewards {
+  /** Ids of the latest turns, the agent that answered last at the end. */
+  readonly #latest = new Map<string, string>();
+  readonly #given: { readonly agentName: string; readonly turnId: string; readonly value: number }[] = [];
+
+  /** The same model; its answers are its agent's turns. */
+  listen(model: ChatModel, agentName: string): ChatModel {
+    const note = ({ id }: ChatResponse): void => {
+      this.#latest.delete(agentName);
+      this.#latest.set(agentName, id);
+    };
+    return {
+      ...model,
+      generate: (request, options) => {
+        const answer = model.generate(request, options);
+        answer.then(note, () => {}); // runs before whatever waits for the answer that is returned
+        return answer;
+      },
+    };
+  }
+
+  /** Throws WorkflowError `bad_reward` or `no_turn`. */
+  give(value: number, { agent }: { readonly agent?: string } = {}): void {
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      throw new WorkflowError('bad_reward', `tuner.reward() got ${String(value)}. Pass a finite number.`);
+    const agentName = agent ?? [...this.#latest.keys()].at(-1);
+    const turnId = agentName === undefined ? undefined : this.#latest.get(agentName);
+    if (agentName === undefined || turnId === undefined) throw noTurn(agent, [...this.#latest.keys()]);
+    this.#given.push({ agentName, turnId, value });
+  }
+
+  get hasAny(): boolean {
+    return this.#given.length > 0;
+  }
+
+  /** With the places that the turns have among all of the episode. */
+  read(turns: readonly { readonly turnId: string; readonly index: number }[]): readonly TurnReward[] {
+    const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
+    return this.#given.flatMap(({ agentName, turnId, value }) => {
+      const turnIndex = indexOf.get(turnId);
+      return turnIndex === undefined ? [] : [{ agentName, turnIndex, value }];
+    });
+  }
+}
+
+function noTurn(agent: string | undefined, known: readonly string[]): WorkflowError {
+  const whose = agent === undefined ? 'No agent' : `Agent ${JSON.stringify(agent)}`;
+  const others = known.length === 0 ? '' : ` Agents with turns: ${known.join(', ')}.`;
+  return new WorkflowError(
+    'no_turn',
+    `tuner.reward() pays for turns, but none was made: ${whose} has had an answer in this episode.${others} Call it after the agent's turn.`,
+  );
+}
