@@ -11,13 +11,15 @@ export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number
   });
 }
 
-/** Rewards of a group, one per episode. Throws BackboneError `bad_reward` for one that is no finite number. */
+/** Rewards of a group, one per episode. Throws BackboneError `bad_reward` for one that is not a finite number. */
 export function readRewards(group: EpisodeGroup): number[] {
-  return group.episodes.map(({ episodeId, reward }) => {
-    if (!Number.isFinite(reward))
+  return group.episodes.map(({ episodeId, reward, rewards = {}, turnRewards = [] }) => {
+    const all = [reward, ...Object.values(rewards), ...turnRewards.map(({ value }) => value)];
+    const wrong = all.find((value) => !Number.isFinite(value));
+    if (wrong !== undefined)
       throw new BackboneError(
         'bad_reward',
-        `The reward of episode "${episodeId}" is ${reward}; it must be a finite number.`,
+        `The reward of episode "${episodeId}" is ${wrong}; it must be a finite number.`,
       );
     return reward;
   });

@@ -1,26 +1,25 @@
 import type { Algorithm } from '@agentjet/core';
-import { centerRewards, readRewards, setAdvantages } from './advantages.js';
+import { centerRewards } from './advantages.js';
+import { type Compare, creditReturns, type ReturnOptions } from './credit-returns.js';
 
 export type GrpoOptions = {
   /** Divide by the standard deviation of the group's rewards; default true. False: "Dr. GRPO" (Liu et al. 2025). */
   readonly normalizeByStd?: boolean;
   /** Added to the standard deviation; default 1e-6. */
   readonly epsilon?: number;
-};
+} & ReturnOptions;
 
 /**
  * Group relative policy optimization (Shao et al. 2024): A = (reward - mean) / (std + epsilon) over the episodes
  * of the group, std with n - 1. Each episode counts once, however many samples it has. An episode alone in its
- * group has nothing to be compared with: its advantage is 0.
+ * group has nothing to be compared with: its advantage is 0. Rewards per target and per turn: see creditReturns.
  */
-export function createGrpo({ normalizeByStd = true, epsilon = 1e-6 }: GrpoOptions = {}): Algorithm {
-  return {
-    name: 'grpo',
-    credit(group) {
-      const centered = centerRewards(readRewards(group));
-      const variance = centered.reduce((sum, value) => sum + value * value, 0) / Math.max(centered.length - 1, 1);
-      const scale = normalizeByStd ? 1 / (Math.sqrt(variance) + epsilon) : 1;
-      return setAdvantages(group, (episode) => (centered[episode] ?? 0) * scale);
-    },
+export function createGrpo({ normalizeByStd = true, epsilon = 1e-6, gamma }: GrpoOptions = {}): Algorithm {
+  const compare: Compare = (values) => {
+    const centered = centerRewards(values);
+    const variance = centered.reduce((sum, value) => sum + value * value, 0) / Math.max(centered.length - 1, 1);
+    const scale = normalizeByStd ? 1 / (Math.sqrt(variance) + epsilon) : 1;
+    return centered.map((value) => value * scale);
   };
+  return { name: 'grpo', credit: (group) => creditReturns([group], compare, gamma) };
 }

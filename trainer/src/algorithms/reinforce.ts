@@ -1,5 +1,6 @@
-import type { Algorithm, EpisodeGroup } from '@agentjet/core';
-import { centerRewards, readRewards, setAdvantages } from './advantages.js';
+import type { Algorithm } from '@agentjet/core';
+import { centerRewards } from './advantages.js';
+import { creditReturns, type ReturnOptions } from './credit-returns.js';
 
 export type ReinforceOptions = {
   /**
@@ -10,22 +11,22 @@ export type ReinforceOptions = {
    * - `batch`: mean over all episodes of the step, divided by their standard deviation (REINFORCE++, Hu 2025).
    */
   readonly baseline?: 'none' | 'group' | 'batch';
-};
+} & ReturnOptions;
 
 /** REINFORCE (Williams 1992): the advantage of every token is its episode's reward minus a baseline. */
-export function createReinforce({ baseline = 'batch' }: ReinforceOptions = {}): Algorithm {
+export function createReinforce({ baseline = 'batch', gamma }: ReinforceOptions = {}): Algorithm {
   switch (baseline) {
     case 'none':
-      return { name: 'reinforce', credit: (group) => creditWith(group, readRewards(group)) };
+      return { name: 'reinforce', credit: (group) => creditReturns([group], (values) => values, gamma) };
     case 'group':
-      return { name: 'reinforce', credit: (group) => creditWith(group, leaveOneOut(readRewards(group))) };
+      return { name: 'reinforce', credit: (group) => creditReturns([group], leaveOneOut, gamma) };
     case 'batch':
-      return { name: 'reinforce', credit: (group) => creditBatch([group]), creditBatch };
+      return {
+        name: 'reinforce',
+        credit: (group) => creditReturns([group], standardize, gamma),
+        creditBatch: (groups) => creditReturns(groups, standardize, gamma),
+      };
   }
-}
-
-function creditWith(group: EpisodeGroup, advantages: readonly number[]) {
-  return setAdvantages(group, (episode) => advantages[episode] ?? 0);
 }
 
 /** r_i - mean of the others = (r_i - mean) n / (n - 1). */
@@ -34,14 +35,8 @@ function leaveOneOut(rewards: readonly number[]): number[] {
   return centerRewards(rewards).map((value) => value * scale);
 }
 
-function creditBatch(groups: readonly EpisodeGroup[]) {
-  const rewards = groups.map(readRewards);
-  const centered = centerRewards(rewards.flat());
+function standardize(rewards: readonly number[]): number[] {
+  const centered = centerRewards(rewards);
   const std = Math.sqrt(centered.reduce((sum, value) => sum + value * value, 0) / Math.max(centered.length - 1, 1));
-  let next = 0;
-  return groups.flatMap((group, index) => {
-    const first = next;
-    next += rewards[index]?.length ?? 0;
-    return setAdvantages(group, (episode) => (centered[first + episode] ?? 0) / (std + 1e-6));
-  });
+  return centered.map((value) => value / (std + 1e-6));
 }

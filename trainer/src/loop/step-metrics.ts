@@ -52,7 +52,11 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),
     ...furtherCounts(groups),
-    ...workflowMetrics(groups),
+    ...meansOf(groups.flatMap(({ report }) => report?.means ?? [])),
+    ...meansOf(
+      groups.flatMap(({ report }) => report?.logMetrics ?? []),
+      'workflow/',
+    ),
   };
 }
 
@@ -144,11 +148,10 @@ function furtherCounts(groups: readonly TrainingGroup[]): Record<string, number>
   return Object.fromEntries([...total].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-function workflowMetrics(groups: readonly TrainingGroup[]): Record<string, number> {
-  const logged = groups.flatMap(({ report }) => report?.logMetrics ?? []);
+function meansOf(logged: readonly Readonly<Record<string, number>>[], prefix = ''): Record<string, number> {
   const names = [...new Set(logged.flatMap((metrics) => Object.keys(metrics)))].sort();
   return Object.fromEntries(
-    names.map((name) => [`workflow/${name}`, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
+    names.map((name) => [prefix + name, mean(logged.flatMap((metrics) => metrics[name] ?? []))]),
   );
 }
 

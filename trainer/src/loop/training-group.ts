@@ -20,6 +20,8 @@ export type GroupReport = {
   readonly counts?: Readonly<Record<string, number>>;
   /** What the workflow logged, one object per episode; averaged into the step's metrics as `workflow/<name>`. */
   readonly logMetrics?: readonly Readonly<Record<string, number>>[];
+  /** What else is averaged over the episodes that have it, each value under its own name. */
+  readonly means?: readonly Readonly<Record<string, number>>[];
   /** What episodes/ shall say of an episode beside its samples: task, status, error, messages. Failed ones too. */
   readonly records?: readonly ({ readonly episode_id: string } & Readonly<Record<string, unknown>>)[];
 };

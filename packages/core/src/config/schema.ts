@@ -85,6 +85,7 @@ const trainerCommon = z.strictObject({
     norm_adv_by_std_in_grpo: z.boolean(),
     reinforce_baseline: z.enum(['none', 'group', 'batch']),
     whiten_advantages: z.boolean(),
+    gamma: share,
   }),
   max_staleness: countOrZero,
   loss_mode: z.enum(['ppo', 'gspo', 'cispo', 'reinforce']),

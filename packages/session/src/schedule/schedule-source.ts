@@ -6,6 +6,7 @@ import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import type { Draw, TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import type { GroupSource, SourceStart } from '../group-source.js';
+import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
@@ -25,6 +26,7 @@ function toTrainingGroup(
       generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
       counts: countHistories(episodes),
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
+      means: episodes.map(toEpisodeMeans),
       records: episodes.map(toEpisodeRecord),
     },
   };

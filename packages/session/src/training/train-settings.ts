@@ -65,6 +65,7 @@ export function toTrainSettings(config: AgentJetConfig): Settings {
     algorithm: createAlgorithm(algorithm.advEstimator, {
       normalizeByStd: algorithm.normAdvByStdInGrpo,
       baseline: algorithm.reinforceBaseline,
+      gamma: algorithm.gamma,
     }),
     whitenAdvantages: algorithm.whitenAdvantages,
     loss: toLossOptions(config),

@@ -1,0 +1,71 @@
+import { createRandom, type Backbone, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { creditGroups } from '../loop/credit-groups.js';
+import { updateWeights } from '../loop/update-weights.js';
+import { createTinyTaskBackbone } from '../testing/tiny-task.js';
+import { createGrpo } from './grpo.js';
+
+/** Two sides say one token each, after prompts of their own. What is good for one is bad for the other: how many 3s are said. */
+const sides = { up: 0, down: 1 } as const;
+type Side = keyof typeof sides;
+
+async function speak(backbone: Backbone, side: Side, { episodeId, seed }: { episodeId: string; seed: number }) {
+  const promptIds = Int32Array.of(sides[side]);
+  const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 1, stopIds: [], seed };
+  const { ids, logprobs, policyVersion } = await backbone.engine.generate({ promptIds, sampling });
+  const sample: Sample = {
+    episodeId,
+    agentName: side,
+    targetTag: side,
+    ids: Int32Array.of(sides[side], ...ids),
+    lossMask: Uint8Array.of(0, 1),
+    logprobs: Float32Array.of(0, ...logprobs),
+    policyVersions: Int32Array.of(-1, policyVersion),
+    advantages: new Float32Array(2),
+  };
+  return { sample, isThree: ids[0] === 3 };
+}
+
+async function play(backbone: Backbone, groupId: string, seed: number): Promise<EpisodeGroup> {
+  const random = createRandom(seed);
+  const episodes = Array.from({ length: 16 }, async (_, repeat): Promise<RewardedEpisode> => {
+    const episodeId = `${groupId}-r${repeat}`;
+    const up = await speak(backbone, 'up', { episodeId, seed: random.int(2 ** 31) });
+    const down = await speak(backbone, 'down', { episodeId, seed: random.int(2 ** 31) });
+    const threes = Number(up.isThree) + Number(down.isThree);
+    return { episodeId, reward: 0, rewards: { up: threes, down: -threes }, samples: [up.sample, down.sample] };
+  });
+  return { groupId, episodes: await Promise.all(episodes) };
+}
+
+/** Probability of a 3 after the prompt of this side. */
+async function chance(backbone: Backbone, side: Side): Promise<number> {
+  const [row] = await backbone.logprobs([{ ids: Int32Array.of(sides[side], 3) }]);
+  return Math.exp(row?.[1] ?? Number.NaN);
+}
+
+describe('two sides of a game', () => {
+  it('learn in opposite directions from opposite rewards', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    const before = { up: await chance(backbone, 'up'), down: await chance(backbone, 'down') };
+    for (let step = 0; step < 12; step++) {
+      const credited = creditGroups(createGrpo(), [await play(backbone, `g${step}`, 100 + step)]);
+      await updateWeights(credited, {
+        backbone,
+        loss: {
+          kind: 'policy',
+          clipLow: 0.2,
+          clipHigh: 0.2,
+          dualClip: 3,
+          klCoef: 0,
+          klEstimator: 'k3',
+          entropyCoef: 0,
+          temperature: 1,
+        },
+        packing: { maxPackTokens: 256 },
+      });
+    }
+    expect(await chance(backbone, 'up')).toBeGreaterThan(2 * before.up);
+    expect(await chance(backbone, 'down')).toBeLessThan(before.down / 2);
+  });
+});
