@@ -18,6 +18,10 @@ export type Evaluation = {
   readonly seconds: number;
   /** Means of what the workflow logged. */
   readonly logMetrics: Readonly<Record<string, number>>;
+  /** Means of the judge's parts (`judge/<name>`) and of rewards of single targets (`reward/<target>`), if there are any. */
+  readonly means?: Readonly<Record<string, number>>;
+  /** With several episodes per task (`val_pass_n`): the share of tasks of which any episode, or all of them, succeeded. */
+  readonly passes?: { readonly episodesPerTask: number; readonly any: number; readonly all: number };
 };
 
 /** One line of metrics.jsonl. */

@@ -56,6 +56,10 @@ it('an evaluation says of what', () => {
     /^evaluation after step 3: success/,
   );
   expect(formatEvent({ type: 'evaluated', evaluation, subject: 'nano' })).toMatch(/^evaluation of nano: success/);
+  const passes = { episodesPerTask: 8, any: 0.9, all: 0.1 };
+  expect(formatEvent({ type: 'evaluated', evaluation: { ...evaluation, passes } })).toContain(
+    'success 0.500  pass@8 0.900  all-pass 0.100  reward',
+  );
 });
 
 it('a run says what is before it, a finished one that nothing is', () => {

@@ -15,11 +15,15 @@ const fixed = (value: number | undefined, digits: number): string =>
   value === undefined ? '-' : value.toFixed(digits);
 
 function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
-  const { step, successRate, rewardMean, episodes, failedEpisodes, seconds } = evaluation;
+  const { step, successRate, rewardMean, episodes, failedEpisodes, seconds, passes } = evaluation;
   const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed`;
   const inRun = step === 0 ? 'before training' : `after step ${step}`;
   const label = subject === undefined ? inRun : `of ${showPath(subject)}`;
-  return `evaluation ${label}: success ${fixed(successRate, 3)}  reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
+  const passed =
+    passes === undefined
+      ? ''
+      : `pass@${passes.episodesPerTask} ${fixed(passes.any, 3)}  all-pass ${fixed(passes.all, 3)}  `;
+  return `evaluation ${label}: success ${fixed(successRate, 3)}  ${passed}reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {

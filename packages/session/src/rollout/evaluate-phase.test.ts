@@ -1,6 +1,6 @@
 import type { Episode } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
-import { summarizeEpisodes } from './evaluate-phase.js';
+import { summarizeEpisodes, summarizePasses } from './evaluate-phase.js';
 
 const base = {
   task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
@@ -41,4 +41,34 @@ it('a failed episode has reward 0 and is no success; metrics are averaged over t
     logMetrics: { steps: 3, falls: 1 },
   });
   expect(summarizeEpisodes([])).toMatchObject({ successRate: 0, rewardMean: 0 });
+});
+
+it('with several episodes per task it is told how often any and how often all of them succeeded', () => {
+  const episode = (isSuccess: boolean): Episode => ({
+    ...base,
+    episodeId: 'a',
+    logMetrics: {},
+    status: 'completed',
+    reward: 0,
+    isSuccess,
+  });
+  const failed: Episode = { ...episode(true), status: 'failed', error: { code: 'timeout', message: '' } };
+  const groups = [
+    [episode(true), episode(true)],
+    [episode(true), episode(false)],
+    [episode(true), failed],
+    [episode(false), failed],
+  ];
+  expect(summarizePasses(groups)).toEqual({ passes: { episodesPerTask: 2, any: 0.75, all: 0.25 } });
+  expect(summarizePasses([[episode(true)]])).toEqual({});
+  expect(summarizePasses([])).toEqual({});
+});
+
+it('parts of a judge and rewards of targets are averaged over the episodes that have them', () => {
+  const common = { ...base, logMetrics: {}, status: 'completed', reward: 1, isSuccess: true } as const;
+  const episodes: Episode[] = [
+    { ...common, episodeId: 'a', parts: { form: 1 }, rewards: { wolf: 1 } },
+    { ...common, episodeId: 'b', parts: { form: 0 }, turnRewards: [{ agentName: 'a', turnIndex: 0, value: 2 }] },
+  ];
+  expect(summarizeEpisodes(episodes).means).toEqual({ 'judge/form': 0.5, 'reward/wolf': 1, turn_rewards: 2 });
 });

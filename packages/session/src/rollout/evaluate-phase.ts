@@ -1,29 +1,50 @@
 import { deriveSeed, type Task } from '@agentjet/core';
 import type { Episode } from '@agentjet/rollout';
 import type { Evaluation } from '../events.js';
+import { toEpisodeMeans } from '../schedule/episode-means.js';
 import { evaluationSampling } from './sampling-defaults.js';
 import { runPhase, type RolloutContext } from './run-phase.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
-/** Means over the episodes that logged the name. */
-function meanLogMetrics(episodes: readonly Episode[]): Readonly<Record<string, number>> {
-  const names = new Set(episodes.flatMap(({ logMetrics }) => Object.keys(logMetrics)));
-  const valuesOf = (name: string): number[] => episodes.flatMap(({ logMetrics }) => logMetrics[name] ?? []);
+/** Means over the episodes that have the name. */
+function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const names = new Set(logged.flatMap((metrics) => Object.keys(metrics)));
+  const valuesOf = (name: string): number[] => logged.flatMap((metrics) => metrics[name] ?? []);
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
 }
 
 /** A failed episode has reward 0 and is no success. */
 export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation, 'step' | 'seconds'> {
   const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
+  const means = meansOf(episodes.map(toEpisodeMeans));
   return {
     episodes: episodes.length,
     failedEpisodes: episodes.length - completed.length,
     successRate: episodes.length === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / episodes.length,
     rewardMean: episodes.length === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / episodes.length,
     generatedTokens: sum(episodes.map(({ stats }) => stats.generatedTokens)),
-    logMetrics: meanLogMetrics(episodes),
+    logMetrics: meansOf(episodes.map(({ logMetrics }) => logMetrics)),
+    ...(Object.keys(means).length > 0 && { means }),
+  };
+}
+
+/** Over tasks with several episodes each: how often at least one of them succeeded, and how often all did. */
+export function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluation, 'passes'> {
+  const numRepeat = groups[0]?.length ?? 0;
+  if (numRepeat < 2) return {};
+  const successes = groups.map((episodes) =>
+    episodes.map((episode) => episode.status === 'completed' && episode.isSuccess),
+  );
+  const shareOf = (counts: (episodes: readonly boolean[]) => boolean): number =>
+    successes.filter(counts).length / groups.length;
+  return {
+    passes: {
+      episodesPerTask: numRepeat,
+      any: shareOf((episodes) => episodes.includes(true)),
+      all: shareOf((episodes) => !episodes.includes(false)),
+    },
   };
 }
 
@@ -55,7 +76,8 @@ export async function evaluatePhase(
   });
   if (signal?.aborted) return undefined;
   const episodes = groups.flatMap((group) => group.episodes);
-  const evaluation = { step, seconds, ...summarizeEpisodes(episodes) };
+  const passes = summarizePasses(groups.map((group) => group.episodes));
+  const evaluation = { step, seconds, ...summarizeEpisodes(episodes), ...passes };
   context.emit({ type: 'evaluated', evaluation, ...(subject === undefined ? {} : { subject }) });
   return { evaluation, episodes };
 }

@@ -23,15 +23,17 @@ type EvaluationOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-function toRecord({ step, logMetrics, ...evaluation }: Evaluation): MetricsRecord {
+function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
   return {
     step,
     success_rate: evaluation.successRate,
     reward_mean: evaluation.rewardMean,
+    ...(passes && { [`pass_at_${passes.episodesPerTask}`]: passes.any, all_pass: passes.all }),
     episodes: evaluation.episodes,
     failed_episodes: evaluation.failedEpisodes,
     generated_tokens: evaluation.generatedTokens,
     seconds: Math.round(evaluation.seconds * 1000) / 1000,
+    ...means,
     ...Object.fromEntries(Object.entries(logMetrics).map(([name, value]) => [`workflow/${name}`, value])),
   };
 }
