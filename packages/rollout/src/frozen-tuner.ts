@@ -15,7 +15,11 @@ export type FrozenTunerOptions = {
  */
 export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { episodeId, signal, attempt } = tuner;
-  const { createModel } = openRecord({ policy, sampling }, { episodeId, seed: deriveSeed(seed, episodeId) }, signal);
+  const { createModel } = openRecord(
+    { policy, sampling },
+    { episodeId, seed: deriveSeed(seed, episodeId) },
+    { signal },
+  );
   return {
     ...createTuner({ episodeId, signal, attempt, createModel, endpointHost: { open: refuseEndpoint } }),
     isTrainable: () => false,

@@ -4,9 +4,18 @@ import type { AgentTranscript } from '@agentjet/context-tracker';
 /** A conversation that grows: each message is kept once, however often it is sent. */
 type Conversation = { readonly agentName: string; readonly messages: ChatMessage[] };
 
+/** Told of an agent's answers, by their ids. */
+export type OnTurn = (agentName: string, turnId: string) => void;
+
 /** What agents say to a model that no tracker records. A request that goes on from an earlier one goes on in its conversation. */
 export class Conversations {
   readonly #all: Conversation[] = [];
+
+  readonly #onTurn: OnTurn;
+
+  constructor(onTurn: OnTurn) {
+    this.#onTurn = onTurn;
+  }
 
   /** The same model; what it answers is kept. */
   listen(model: ChatModel, agentName: string): ChatModel {
@@ -15,7 +24,10 @@ export class Conversations {
       generate: (request, options) => {
         const answer = model.generate(request, options);
         answer.then(
-          ({ message }) => this.#add(agentName, [...request.messages, message]),
+          ({ id, message }) => {
+            this.#onTurn(agentName, id);
+            this.#add(agentName, [...request.messages, message]);
+          },
           () => {},
         );
         return answer;

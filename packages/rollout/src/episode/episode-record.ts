@@ -9,7 +9,7 @@ import type { Episode, Policy, SamplingDefaults } from '../contract.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import { createTunedModel } from '../model/tuned-model.js';
-import { Conversations } from './conversations.js';
+import { Conversations, type OnTurn } from './conversations.js';
 
 const nothingTracked: TrackerStats = {
   calls: 0,
@@ -33,16 +33,17 @@ type EpisodeRecord = {
 };
 
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
+type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
 export function openRecord(
   { policy, sampling }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
-  signal: AbortSignal,
+  { signal, onTurn = () => undefined }: RecordListeners,
 ): EpisodeRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
-    const conversations = new Conversations();
+    const conversations = new Conversations(onTurn);
     const read = () => ({ turns: [], stats: nothingTracked, ...countsOf(ledger) });
     return {
       createModel: ({ agentName }) =>
@@ -72,6 +73,7 @@ export function openRecord(
         seed,
         signal,
         untrainedModels: untrainedModels ?? [],
+        onTurn: (turnId) => onTurn(agent.agentName, turnId),
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),

@@ -64,13 +64,14 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const life = openLife(options, identity);
   const { signal } = life;
   const { attempt = 1 } = identity;
-  const recorder = openRecord(options, identity, signal);
   const turnRewards = new TurnRewards();
+  const onTurn = (agentName: string, turnId: string): void => turnRewards.noteTurn(agentName, turnId);
+  const recorder = openRecord(options, identity, { signal, onTurn });
   const spans = new Spans();
   const targets = new Set<string>();
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
-    const model = turnRewards.listen(recorder.createModel(agent), agent.agentName);
+    const model = recorder.createModel(agent);
     return wrap === undefined ? model : wrap(model, agent);
   };
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({

@@ -1,4 +1,4 @@
-import { WorkflowError, type ChatModel, type ChatResponse, type TurnReward } from '@agentjet/core';
+import { WorkflowError, type TurnReward } from '@agentjet/core';
 
 /** What agents earn between their turns. A reward belongs to the latest turn of its agent when it was given. */
 export class TurnRewards {
@@ -6,20 +6,9 @@ export class TurnRewards {
   readonly #latest = new Map<string, string>();
   readonly #given: { readonly agentName: string; readonly turnId: string; readonly value: number }[] = [];
 
-  /** The same model; its answers are its agent's turns. */
-  listen(model: ChatModel, agentName: string): ChatModel {
-    const note = ({ id }: ChatResponse): void => {
-      this.#latest.delete(agentName);
-      this.#latest.set(agentName, id);
-    };
-    return {
-      ...model,
-      generate: (request, options) => {
-        const answer = model.generate(request, options);
-        answer.then(note, () => {}); // runs before whatever waits for the answer that is returned
-        return answer;
-      },
-    };
+  noteTurn(agentName: string, turnId: string): void {
+    this.#latest.delete(agentName);
+    this.#latest.set(agentName, turnId);
   }
 
   /** Throws WorkflowError `bad_reward` or `no_turn`. */

@@ -45,6 +45,8 @@ export type TunedModelOptions = {
   readonly modelName?: string;
   /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
   readonly untrainedModels?: readonly string[];
+  /** Told of each turn that is trained. */
+  readonly onTurn?: ((turnId: string) => void) | undefined;
 };
 
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
@@ -150,6 +152,7 @@ async function call(
   });
   if (!isTrained) options.ledger.count('untrained');
   const committed = isTrained ? turn.commit(sampled.completion) : turn.read(sampled.completion);
+  if (isTrained) options.onTurn?.(turn.id);
   return toResponse(name, turn, sampled, committed);
 }
 
