@@ -89,7 +89,8 @@ function checkNumbers(name: 'rewards' | 'parts', value: unknown, task: Task): vo
   const entries = isJsonObject(value) ? Object.entries(value) : undefined;
   const wrong = entries?.find(([, number]) => typeof number !== 'number' || !Number.isFinite(number));
   if (entries !== undefined && wrong === undefined) return;
-  const seen = wrong === undefined ? `${name} are ${String(value)}` : `${name}.${wrong[0]} is ${String(wrong[1])}`;
+  const seen =
+    wrong === undefined ? `${name} are ${JSON.stringify(value)}` : `${name}.${wrong[0]} is ${String(wrong[1])}`;
   throw new JudgeError(
     'bad_verdict',
     `The judge's ${seen} for task "${task.taskId}". Return an object of finite numbers, or leave it out.`,

@@ -23,7 +23,7 @@ function row(episodeId: string, agentName: string, turns: readonly number[], tar
 
 const plain = createReinforce({ baseline: 'none' });
 const centered = createGrpo({ normalizeByStd: false });
-const advantagesOf = (samples: readonly Sample[]) => samples.map(({ advantages }) => [...advantages.slice(1)]);
+const advantagesOf = (samples: readonly Sample[]) => samples.map(({ advantages }) => Array.from(advantages).slice(1));
 const paid = (agentName: string, turnIndex: number, value: number): TurnReward => ({ agentName, turnIndex, value });
 const group = (...episodes: readonly Omit<RewardedEpisode, 'episodeId'>[]): EpisodeGroup => ({
   groupId: 'g',
