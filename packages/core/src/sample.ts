@@ -11,7 +11,7 @@ export type ForkCause = 'rewritten' | 'template' | 'retokenized' | 'tools' | 'sy
  * { ids: [5, 6, 7, 8, 2], lossMask: [0, 0, 0, 1, 1], logprobs: [0, 0, 0, -0.11, -0.02],
  *   policyVersions: [-1, -1, -1, 4, 4], advantages: [0, 0, 0, 0.7, 0.7], ... }
  * ```
- * Position t is predicted from position t-1, so lossMask[0] is always 0. A generated token that stands in several
+ * Position t is predicted from position t-1, so lossMask[0] is always 0. A generated token that is in several
  * rows of one episode has lossMask 1 in exactly one of them.
  */
 export type Sample = {

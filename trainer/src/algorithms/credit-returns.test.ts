@@ -74,7 +74,7 @@ describe('rewards per turn', () => {
     expect(advantagesOf(centered.credit(group(long, short)))).toEqual([[2, 1], [-2]]);
   });
 
-  it('reach a turn whose tokens stand in another row', () => {
+  it('reach a turn whose tokens are in another row', () => {
     const samples = [row('e0', 'a', [0]), row('e0', 'a', [1])];
     const episode = { reward: 0, turnRewards: [paid('a', 1, 1)], samples };
     expect(advantagesOf(plain.credit(group(episode)))).toEqual([[1], [1]]);

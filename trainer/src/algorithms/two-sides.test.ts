@@ -5,7 +5,7 @@ import { updateWeights } from '../loop/update-weights.js';
 import { createTinyTaskBackbone } from '../testing/tiny-task.js';
 import { createGrpo } from './grpo.js';
 
-/** Two sides say one token each, after prompts of their own. What is good for one is bad for the other: how many 3s are said. */
+/** Two sides say one token each, after different prompts. What is good for one is bad for the other: how many 3s are said. */
 const sides = { up: 0, down: 1 } as const;
 type Side = keyof typeof sides;
 

@@ -57,7 +57,7 @@ describe('runGroups', () => {
     expect(await seeds({ seed: 2 })).not.toEqual(first);
   });
 
-  it('makes a group of its own for each draw of a task, with other seeds', async () => {
+  it('makes a separate group for each draw of a task, with other seeds', async () => {
     const twice = [...tasksOf(1), ...tasksOf(2)];
     const groups = await collect(open(() => ({ reward: 1 }), { tasks: twice, idPrefix: 'e1-' }));
     expect(groups.map(({ groupId }) => groupId)).toEqual(['e1-t0', 'e1-t0#2', 'e1-t1']);

@@ -8,7 +8,7 @@ import { Semaphore } from './semaphore.js';
 export type TaskGroup = { readonly groupId: string; readonly task: Task; readonly episodes: readonly Episode[] };
 
 export type GroupsOptions = EpisodeOptions & {
-  /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, with ids and seeds of their own. */
+  /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, each with its ids and seeds. */
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
   readonly numRepeat: number;
