@@ -1,36 +1,25 @@
-// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` there are two more jobs,
-// whose downloads run beside the first: clients in Python, and test/newest. The closing line counts all.
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are two more
+// jobs, whose downloads run at the same time as the first: clients in Python, and test/newest. The closing line counts all, and a time
+// budget that is exceeded counts as a failure.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runCheck } from './check.mjs';
+import { runVitest } from './run-vitest.mjs';
+import { formatParts, minutesByPart, processorSeconds, shareOfOthers, slowestFiles } from './time-budget.mjs';
+import { budgets, shares } from './time-shares.mjs';
+import { root } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
 
-const root = path.dirname(import.meta.dirname);
-const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-test-'));
+const startedAt = performance.now();
+const processorsBefore = processorSeconds();
 const isEverything = process.argv.includes('--all-jobs');
 const vitestArgs = process.argv.slice(2).filter((argument) => argument !== '--all-jobs');
+/** As in vitest.config.ts. */
+const workers = 2;
+const minutes = () => (performance.now() - startedAt) / 60_000;
 
-function runVitest(paths) {
-  const report = path.join(scratch, 'vitest.json');
-  rmSync(report, { force: true });
-  const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`, ...paths];
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-  try {
-    const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-    const brokenFiles = testResults.filter(
-      (file) => file.status === 'failed' && file.assertionResults.length === 0,
-    ).length;
-    const failed = numFailedTests + brokenFiles;
-    return { passed: numPassedTests, failed: status !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
-  }
-}
-
-/** Runs a program that prints one line where it cannot do its work; resolves with that line, or undefined. */
+/** Runs a program that prints one line if it cannot do its work; resolves with that line, or undefined. */
 function start(file, ...flags) {
   const child = spawn(process.execPath, [path.join(root, file), ...flags], {
     cwd: root,
@@ -61,12 +50,32 @@ async function runLater(label, ready, run) {
   return problem === undefined ? run() : nothing;
 }
 
+/** Prints what the tests took. Returns how many budgets were exceeded; none if other work kept the machine busy. */
+function judgeTime({ seconds }, testMinutes) {
+  const parts = minutesByPart(seconds, shares, workers);
+  const over = [
+    ...parts.filter(({ isOver }) => isOver).map(({ part, allowed }) => `${part}: ${allowed} minutes`),
+    ...(testMinutes > budgets.test ? [`npm test: ${budgets.test} minutes`] : []),
+    ...(isEverything && minutes() > budgets.ci ? [`.ci/run: ${budgets.ci} minutes`] : []),
+  ];
+  const others = shareOfOthers(processorsBefore, processorSeconds(), minutes() * 60);
+  console.log(`slowest files\n${slowestFiles(seconds, 8)}\ntime\n${formatParts(parts)}`);
+  console.log(`  ${'npm test'.padEnd(11)}${testMinutes.toFixed(2).padStart(6)} of ${budgets.test} min`);
+  if (over.length === 0) return 0;
+  console.log(`over budget: ${over.join(', ')}`);
+  if (others <= 0.15) return over.length;
+  console.log(`not counted: other work had ${Math.round(100 * others)}% of the processors`);
+  return 0;
+}
+
 const downloads = isEverything ? startDownloads() : undefined;
 // The boundaries are vitest files too: counted there.
 const results = checks.filter(([label]) => label !== 'boundaries').map(runCheck);
+const tests = runVitest(vitestArgs);
+const testMinutes = minutes();
 const counts = [
   { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 },
-  runVitest(vitestArgs),
+  tests,
 ];
 if (downloads !== undefined) {
   counts.push(
@@ -76,7 +85,8 @@ if (downloads !== undefined) {
   );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
 }
-rmSync(scratch, { recursive: true, force: true });
+const overBudget = judgeTime(tests, testMinutes);
+if (isEverything) counts.push({ passed: 0, failed: overBudget, skipped: 0 });
 const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
 if (sum('skipped') > 0) console.log(`${sum('skipped')} skipped`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);

@@ -39,11 +39,12 @@ function runTests(dir, node) {
     '--hookTimeout=180000',
     '--expect.poll.timeout=30000',
     '--maxWorkers=2',
-    '--reporter=dot',
+    `--reporter=${process.stdout.isTTY ? 'dot' : 'default'}`,
     '--reporter=json',
     `--outputFile.json=${report}`,
   ];
-  const { status } = spawnSync(node, args, { cwd: dir, stdio: 'inherit' });
+  const env = process.stdout.isTTY ? process.env : { ...process.env, NO_COLOR: '1' };
+  const { status } = spawnSync(node, args, { cwd: dir, stdio: 'inherit', env });
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
     const brokenFiles = testResults.filter(

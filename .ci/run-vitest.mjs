@@ -1,0 +1,41 @@
+// Runs vitest, and says what came of it: counts, and the seconds of each file.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { root } from './workspaces.mjs';
+
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined; // vitest ended before it wrote it
+  }
+}
+
+function countsOf(report, status) {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  const { numPassedTests, numFailedTests, numPendingTests, testResults } = report;
+  const isBroken = (file) => file.status === 'failed' && file.assertionResults.length === 0;
+  const failed = numFailedTests + testResults.filter(isBroken).length;
+  return { passed: numPassedTests, failed: status !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
+}
+
+export function runVitest(args) {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-test-'));
+  const [report, times] = ['vitest.json', 'times.json'].map((name) => path.join(scratch, name));
+  const shown = process.stdout.isTTY ? 'dot' : path.join(root, '.ci/plain-reporter.mjs');
+  const reporters = [shown, 'json', path.join(root, '.ci/time-reporter.mjs')].map((name) => `--reporter=${name}`);
+  const { status } = spawnSync(
+    process.execPath,
+    [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, `--outputFile.json=${report}`, ...args],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, AJET_TEST_TIMES: times, ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }) },
+    },
+  );
+  const result = { ...countsOf(readJson(report), status), seconds: readJson(times) ?? {} };
+  rmSync(scratch, { recursive: true, force: true });
+  return result;
+}

@@ -1,0 +1,56 @@
+// What the tests took, against what they may take.
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+
+/** @param {string} file @param {string} folder */
+const isIn = (file, folder) => folder === '' || file === folder || file.startsWith(`${folder}/`);
+
+/**
+ * Minutes of each part: the seconds of its files, divided among the workers.
+ * @param {Readonly<Record<string, number>>} seconds by file
+ */
+export function minutesByPart(seconds, shares, workers) {
+  const partOf = (file) => shares.find(({ folders }) => folders.some((folder) => isIn(file, folder)))?.part;
+  return shares.map(({ part, minutes: allowed }) => {
+    const own = Object.entries(seconds).filter(([file]) => partOf(file) === part);
+    const minutes = own.reduce((sum, [, each]) => sum + each, 0) / workers / 60;
+    return { part, minutes, allowed, isOver: minutes > allowed };
+  });
+}
+
+export function formatParts(parts) {
+  const used = parts.filter(({ minutes }) => minutes > 0);
+  const line = ({ part, minutes, allowed, isOver }) =>
+    `  ${part.padEnd(11)}${minutes.toFixed(2).padStart(6)} of ${allowed} min${isOver ? '  OVER' : ''}`;
+  return used.map(line).join('\n');
+}
+
+/** The slowest files, with their seconds. */
+export function slowestFiles(seconds, count) {
+  return Object.entries(seconds)
+    .sort(([, left], [, right]) => right - left)
+    .slice(0, count)
+    .map(([file, each]) => `  ${each.toFixed(1).padStart(6)} s  ${file}`)
+    .join('\n');
+}
+
+/** Processor seconds that the whole machine has spent, and those of this process and the children that have ended; undefined if that is not known. */
+export function processorSeconds() {
+  const machine = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return { machine, ours: ticks / 100 };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which part of the machine other work had between two looks, 0 to 1. Nothing is held against tests that had to share. */
+export function shareOfOthers(before, after, seconds) {
+  if (before === undefined || after === undefined) return 0;
+  const others = after.machine - before.machine - (after.ours - before.ours);
+  return Math.min(1, Math.max(0, others / (seconds * cpus().length)));
+}
