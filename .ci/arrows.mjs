@@ -6,6 +6,7 @@ export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
+  '@agentjet/swarm-wire': ['@agentjet/core'],
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],

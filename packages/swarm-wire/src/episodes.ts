@@ -1,0 +1,179 @@
+import { z } from 'zod';
+
+/** Episodes: claimed, kept alive, ended or given back by a client. */
+
+const id = z.string().min(1).max(200);
+const reward = z.number(); // zod refuses NaN and infinities
+
+export const claimRequestSchema = z.strictObject({
+  /** Chosen by the client, once for each claim. Repeating it gets the same episodes. */
+  claim_id: id,
+  /** A name that no other program uses at the same time. */
+  client: id,
+  /** Random for each start of the client. A new life gives the episodes of the old one back. */
+  life: id,
+  /** Shares that the client can run. */
+  can: z.array(id).min(1).max(100).default(['default']),
+  count: z.number().int().min(1).max(64).default(1),
+  purpose: z.enum(['train', 'evaluation', 'any']).default('any'),
+  /** Name of the agent and reward code. */
+  revision: z.string().max(200).default(''),
+  lease_seconds: z.number().positive().max(86_400).default(120),
+  wait_seconds: z.number().min(0).max(30).default(0),
+});
+
+export const taskSchema = z.strictObject({
+  task_id: id,
+  main_query: z.string().default(''),
+  init_messages: z
+    .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+    .default([]),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+});
+
+export const claimedEpisodeSchema = z.strictObject({
+  episode_id: z.string(),
+  group_id: z.string(),
+  place: z.number().int(),
+  attempt: z.number().int(),
+  seed: z.number().int(),
+  purpose: z.enum(['train', 'evaluation']),
+  task_id: z.string(),
+  /** Absent for tasks whose content stays at the client. */
+  task: taskSchema.optional(),
+  lease_seconds: z.number(),
+  /** Where the model of this episode is served: `<base_url>/<agent>/v1`. */
+  base_url: z.string(),
+  model: z.string(),
+  /** Opens the model calls of this episode and nothing else. */
+  key: z.string(),
+});
+
+export const claimAnswerSchema = z.strictObject({
+  episodes: z.array(claimedEpisodeSchema),
+  /** Why there are none. */
+  reason: z
+    .enum([
+      'paused',
+      'draining',
+      'stopped',
+      'starting',
+      'updating',
+      'no_open_place',
+      'no_task',
+      'capacity',
+      'store_full',
+    ])
+    .optional(),
+  retry_after_ms: z.number().int().nonnegative().optional(),
+});
+
+export const heartbeatRequestSchema = z.strictObject({
+  client: id,
+  life: id,
+  episodes: z.array(id).max(10_000),
+});
+
+const goneSchema = z.strictObject({ episode_id: z.string(), reason: z.string() });
+
+export const heartbeatAnswerSchema = z.strictObject({
+  renewed: z.array(z.string()),
+  gone: z.array(goneSchema),
+});
+
+export const endRequestSchema = z.strictObject({
+  client: id,
+  status: z.enum(['completed', 'failed', 'outage']),
+  /** Null: the reward comes later, from a scorer. */
+  reward: reward.nullable().default(null),
+  /** Rewards by target, if they differ. */
+  rewards: z.record(z.string(), reward).optional(),
+  is_success: z.boolean().nullable().default(null),
+  metadata: z.record(z.string(), z.unknown()).default({}),
+  log_metrics: z.record(z.string(), z.number()).default({}),
+  /** What went wrong, for `failed` and `outage`. */
+  error: z.string().max(100_000).optional(),
+  /** Revision of the reward. Default: that of the claim. */
+  revision: z.string().max(200).optional(),
+  /** Messages of agents that do not learn; kept, never trained. */
+  messages: z.array(z.record(z.string(), z.unknown())).optional(),
+});
+
+/** What the server says of an accepted end is on its disk. */
+export const receiptSchema = z.strictObject({
+  episode_id: z.string(),
+  status: z.enum(['completed', 'failed', 'outage']),
+  /** What became of it so far. */
+  state: z.enum(['ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped']),
+  reason: z.string().optional(),
+  step: z.number().int().optional(),
+});
+
+export const abandonRequestSchema = z.strictObject({ client: id, reason: z.string().max(10_000).default('') });
+
+export const abandonAnswerSchema = z.strictObject({
+  episode_id: z.string(),
+  state: z.string(),
+  reason: z.string().optional(),
+});
+
+export const episodeAnswerSchema = z.strictObject({
+  episode_id: z.string(),
+  group_id: z.string().optional(),
+  place: z.number().int().optional(),
+  attempt: z.number().int().optional(),
+  client: z.string().optional(),
+  state: z.string(),
+  reason: z.string().optional(),
+  reward: z.number().nullable().optional(),
+  step: z.number().int().optional(),
+});
+
+export const episodesAnswerSchema = z.strictObject({
+  episodes: z.array(episodeAnswerSchema),
+  next: z.string().optional(),
+});
+
+/** Query of GET /groups: which of the groups. */
+export const groupsQuerySchema = z.strictObject({ state: z.enum(['unscored', 'open']).default('open') });
+
+const scoredEpisodeSchema = z.strictObject({
+  episode_id: id,
+  reward,
+  is_success: z.boolean().nullable().default(null),
+});
+
+export const rewardsRequestSchema = z.strictObject({
+  /** Name of these rewards. */
+  revision: id,
+  /** The revision that the scorer saw, null for none: another one in the meantime answers 412. */
+  replaces: z.string().nullable(),
+  /** Exactly the ended episodes of the group. */
+  rewards: z.array(scoredEpisodeSchema).min(1),
+});
+
+export const groupAnswerSchema = z.strictObject({
+  group_id: z.string(),
+  task_id: z.string(),
+  revision: z.string(),
+  score_revision: z.string().nullable(),
+  state: z.string(),
+  episodes: z.array(episodeAnswerSchema),
+});
+
+export const groupsAnswerSchema = z.strictObject({ groups: z.array(groupAnswerSchema) });
+
+export type ClaimRequest = z.infer<typeof claimRequestSchema>;
+export type ClaimAnswer = z.infer<typeof claimAnswerSchema>;
+export type ClaimedEpisode = z.infer<typeof claimedEpisodeSchema>;
+export type HeartbeatRequest = z.infer<typeof heartbeatRequestSchema>;
+export type HeartbeatAnswer = z.infer<typeof heartbeatAnswerSchema>;
+export type EndRequest = z.infer<typeof endRequestSchema>;
+export type Receipt = z.infer<typeof receiptSchema>;
+export type AbandonRequest = z.infer<typeof abandonRequestSchema>;
+export type AbandonAnswer = z.infer<typeof abandonAnswerSchema>;
+export type EpisodeAnswer = z.infer<typeof episodeAnswerSchema>;
+export type RewardsRequest = z.infer<typeof rewardsRequestSchema>;
+export type GroupAnswer = z.infer<typeof groupAnswerSchema>;
+export type GroupsAnswer = z.infer<typeof groupsAnswerSchema>;
+export type WireTask = z.infer<typeof taskSchema>;

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { taskSchema } from './episodes.js';
+
+/** The run as a whole: its tasks, its configuration, its keys, and what may be done to it. */
+
+const name = z.string().min(1).max(200);
+
+export const tasksRequestSchema = z.strictObject({
+  tasks: z
+    .array(
+      z.strictObject({
+        task_id: name,
+        /** Position in the table. */
+        index: z.number().int().nonnegative(),
+        /** Hash of the content: the same id with another one is refused. */
+        hash: z.string().min(1).max(200),
+        /** Absent if the content stays at the client. */
+        task: taskSchema.optional(),
+      }),
+    )
+    .min(1)
+    .max(1000),
+  /** How many there are in all, with the last part. */
+  total: z.number().int().positive().optional(),
+});
+
+export const tasksAnswerSchema = z.strictObject({
+  added: z.number().int(),
+  known: z.number().int(),
+  total: z.number().int(),
+});
+
+export const runRequestSchema = z.strictObject({ config: z.record(z.string(), z.unknown()) });
+
+export const runAnswerSchema = z.strictObject({ run: z.string(), revision: z.number().int() });
+
+export const operations = ['start', 'pause', 'resume', 'drain', 'stop', 'checkpoint'] as const;
+
+export const operationAnswerSchema = z.strictObject({
+  operation_id: z.string(),
+  operation: z.enum(operations),
+  state: z.enum(['accepted', 'done', 'failed']),
+  message: z.string().optional(),
+});
+
+/** `request_id` names the request, so that its repetition gets the revision it made. `If-Match` is the revision it changes. */
+export const configRequestSchema = z.strictObject({ request_id: name, changes: z.record(z.string(), z.unknown()) });
+
+export const configAnswerSchema = z.strictObject({ revision: z.number().int(), from_step: z.number().int() });
+
+export const sharesRequestSchema = z.record(name, z.number().positive().max(1));
+
+export const roles = ['observer', 'worker', 'commander'] as const;
+
+export const keyRequestSchema = z.strictObject({
+  name,
+  role: z.enum(roles),
+  shares: z.array(name).optional(),
+  /** Shares whose groups the key may list and score. */
+  scores: z.array(name).optional(),
+  reward_bounds: z.tuple([z.number(), z.number()]).optional(),
+  expires_at: z.iso.datetime().optional(),
+  max_episodes: z.number().int().positive().optional(),
+});
+
+/** The key itself is shown once, in the answer that made it. */
+export const keyAnswerSchema = z.strictObject({
+  name: z.string(),
+  role: z.enum(roles),
+  key: z.string().optional(),
+  expires_at: z.string().optional(),
+});
+
+export const keysAnswerSchema = z.strictObject({ keys: z.array(keyAnswerSchema) });
+
+export const serverStates = [
+  'offline',
+  'booting',
+  'recovering',
+  'rolling',
+  'updating',
+  'paused',
+  'draining',
+  'failed',
+] as const;
+
+export const serverAnswerSchema = z.strictObject({
+  /** Grows with every change: wait for a newer one with `?after=`. */
+  change: z.number().int(),
+  wire: z.string(),
+  state: z.enum(serverStates),
+  step: z.number().int(),
+  version: z.number().int(),
+  incarnation: z.number().int(),
+  groups_open: z.number().int(),
+  groups_pooled: z.number().int(),
+  running: z.number().int(),
+  capacity: z.number().int(),
+  config_revision: z.number().int(),
+  tasks: z.number().int(),
+  account: z.record(z.string(), z.number()),
+});
+
+export type TasksRequest = z.infer<typeof tasksRequestSchema>;
+export type TasksAnswer = z.infer<typeof tasksAnswerSchema>;
+export type ConfigRequest = z.infer<typeof configRequestSchema>;
+export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
+export type Operation = (typeof operations)[number];
+export type OperationAnswer = z.infer<typeof operationAnswerSchema>;
+export type Role = (typeof roles)[number];
+export type KeyRequest = z.infer<typeof keyRequestSchema>;
+export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
+export type ServerState = (typeof serverStates)[number];
+export type ServerAnswer = z.infer<typeof serverAnswerSchema>;

@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+import { WireError } from './error-codes.js';
+
+/** A body that matches the schema, with its defaults; else WireError `invalid_request`, which names field, problem and value. */
+export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Value {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.map(String).join('.') ?? '';
+  const seen = JSON.stringify(valueAt(body, issue?.path ?? []));
+  throw new WireError(
+    'invalid_request',
+    `${field === '' ? 'The body' : `"${field}"`} is not as it should be: ${issue?.message ?? 'invalid'}. Got ${shorten(seen ?? 'nothing')}.`,
+    { details: { field } },
+  );
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Readonly<Record<PropertyKey, unknown>>)[key] : undefined,
+    body,
+  );
+}
+
+const shorten = (text: string): string => (text.length > 120 ? `${text.slice(0, 120)}...` : text);

@@ -1,0 +1,179 @@
+import type { z } from 'zod';
+import * as episodes from './episodes.js';
+import * as run from './operations.js';
+
+/** Every route under `/swarm/v1`: who may call it, what it takes and what it answers. */
+export type Route = {
+  readonly method: 'get' | 'put' | 'post' | 'patch' | 'delete';
+  /** With `{name}` for parameters. */
+  readonly path: string;
+  /** The least role; undefined: nobody needs a key. */
+  readonly role: run.Role | undefined;
+  readonly summary: string;
+  readonly request?: z.ZodType;
+  readonly answers: Readonly<Record<number, z.ZodType | undefined>>;
+};
+
+export const routes: readonly Route[] = [
+  { method: 'get', path: '/healthz', role: undefined, summary: 'The process is alive', answers: { 200: undefined } },
+  {
+    method: 'get',
+    path: '/readyz',
+    role: undefined,
+    summary: 'The server takes requests',
+    answers: { 200: undefined },
+  },
+  {
+    method: 'get',
+    path: '/server',
+    role: 'observer',
+    summary: 'State, versions, pool; waits for a change with after and wait',
+    answers: { 200: run.serverAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/events',
+    role: 'observer',
+    summary: 'What happens, as server-sent events',
+    answers: { 200: undefined },
+  },
+  {
+    method: 'put',
+    path: '/run',
+    role: 'commander',
+    summary: 'Begins a run',
+    request: run.runRequestSchema,
+    answers: { 200: run.runAnswerSchema, 201: run.runAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/run/{operation}',
+    role: 'commander',
+    summary: 'Starts, pauses, resumes, drains, stops or saves the run',
+    answers: { 200: run.operationAnswerSchema, 202: run.operationAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/operations/{id}',
+    role: 'observer',
+    summary: 'How far an operation is',
+    answers: { 200: run.operationAnswerSchema },
+  },
+  {
+    method: 'patch',
+    path: '/run/config',
+    role: 'commander',
+    summary: 'Changes parameters; If-Match names the revision',
+    request: run.configRequestSchema,
+    answers: { 200: run.configAnswerSchema },
+  },
+  {
+    method: 'put',
+    path: '/shares',
+    role: 'commander',
+    summary: 'The part of each share in a batch',
+    request: run.sharesRequestSchema,
+    answers: { 200: run.configAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/tasks',
+    role: 'worker',
+    summary: 'Adds tasks to the table',
+    request: run.tasksRequestSchema,
+    answers: { 200: run.tasksAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/episodes',
+    role: 'worker',
+    summary: 'Claims episodes',
+    request: episodes.claimRequestSchema,
+    answers: { 200: episodes.claimAnswerSchema, 201: episodes.claimAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/episodes',
+    role: 'observer',
+    summary: 'Episodes and their states',
+    answers: { 200: episodes.episodesAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/episodes/{id}',
+    role: 'observer',
+    summary: 'One episode',
+    answers: { 200: episodes.episodeAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/heartbeats',
+    role: 'worker',
+    summary: 'Renews leases',
+    request: episodes.heartbeatRequestSchema,
+    answers: { 200: episodes.heartbeatAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/episodes/{id}/end',
+    role: 'worker',
+    summary: 'Ends an episode with its reward',
+    request: episodes.endRequestSchema,
+    answers: { 200: episodes.receiptSchema },
+  },
+  {
+    method: 'post',
+    path: '/episodes/{id}/abandon',
+    role: 'worker',
+    summary: 'Gives an episode back',
+    request: episodes.abandonRequestSchema,
+    answers: { 200: episodes.abandonAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/groups',
+    role: 'worker',
+    summary: 'Groups that wait for rewards',
+    request: episodes.groupsQuerySchema,
+    answers: { 200: episodes.groupsAnswerSchema },
+  },
+  {
+    method: 'put',
+    path: '/groups/{id}/rewards',
+    role: 'worker',
+    summary: 'New rewards for a whole group',
+    request: episodes.rewardsRequestSchema,
+    answers: { 200: episodes.groupAnswerSchema },
+  },
+  {
+    method: 'post',
+    path: '/keys',
+    role: 'commander',
+    summary: 'Makes a key, shown once',
+    request: run.keyRequestSchema,
+    answers: { 201: run.keyAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/keys',
+    role: 'commander',
+    summary: 'Keys without their secrets',
+    answers: { 200: run.keysAnswerSchema },
+  },
+  {
+    method: 'delete',
+    path: '/keys/{name}',
+    role: 'commander',
+    summary: 'Deletes a key and gives its episodes back',
+    answers: { 200: undefined },
+  },
+  {
+    method: 'get',
+    path: '/checkpoints',
+    role: 'observer',
+    summary: 'Checkpoints and their files',
+    answers: { 200: undefined },
+  },
+  { method: 'get', path: '/metrics', role: 'observer', summary: 'Prometheus text', answers: { 200: undefined } },
+  { method: 'get', path: '/openapi.json', role: 'observer', summary: 'This contract', answers: { 200: undefined } },
+];
