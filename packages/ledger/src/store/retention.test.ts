@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { Ledger } from '../ledger.js';
 import { accountOf } from '../account.js';
-import { MemoryDisk, MemoryStore } from '../testing/memory-store.js';
+import { MemoryDisk, MemoryStore, type DiskFaults, type DiskOperation } from '../testing/memory-store.js';
 import { foldStore } from './fold-store.js';
 import { recover } from './recover.js';
 import { planRetirement } from './retention.js';
 import { StoreWriter } from './store-writer.js';
 
-async function openLedger(disk: MemoryDisk) {
-  const store = new MemoryStore(disk);
+async function openLedger(disk: MemoryDisk, faults: Partial<DiskFaults> = {}) {
+  const store = new MemoryStore(disk, { faults });
   const { state, nextSequence, conclusions } = await recover(store);
   const failures: string[] = [];
   const writer = new StoreWriter(store, {
@@ -76,7 +76,7 @@ it('keeps a file whose manifest decides about a group with records in an older f
 });
 
 it('changes nothing if a removed file comes back after a power cut', async () => {
-  const disk = new MemoryDisk({ random: () => 0 });
+  const disk = new MemoryDisk();
   const { store, ledger, writer, sample, train, retire } = await openLedger(disk);
   sample('a', 0);
   train('a');
@@ -106,8 +106,9 @@ it('drops what was running when the machine went down, and says so once', async 
 
 it('makes every waiter fail when the disk does, and keeps what a failed sync left in doubt', async () => {
   let isBroken = false;
-  const disk = new MemoryDisk({ fails: (operation) => operation === 'sync' && isBroken });
-  const { ledger, writer, sample, failures } = await openLedger(disk);
+  const disk = new MemoryDisk();
+  const fails = (operation: DiskOperation): boolean => operation === 'sync' && isBroken;
+  const { ledger, writer, sample, failures } = await openLedger(disk, { fails });
   isBroken = true;
   sample('a', 0);
   await expect(writer.synced()).rejects.toMatchObject({ code: 'failed' });

@@ -4,19 +4,14 @@ import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js
 
 /**
  * A disk that several stores share, as several servers share a folder. It keeps what was committed until `cutPower`
- * takes away what was not synced. `faults` lets a simulation decide how long the disk takes and when it fails.
+ * takes away what was not synced.
  */
 export class MemoryDisk {
-  readonly faults: DiskFaults;
   files: MemoryFile[] = [{ number: 0, term: 0, isSealed: false, transactions: [] }];
   #unlinked: MemoryFile[] = [];
   #bootNumber = 1;
   #numTransactions = 0;
   #synced = 0;
-
-  constructor(faults: Partial<DiskFaults> = {}) {
-    this.faults = { wait: async () => {}, fails: () => false, random: () => 0, ...faults };
-  }
 
   get bootId(): string {
     return `boot-${this.#bootNumber}`;
@@ -30,10 +25,10 @@ export class MemoryDisk {
     file.transactions.push({ number: ++this.#numTransactions, entries, isPoisoned: false });
   }
 
-  async sync(): Promise<void> {
+  async sync(faults: DiskFaults): Promise<void> {
     const upTo = this.#numTransactions;
-    await this.faults.wait('sync');
-    if (this.faults.fails('sync')) {
+    await faults.wait('sync');
+    if (faults.fails('sync')) {
       for (const transaction of this.#unsynced()) transaction.isPoisoned = true;
       throw new StoreError('failed', 'The disk failed to sync.');
     }
@@ -50,8 +45,7 @@ export class MemoryDisk {
   }
 
   /** The machine goes down: what was not synced is lost from some point on, and a removed file may come back. */
-  cutPower(): void {
-    const { random } = this.faults;
+  cutPower(random: () => number = () => 0): void {
     const keep = this.#synced + Math.floor(random() * (this.#numTransactions - this.#synced + 1));
     const back = random() < 0.5 ? this.#unlinked.pop() : undefined;
     this.files = [...this.files, ...(back === undefined ? [] : [back])].sort((a, b) => a.number - b.number);
@@ -85,15 +79,23 @@ type MemoryFile = {
   transactions: MemoryTransaction[];
 };
 
+export type MemoryStoreOptions = {
+  /** How long the disk takes, and when it fails, for this process. */
+  readonly faults?: Partial<DiskFaults>;
+  readonly bytesPerEntry?: number;
+};
+
 /** One process's hold on a MemoryDisk. */
 export class MemoryStore implements Store {
   readonly #disk: MemoryDisk;
   readonly #bytesPerEntry: number;
+  readonly #faults: DiskFaults;
   #file: MemoryFile;
   #term = -1;
 
-  constructor(disk: MemoryDisk, { bytesPerEntry = 100 }: { readonly bytesPerEntry?: number } = {}) {
+  constructor(disk: MemoryDisk, { faults = {}, bytesPerEntry = 100 }: MemoryStoreOptions = {}) {
     this.#disk = disk;
+    this.#faults = { wait: async () => {}, fails: () => false, random: () => 0, ...faults };
     this.#bytesPerEntry = bytesPerEntry;
     this.#file = disk.newest;
   }
@@ -103,7 +105,7 @@ export class MemoryStore implements Store {
   }
 
   async takeOver(): Promise<void> {
-    await this.#disk.faults.wait('open');
+    await this.#faults.wait('open');
     this.#file = this.#disk.newest;
     this.#term = this.#file.term + 1;
     this.#file.term = this.#term;
@@ -112,10 +114,10 @@ export class MemoryStore implements Store {
   async secure(): Promise<void> {
     const entries = this.#disk.unsyncedEntries();
     if (entries.length === 0) return;
-    await this.#disk.faults.wait('commit');
+    await this.#faults.wait('commit');
     this.#begin();
     this.#disk.write(this.#file, entries);
-    await this.#disk.sync();
+    await this.#disk.sync(this.#faults);
   }
 
   files(): readonly StoreFile[] {
@@ -132,26 +134,25 @@ export class MemoryStore implements Store {
   }
 
   async commit(entries: readonly Entry[]): Promise<void> {
-    const { faults } = this.#disk;
-    await faults.wait('commit');
+    await this.#faults.wait('commit');
     this.#requireOwner();
-    const hasFailed = faults.fails('commit');
-    if (!hasFailed || faults.random() < 0.5) this.#disk.write(this.#file, entries);
+    const hasFailed = this.#faults.fails('commit');
+    if (!hasFailed || this.#faults.random() < 0.5) this.#disk.write(this.#file, entries);
     if (hasFailed) throw new StoreError('failed', 'The disk failed to commit.');
   }
 
   async sync(): Promise<void> {
-    await this.#disk.sync();
+    await this.#disk.sync(this.#faults);
   }
 
   async roll(): Promise<void> {
     await this.sync();
-    await this.#disk.faults.wait('roll');
+    await this.#faults.wait('roll');
     this.#begin();
   }
 
   async remove(numbers: readonly number[]): Promise<void> {
-    await this.#disk.faults.wait('remove');
+    await this.#faults.wait('remove');
     this.#requireOwner();
     for (const file of this.#disk.files.filter(({ number }) => numbers.includes(number))) this.#disk.remove(file);
   }
