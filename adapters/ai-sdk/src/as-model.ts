@@ -7,5 +7,8 @@ import { TunedLanguageModel } from './tuned-language-model.js';
  * that the SDK in use takes.
  */
 export function asModel<M = LanguageModelV3>(tuner: Tuner, options: ModelOptions<M>): LanguageModelV3 | M {
-  return tuner.selectModel<LanguageModelV3 | M>(options, (model) => new TunedLanguageModel(model));
+  return tuner.selectModel<LanguageModelV3 | M>(options, (model) => new TunedLanguageModel(model), [
+    'doGenerate',
+    'doStream',
+  ]);
 }

@@ -8,9 +8,12 @@ export type LangGraphModelOptions = ModelOptions<BaseChatModel> & {
   readonly sampling?: SamplingOptions;
 };
 
+/** What LangChain's `invoke`, `stream` and `batch` end in. */
+const callMethods = ['_generate', '_streamResponseChunks', '_streamChatModelEvents'];
+
 /** The model of one agent: the tuned one where its target learns, else `debugModel` itself. */
 export function asModel(tuner: Tuner, options: LangGraphModelOptions & { readonly debugModel?: never }): TunedChatModel;
 export function asModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel;
 export function asModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel {
-  return tuner.selectModel(options, (model) => new TunedChatModel(model, options.sampling));
+  return tuner.selectModel(options, (model) => new TunedChatModel(model, options.sampling), callMethods);
 }

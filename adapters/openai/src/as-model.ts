@@ -1,3 +1,4 @@
+import type { ChatModel } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import { OpenAI } from 'openai';
 import { createInProcessFetch } from './in-process-fetch.js';
@@ -15,7 +16,7 @@ class TunedClient extends OpenAI {
  * (whatever `model` it is asked for); else `debugModel` itself. Retries are off: a repeated call would be a second sample.
  */
 export function asModel(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
-  return tuner.selectModel(options, (model) => {
+  const toClient = (model: ChatModel): OpenAI => {
     const fetch = createInProcessFetch(model);
     return new TunedClient({
       apiKey: 'in-process',
@@ -26,5 +27,6 @@ export function asModel(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
       organization: null,
       project: null,
     });
-  });
+  };
+  return tuner.selectModel(options, toClient, ['chat.completions.create', 'responses.create']);
 }

@@ -30,6 +30,7 @@ export {
   ConfigError,
   EngineError,
   JudgeError,
+  Outage,
   TaskError,
   WorkflowError,
   type AgentJetConfig,

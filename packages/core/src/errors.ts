@@ -34,6 +34,19 @@ export class EngineError extends AgentJetError {}
 /** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
 export class BackboneError extends AgentJetError {}
 
+/**
+ * The world failed, not the agent: a quota is used up, a service is down. Throw it from a workflow, a tool or a judge: the attempt
+ * is made again and is never a reward. `host` names who failed; several failures in a row of one host pause the run.
+ */
+export class Outage extends AgentJetError {
+  readonly host: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly host?: string } = {}) {
+    super('outage', message, options);
+    this.host = options.host;
+  }
+}
+
 /** The message of anything thrown. */
 export function toErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -39,6 +39,7 @@ export {
   ConfigError,
   EngineError,
   JudgeError,
+  Outage,
   TaskError,
   toErrorMessage,
   WorkflowError,

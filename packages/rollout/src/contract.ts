@@ -30,9 +30,11 @@ export interface Tuner {
   isTrainable(targetTag: string): boolean;
   /**
    * The door behind every adapter: the tuned model for a target that learns, else `debugModel` itself.
-   * Throws ConfigError naming the agent when the target does not learn and there is no debugModel.
+   * Throws ConfigError naming the agent when the target does not learn and there is no debugModel. `callMethods`: the methods of the
+   * framework's model that make calls, such as `doGenerate` or `chat.completions.create`; a call of the debugModel that fails there
+   * is known to be its provider's failure, not the agent's.
    */
-  selectModel<M>(options: ModelOptions<M>, toNative: (model: ChatModel) => M): M;
+  selectModel<M>(options: ModelOptions<M>, toNative: (model: ChatModel) => M, callMethods?: readonly string[]): M;
   /**
    * An OpenAI-compatible address for an agent in any language, closed when the episode ends. The same door as
    * `selectModel`: calls of a target that does not learn go to `debugModel`.

@@ -1,6 +1,7 @@
 import { ConfigError, type ChatModel } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EndpointHost, ModelOptions, Tuner } from './contract.js';
+import { watchDebugModel } from './outage/debug-model-errors.js';
 import { resolveTrainableTargets } from './workflow.js';
 
 export type TunerOptions = {
@@ -27,7 +28,11 @@ export function createTuner(options: TunerOptions): Tuner {
   /** Names of agents that were given their debug model. */
   const unlearning = new Set<string | undefined>();
 
-  const selectModel = <M>(wanted: ModelOptions<M>, toNative: (model: ChatModel) => M): M => {
+  const selectModel = <M>(
+    wanted: ModelOptions<M>,
+    toNative: (model: ChatModel) => M,
+    callMethods: readonly string[] = [],
+  ): M => {
     const agent = toIdentity(wanted);
     options.onAgent?.(agent);
     if (isTrainable(agent.targetTag)) {
@@ -37,6 +42,7 @@ export function createTuner(options: TunerOptions): Tuner {
       throw missingModel(agent, targets ?? []);
     }
     unlearning.add(agent.agentName);
+    watchDebugModel(wanted.debugModel, agent.agentName, callMethods);
     return wanted.debugModel;
   };
 
@@ -51,7 +57,7 @@ export function createTuner(options: TunerOptions): Tuner {
       if (!unlearning.has(to?.agent)) options.reward?.(value, to);
     },
     asOpenAIEndpoint: (wanted) => {
-      const model = selectModel(wanted, (tuned) => tuned);
+      const model = selectModel(wanted, (tuned) => tuned, ['generate']);
       if (options.endpointHost === undefined) {
         throw new ConfigError(
           'no_endpoint',

@@ -1,0 +1,61 @@
+import { EngineError, JudgeError, Outage, toErrorMessage } from '@agentjet/core';
+import { hostOf, isConnectionFailure } from './connection-failure.js';
+import { debugModelOf } from './debug-model-errors.js';
+import { errorChain } from './error-chain.js';
+
+/**
+ * Tells a failure of the world from a failure of the agent, by whose call failed. An outage is never a reward: its attempt is made
+ * again. A limit that the agent itself reached, a request that was refused as wrong, and an error of a tool are the agent's.
+ */
+export type OutageCause = {
+  readonly source: 'debug_model' | 'judge' | 'engine' | 'connection' | 'workflow';
+  /** Who failed: a host if the error names one, else the source, with the agent for a debug model. */
+  readonly host: string;
+  /** The innermost message, which usually says most. */
+  readonly message: string;
+};
+
+/** HTTP answers that say that the request itself was wrong: bad, too large, not processable. */
+const refusals: ReadonlySet<unknown> = new Set([400, 413, 422]);
+
+function statusOf(error: object): number | undefined {
+  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+  return [status, statusCode].find((value): value is number => typeof value === 'number' && value >= 100);
+}
+
+function isAbort(error: object): boolean {
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  return name === 'AbortError' || name === 'APIUserAbortError' || code === 'aborted' || code === 'closed';
+}
+
+/** `undefined` if the failure is the agent's. */
+export function outageOf(thrown: unknown): OutageCause | undefined {
+  const chain = errorChain(thrown);
+  const innermost = chain.at(-1) ?? {};
+  const found = (source: OutageCause['source'], name: string = source): OutageCause => ({
+    source,
+    host: chain.map(hostOf).find((host) => host !== undefined) ?? name,
+    message: toErrorMessage(innermost instanceof Error ? innermost : thrown),
+  });
+
+  const thrownOutage = chain.find((error) => error instanceof Outage);
+  if (thrownOutage instanceof Outage) {
+    const source = chain.some((error) => error instanceof JudgeError) ? 'judge' : 'workflow';
+    return { source, host: thrownOutage.host ?? source, message: thrownOutage.message };
+  }
+  if (chain.some((error) => error instanceof EngineError && error.code === 'failed')) return found('engine');
+  if (chain.some(isAbort)) return undefined;
+
+  const statuses = chain.map(statusOf).filter((status) => status !== undefined);
+  const agentName = chain.map(debugModelOf).find((name) => name !== undefined);
+  if (agentName !== undefined)
+    return statuses.some((status) => refusals.has(status))
+      ? undefined
+      : found('debug_model', `debug model of ${agentName}`);
+  const isConnection = chain.some(isConnectionFailure);
+  if (chain.some((error) => error instanceof JudgeError))
+    return isConnection || statuses.some((status) => !refusals.has(status) && status >= 400)
+      ? found('judge')
+      : undefined;
+  return isConnection ? found('connection') : undefined;
+}
