@@ -42,9 +42,9 @@ export {
   type GroupsOptions,
   type TaskGroup,
 } from './episode/run-groups.js';
-export { createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
+export { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
 export { readJsonlTasks } from './tasks/jsonl-tasks.js';
-export { shuffleTasks } from './tasks/shuffle-tasks.js';
+export { createListTable, type SourceCard, type TaskTable } from './tasks/task-table.js';
 export { importUserModule } from './user-module.js';
 export { failureFrames, failurePlace, withUserFrames } from './user-frames.js';
 export { groupByTurn } from './adapter/group-turns.js';

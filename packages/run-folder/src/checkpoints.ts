@@ -2,6 +2,7 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
+import { areDraws, type Draws } from './draws.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError } from './file-error.js';
 import { replaceFile } from './replace-file.js';
@@ -11,8 +12,10 @@ export type TrainingState = {
   /** Steps done. */
   readonly step: number;
   readonly policyVersion: number;
-  /** Groups that the source has given so far, skipped and dropped ones included: the data cursor. */
+  /** How many groups the source has given so far, skipped and dropped ones included. */
   readonly groupsDrawn: number;
+  /** Which draws they were; a resumed run draws the others. Checkpoints from before draws were kept have none: see `drawsOf`. */
+  readonly draws?: Draws;
 };
 
 /** What a run can go on from. */
@@ -161,7 +164,7 @@ async function readState(dir: string): Promise<TrainingState> {
   const seal = await readSeal(dir);
   if (seal === undefined)
     throw brokenCheckpoint(dir, `its ${stateFile} is missing or has changed since it was written`);
-  const read = (key: keyof TrainingState): number => {
+  const read = (key: 'step' | 'policyVersion' | 'groupsDrawn'): number => {
     const value = seal[key];
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
     throw brokenCheckpoint(dir, `"${key}" of its ${stateFile} is ${JSON.stringify(value)}, not a count`);
@@ -169,7 +172,10 @@ async function readState(dir: string): Promise<TrainingState> {
   const state = { step: read('step'), policyVersion: read('policyVersion'), groupsDrawn: read('groupsDrawn') };
   if (state.step !== stepOf(path.basename(dir)))
     throw brokenCheckpoint(dir, `its ${stateFile} says step ${state.step}`);
-  return state;
+  const { draws } = seal;
+  if (draws === undefined) return state;
+  if (!areDraws(draws)) throw brokenCheckpoint(dir, `"draws" of its ${stateFile} is not a set of draws`);
+  return { ...state, draws };
 }
 
 function brokenCheckpoint(dir: string, problem: string): BackboneError {

@@ -1,4 +1,5 @@
 export { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
+export { addDraws, drawsOf, type Draw, type Draws } from './draws.js';
 export type { EpisodeFiles } from './episode-files.js';
 export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './episode-record.js';
 export { describeFileError } from './file-error.js';

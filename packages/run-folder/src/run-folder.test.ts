@@ -352,6 +352,11 @@ describe('checkpoints', () => {
     ['a step that is not the folder', { step: 1, policyVersion: 2, groupsDrawn: 8 }, 'says step 1'],
     ['a negative step', { step: -1, policyVersion: 2, groupsDrawn: 8 }, '"step" of its state.json is -1'],
     ['half a step', { step: 1.5, policyVersion: 2, groupsDrawn: 8 }, '"step" of its state.json is 1.5'],
+    [
+      'draws in no order',
+      { step: 2, policyVersion: 2, groupsDrawn: 8, draws: [{ epoch: 0, ranges: [[4, 2]] }] },
+      'not a set of draws',
+    ],
     ['an endless count', { step: 2, policyVersion: 2, groupsDrawn: 1e300 }, '"groupsDrawn" of its state.json'],
   ])('of older versions, without sums, are refused with %s', async (_, state, message) => {
     const { dir: saved } = await run.save(backbone, stateOf(2));

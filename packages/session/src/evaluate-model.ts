@@ -5,7 +5,7 @@ import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder'
 import { evaluatePhase } from './rollout/evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
-import { collectTasks } from './schedule/task-schedule.js';
+import { collectTasks } from './schedule/collect-tasks.js';
 import { openUntrainedPolicy } from './policy/open-policy.js';
 import { withRollout } from './rollout/with-rollout.js';
 

@@ -1,3 +1,4 @@
+import type { Draws } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 
 /** Where the groups of a run come from: a schedule of tasks that are sampled on demand, or a pool that others fill. */
@@ -15,8 +16,8 @@ export type GroupSource = {
 export type SourceStart = {
   /** Optimizer steps made before. */
   readonly step: number;
-  /** Groups that those steps have taken. */
-  readonly groupsDrawn: number;
+  /** The draws that those steps have taken. */
+  readonly drawn: Draws;
   /** Aborts when the run wants no further group; groups that are being made then are lost. */
   readonly signal: AbortSignal;
 };

@@ -133,7 +133,13 @@ describe('runSession', () => {
     const checkpoint = await folder.save(openRun(() => {}).backbone, state);
     pool.push(1, 'c', 'd');
     const result = await runSession({ run: openRun(() => {}, { checkpoint }), source: pool.source });
-    expect(pool.starts).toMatchObject([{ step: 1, groupsDrawn: 2 }]);
+    expect(pool.starts).toMatchObject([{ step: 1, drawn: [{ epoch: 0, ranges: [[0, 2]] }] }]);
+    expect((await folder.checkpoints.latest())?.state).toEqual({
+      step: 2,
+      policyVersion: 1,
+      groupsDrawn: 4,
+      draws: [{ epoch: 0, ranges: [[0, 4]] }],
+    });
     expect(result.modelDir).toBe(path.join(folder.checkpoints.dir, 'step-000002'));
   });
 

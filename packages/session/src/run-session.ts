@@ -1,4 +1,5 @@
 import { WorkflowError } from '@agentjet/core';
+import { drawsOf } from '@agentjet/run-folder';
 import { train, type TrainOutcome } from '@agentjet/trainer';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
@@ -61,7 +62,11 @@ function makeSteps(
     ...toTrainSettings(config),
     backbone,
     run: folder,
-    source: source.pull({ step: state?.step ?? 0, groupsDrawn: state?.groupsDrawn ?? 0, signal: left.signal }),
+    source: source.pull({
+      step: state?.step ?? 0,
+      drawn: state === undefined ? [] : drawsOf(state),
+      signal: left.signal,
+    }),
     onSourceLeft: () => left.abort(),
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,

@@ -1,7 +1,14 @@
 import type { Algorithm, Backbone, LossOptions } from '@agentjet/core';
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/pack-trees.js';
-import type { Checkpoint, TrainingState, MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import {
+  addDraws,
+  drawsOf,
+  type Checkpoint,
+  type MetricsRecord,
+  type RunFolder,
+  type TrainingState,
+} from '@agentjet/run-folder';
 import { batched } from './batched.js';
 import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
@@ -49,7 +56,7 @@ export type TrainOptions = {
   /** Steps between evaluations; 0 (default): none. */
   readonly evaluateEvery?: number;
   readonly evaluate?: (step: number) => Promise<void>;
-  /** Where to go on from: the state of the checkpoint that the backbone has loaded. The source begins behind its `groupsDrawn`. */
+  /** Where to go on from: the state of the checkpoint that the backbone has loaded. The source leaves out the draws of that state. */
   readonly start?: TrainingState;
   /** Aborting ends the run behind the step in progress, with a checkpoint. */
   readonly signal?: AbortSignal;
@@ -81,7 +88,7 @@ type Progress = { state: TrainingState; checkpoint: Checkpoint | undefined };
  * The training loop: whole batches of groups in, better weights out. It knows no agents, tasks or tokenizers.
  *
  * On resume, load the checkpoint into the backbone, `run.rewind(checkpoint.state)`, pass the state as `start`, and
- * give a source that begins at group `groupsDrawn`: then the run goes on as if it had never been interrupted. A batch
+ * give a source that leaves out `drawsOf(checkpoint.state)`: then the run goes on as if it had never been interrupted. A batch
  * that the signal cuts short is not trained, so the resumed run draws it again, whole.
  *
  * Rejects with what the source, the evaluation or the backbone throws. Steps made before are saved first, if they can be.
@@ -128,7 +135,7 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     const state = {
       step,
       policyVersion: backbone.policyVersion,
-      groupsDrawn: progress.state.groupsDrawn + groups.length,
+      ...takeDraws(progress.state, groups),
     };
 
     const metrics = toStepMetrics({ ...update, ...state, groups, seconds: { sampling, ...update.seconds } });
@@ -140,6 +147,16 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     if (isOver()) return;
     drawnAt = performance.now();
   }
+}
+
+/** A group that does not say which draw it is counts as the next one. */
+function takeDraws(
+  state: TrainingState,
+  groups: readonly TrainingGroup[],
+): Pick<TrainingState, 'groupsDrawn' | 'draws'> {
+  const { groupsDrawn } = state;
+  const taken = groups.map(({ draw }, at) => draw ?? { epoch: 0, index: groupsDrawn + at });
+  return { groupsDrawn: groupsDrawn + groups.length, draws: addDraws(drawsOf(state), taken) };
 }
 
 /** Batches that may be sampled while the one before them waits for its training. */

@@ -1,10 +1,15 @@
 import type { EpisodeGroup } from '@agentjet/core';
+import type { Draw } from '@agentjet/run-folder';
 
 /**
  * What a source gives the loop. The report is what the rollout side knows beside the samples; the loop adds it up,
  * averages it and writes it down, and understands nothing of it.
  */
-export type TrainingGroup = EpisodeGroup & { readonly report?: GroupReport };
+export type TrainingGroup = EpisodeGroup & {
+  readonly report?: GroupReport;
+  /** Which draw of the tasks it came of, for resuming. Default: the next one. */
+  readonly draw?: Draw;
+};
 
 /** What the rollout side counted in one group. */
 export type GroupReport = {

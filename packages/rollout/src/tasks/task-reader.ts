@@ -1,9 +1,12 @@
 import { TaskError, type Task } from '@agentjet/core';
+import type { TaskTable } from './task-table.js';
 
 /** Where problems come from. Each call starts a new pass. */
 export interface TaskReader {
   trainingTasks(): AsyncIterable<Task>;
   evaluationTasks(): AsyncIterable<Task>;
+  /** The training tasks as a table, for a reader that can: then they are read one by one, when a run draws them. */
+  trainingTable?(): Promise<TaskTable>;
 }
 
 /** A list, or a function that starts a pass: `async function* () { yield { taskId, mainQuery, ... } }`. */
@@ -28,7 +31,7 @@ async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<
   let at = 0;
   for await (const input of typeof source === 'function' ? source() : source) {
     at++;
-    const task = toTask(input, `${split} task ${at}`);
+    const task = checkTask(input, `${split} task ${at}`);
     const earlier = firstAt.get(task.taskId);
     if (earlier !== undefined) {
       throw new TaskError(
@@ -41,7 +44,8 @@ async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<
   }
 }
 
-function toTask(input: unknown, where: string): Task {
+/** What code gave as a task, with the fields that it left out. Throws TaskError, naming the place, if it is not one. */
+export function checkTask(input: unknown, where: string): Task {
   if (typeof input !== 'object' || input === null) {
     throw new TaskError('bad_task', `The ${where} is ${String(input)}. Yield { taskId, mainQuery }.`);
   }

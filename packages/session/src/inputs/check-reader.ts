@@ -1,5 +1,5 @@
 import { TaskError } from '@agentjet/core';
-import { createTaskReader, type TaskInput, type TaskReader } from '@agentjet/rollout';
+import { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskTable } from '@agentjet/rollout';
 
 type Pass = Iterable<TaskInput> | AsyncIterable<TaskInput>;
 
@@ -18,8 +18,25 @@ function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTask
 
 /** The same reader, with every task checked as it comes: an id of its own, and what else a task must have. */
 export function checkReader(reader: TaskReader): TaskReader {
-  return createTaskReader({
+  const checked = createTaskReader({
     training: () => startPass(reader, 'trainingTasks'),
     evaluation: () => startPass(reader, 'evaluationTasks'),
   });
+  if (reader.trainingTable === undefined) return checked;
+  return { ...checked, trainingTable: async () => checkTable(await reader.trainingTable?.()) };
+}
+
+function checkTable(table: TaskTable | undefined): TaskTable {
+  const { size, taskAt } = table ?? {};
+  const isSize = size === null || (Number.isSafeInteger(size) && Number(size) >= 0);
+  if (table === undefined || !isSize || typeof taskAt !== 'function')
+    throw new TaskError(
+      'bad_reader',
+      `trainingTable() of the task reader gave ${table === undefined ? 'nothing' : `size ${JSON.stringify(size)} and ${typeof taskAt} as taskAt`}. Give { size, source, taskAt }: a count or null, where the tasks come from, and an async function of an index.`,
+    );
+  return {
+    size: table.size,
+    source: table.source,
+    taskAt: async (index) => checkTask(await table.taskAt(index), `training task ${index + 1}`),
+  };
 }

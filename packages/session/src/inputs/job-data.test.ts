@@ -7,7 +7,7 @@ import type { TaskReader } from '@agentjet/rollout';
 import { checkReader } from './check-reader.js';
 import { readJobData, type JobData } from './job-data.js';
 import { readTasks } from './read-tasks.js';
-import { collectTasks } from '../schedule/task-schedule.js';
+import { collectTasks } from '../schedule/collect-tasks.js';
 
 let folder: string;
 beforeAll(() => {

@@ -6,7 +6,20 @@ export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Ta
   try {
     yield* source;
   } catch (error) {
-    if (error instanceof AgentJetError) throw error;
-    throw new TaskError('reader_failed', withUserFrames('The task reader failed', error), { cause: error });
+    throw toReaderError(error);
   }
+}
+
+/** One task of a table; errors as above. */
+export async function readTask(read: () => Promise<Task>): Promise<Task> {
+  try {
+    return await read();
+  } catch (error) {
+    throw toReaderError(error);
+  }
+}
+
+function toReaderError(error: unknown): AgentJetError {
+  if (error instanceof AgentJetError) return error;
+  return new TaskError('reader_failed', withUserFrames('The task reader failed', error), { cause: error });
 }

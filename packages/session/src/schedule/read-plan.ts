@@ -1,27 +1,26 @@
 import { TaskError, type AgentJetConfig, type Task } from '@agentjet/core';
-import type { TaskReader } from '@agentjet/rollout';
-import { collectTasks, createTaskSchedule, type TaskSchedule } from './task-schedule.js';
+import { createListTable, type TaskReader, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
+import { collectTasks } from './collect-tasks.js';
+import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
 export type Plan = { readonly schedule: TaskSchedule; readonly evaluationTasks: readonly Task[] };
 
-/** Reads all tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
+/** Opens the tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
 export async function readPlan(config: AgentJetConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
   const { trainerCommon, data, taskReader } = config;
   const { totalTrainingSteps, totalEpochs, seed } = trainerCommon;
   const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
-  const tasks = await collectTasks(
-    reader.trainingTasks(),
-    totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize,
-  );
-  if (tasks.length === 0) {
+  const neededTasks = totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize;
+  const table = await openTrainingTable(reader, neededTasks);
+  if (table.size === 0) {
     throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
   }
   const evaluationTasks = isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [];
   if (trainerCommon.testFreq > 0 && evaluationTasks.length === 0)
     emit({ type: 'notice', message: noEvaluation(trainerCommon.testFreq) });
   return {
-    schedule: createTaskSchedule(tasks, {
+    schedule: createTaskSchedule(table, {
       batchSize: data.trainBatchSize,
       epochs: totalEpochs,
       totalSteps: totalTrainingSteps,
@@ -30,6 +29,12 @@ export async function readPlan(config: AgentJetConfig, reader: TaskReader, emit:
     }),
     evaluationTasks,
   };
+}
+
+/** The reader's own table, or else a list of what it yields. */
+async function openTrainingTable(reader: TaskReader, neededTasks: number | null): Promise<TaskTable> {
+  if (reader.trainingTable !== undefined) return reader.trainingTable();
+  return createListTable(await collectTasks(reader.trainingTasks(), neededTasks), 'the task reader');
 }
 
 function noEvaluation(testFreq: number): string {

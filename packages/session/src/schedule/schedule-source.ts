@@ -1,9 +1,11 @@
 import { deriveSeed } from '@agentjet/core';
 import { toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
+import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
-import type { Draw, TaskSchedule } from './task-schedule.js';
+import { readTask } from '../inputs/read-tasks.js';
+import type { TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import type { GroupSource, SourceStart } from '../group-source.js';
 import { toEpisodeMeans } from './episode-means.js';
@@ -13,11 +15,13 @@ import { countHistories } from './history-counts.js';
 function toTrainingGroup(
   group: TaskGroup,
   failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy'],
+  draw: Draw | undefined,
 ): TrainingGroup {
   const { groupId, episodes } = group;
   const trained = toEpisodeGroup(group, failedPolicy) ?? { groupId, episodes: [] };
   return {
     ...trained,
+    ...(draw === undefined ? {} : { draw }),
     report: {
       episodes: episodes.length,
       failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
@@ -38,17 +42,18 @@ function groupByEpoch(draws: readonly Draw[]): readonly (readonly Draw[])[] {
   return epochs.map((epoch) => draws.filter((draw) => draw.epoch === epoch));
 }
 
+/** The groups of draws of one epoch, in their order; fewer if the signal aborts. */
 async function runDraws(
   context: RolloutContext,
-  draws: readonly Draw[],
+  { schedule, draws }: { readonly schedule: TaskSchedule; readonly draws: readonly Draw[] },
   at: { readonly step: number; readonly signal: AbortSignal },
-): Promise<readonly TaskGroup[]> {
+): Promise<readonly TrainingGroup[]> {
   const { rollout, trainerCommon } = context.config;
   const epoch = draws[0]?.epoch ?? 0;
   const { groups } = await runPhase(context, {
     ...at,
     phase: 'sample',
-    tasks: draws.map(({ task }) => task),
+    tasks: await Promise.all(draws.map((draw) => readTask(() => schedule.taskOf(draw)))),
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
     sampling: samplingDefaults(context.config),
@@ -56,7 +61,7 @@ async function runDraws(
     seed: deriveSeed(trainerCommon.seed, 'training', epoch),
     idPrefix: `e${epoch + 1}-`,
   });
-  return groups;
+  return groups.map((group, at) => toTrainingGroup(group, rollout.failedEpisodePolicy, draws[at]));
 }
 
 /**
@@ -76,17 +81,28 @@ export function createScheduleSource(
 async function* pullGroups(
   context: RolloutContext,
   schedule: TaskSchedule,
-  { step: stepsMade, groupsDrawn, signal }: SourceStart,
+  { step: stepsMade, drawn, signal }: SourceStart,
   checkEngine: () => void,
 ): AsyncGenerator<TrainingGroup> {
-  const { batchSize } = schedule;
-  for (let step = stepsMade + 1, start = groupsDrawn; ; step++, start += batchSize) {
-    const draws = schedule.slice(start, batchSize);
-    if (draws.length === 0) return;
-    const groups: TaskGroup[] = [];
-    for (const part of groupByEpoch(draws)) groups.push(...(await runDraws(context, part, { step, signal })));
+  const left = schedule.draws(drawn);
+  for (let step = stepsMade + 1; ; step++) {
+    const batch = take(left, schedule.batchSize);
+    if (batch.length === 0) return;
+    const groups: TrainingGroup[] = [];
+    for (const draws of groupByEpoch(batch))
+      groups.push(...(await runDraws(context, { schedule, draws }, { step, signal })));
     if (signal.aborted) return;
     checkEngine();
-    for (const group of groups) yield toTrainingGroup(group, context.config.rollout.failedEpisodePolicy);
+    yield* groups;
   }
+}
+
+function take(draws: Iterator<Draw, void>, count: number): readonly Draw[] {
+  const taken: Draw[] = [];
+  while (taken.length < count) {
+    const next = draws.next();
+    if (next.done === true) break;
+    taken.push(next.value);
+  }
+  return taken;
 }

@@ -1,17 +1,16 @@
 import { deriveSeed, TaskError, type Task } from '@agentjet/core';
-import { shuffleTasks } from '@agentjet/rollout';
-import { readTasks } from '../inputs/read-tasks.js';
+import type { TaskTable } from '@agentjet/rollout';
+import type { Draw, Draws } from '@agentjet/run-folder';
+import { shuffleIndices } from './shuffle-indices.js';
 
-/** One task in one pass over all of them. */
-export type Draw = { readonly epoch: number; readonly task: Task };
-
-/** Which tasks a run draws, in order. Without state: a resumed run begins at any place and gets the same ones. */
+/** Which tasks a run draws, in which order. It has no state: a resumed run gets what an uninterrupted one would have got. */
 export type TaskSchedule = {
-  /** Tasks per optimizer step: the configured number, or all where there are fewer. */
+  /** Tasks per optimizer step: the configured number, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** Draws [start, start + count), fewer at the end of the run. */
-  slice(start: number, count: number): readonly Draw[];
+  /** The draws that are not among `drawn`, in order, to the end of the run. */
+  readonly draws: (drawn: Draws) => Generator<Draw, void, undefined>;
+  readonly taskOf: (draw: Draw) => Promise<Task>;
 };
 
 type ScheduleOptions = {
@@ -19,55 +18,69 @@ type ScheduleOptions = {
   readonly epochs: number;
   /** Goes before `epochs`. */
   readonly totalSteps: number | null;
+  /** A table of unknown size keeps its own order. */
   readonly shuffle: boolean;
   readonly seed: number;
 };
 
-/** Pass after pass over the tasks. `tasks` must not be empty. */
-export function createTaskSchedule(tasks: readonly Task[], options: ScheduleOptions): TaskSchedule {
-  const batchSize = Math.min(options.batchSize, tasks.length);
-  const totalSteps = options.totalSteps ?? Math.ceil((options.epochs * tasks.length) / batchSize);
-  const totalDraws = options.totalSteps === null ? options.epochs * tasks.length : totalSteps * batchSize;
-  let cached = { epoch: -1, order: tasks };
-  const orderOf = (epoch: number): readonly Task[] => {
-    if (!options.shuffle) return tasks;
-    if (cached.epoch !== epoch)
-      cached = { epoch, order: shuffleTasks(tasks, deriveSeed(options.seed, 'epoch', epoch)) };
-    return cached.order;
-  };
-  const drawAt = (index: number): Draw[] => {
-    const epoch = Math.floor(index / tasks.length);
-    const task = orderOf(epoch)[index % tasks.length];
-    return task === undefined ? [] : [{ epoch, task }];
-  };
+/**
+ * Pass after pass over a table that is not empty. The order of a pass is an order of indices: tasks are read when they are
+ * drawn. Throws TaskError `endless_tasks` if neither the size of the table nor the number of steps is known.
+ */
+export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): TaskSchedule {
+  const size = table.size ?? Infinity;
+  const batchSize = Math.min(options.batchSize, size);
+  const totalSteps = options.totalSteps ?? Math.ceil((options.epochs * size) / batchSize);
+  if (totalSteps === Infinity) throw endlessTasks(table);
+  const totalDraws = options.totalSteps === null ? options.epochs * size : totalSteps * batchSize;
+  const orderOf = createOrder(table, options);
   return {
     batchSize,
     totalSteps,
-    slice: (start, count) => {
-      const end = Math.min(start + count, totalDraws);
-      return Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset).flatMap(drawAt);
+    draws: function* (drawn) {
+      const taken = flatten(drawn, size);
+      for (let place = 0; place < totalDraws; place++) {
+        while (taken[0] !== undefined && taken[0].to <= place) taken.shift();
+        if (taken[0] === undefined || place < taken[0].from) yield toDraw(place, size);
+        else place = taken[0].to - 1;
+      }
     },
+    taskOf: ({ epoch, index }) => table.taskAt(orderOf(epoch, index)),
   };
 }
 
-/** More than this is no list any more. */
-const taskLimit = 1_000_000;
-/** So many are drawn from a source without end, that shuffling them means something. */
-const endlessSourceTasks = 10_000;
+/** The index in the table of a place in the order of a pass. The order of the newest pass is kept. */
+function createOrder(
+  { size }: TaskTable,
+  { shuffle, seed }: ScheduleOptions,
+): (epoch: number, place: number) => number {
+  if (!shuffle || size === null) return (_, place) => place;
+  let kept: { readonly epoch: number; readonly order: Uint32Array } = { epoch: -1, order: new Uint32Array() };
+  return (epoch, place) => {
+    if (kept.epoch !== epoch) kept = { epoch, order: shuffleIndices(size, deriveSeed(seed, 'epoch', epoch)) };
+    return kept.order[place] ?? size;
+  };
+}
 
-/** All tasks of a source; of one that may have no end, enough for `neededTasks` (null: unknown). */
-export async function collectTasks(source: AsyncIterable<Task>, neededTasks: number | null): Promise<readonly Task[]> {
-  const limit = neededTasks === null ? taskLimit : Math.max(neededTasks, endlessSourceTasks);
-  const tasks: Task[] = [];
-  for await (const task of readTasks(source)) {
-    if (tasks.length >= limit) break;
-    tasks.push(task);
-  }
-  if (neededTasks === null && tasks.length >= limit) {
-    throw new TaskError(
-      'too_many_tasks',
-      `The task reader has more than ${taskLimit} training tasks. Set trainer_common.total_training_steps, so that only what those steps need is drawn.`,
-    );
-  }
-  return tasks;
+/**
+ * Places counted through all passes, ascending. A checkpoint that has only a count says "the first of epoch 0" of draws that
+ * reach into later passes; counted like this they are the same.
+ */
+function flatten(drawn: Draws, size: number): { readonly from: number; readonly to: number }[] {
+  const places = drawn.flatMap(({ epoch, ranges }) => {
+    const start = epoch === 0 ? 0 : epoch * size;
+    return ranges.map(([from, to]) => ({ from: start + from, to: start + to }));
+  });
+  return places.sort((a, b) => a.from - b.from);
+}
+
+function toDraw(place: number, size: number): Draw {
+  return size === Infinity ? { epoch: 0, index: place } : { epoch: Math.floor(place / size), index: place % size };
+}
+
+function endlessTasks({ source }: TaskTable): TaskError {
+  return new TaskError(
+    'endless_tasks',
+    `Nobody knows how many tasks ${source.location} has. Set trainer_common.total_training_steps.`,
+  );
 }
