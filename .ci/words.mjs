@@ -12,7 +12,7 @@ const phrases = {
   whatever: ['whatever', 'what is meant, or "any"'],
   'a text': ['a text', '"a string", or "text"'],
   stands: ['stands?', '"is", or where the thing is'],
-  'is no': ['is no(?! longer| more)', '"is not a"'],
+  'is no': ['(?<!there )is no(?! longer| more)', '"is not a"'],
   behind: ['behind', '"after", or "through"'],
   beside: ['beside', '"next to", or "in addition to"'],
 };

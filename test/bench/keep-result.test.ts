@@ -48,7 +48,7 @@ describe('the tree that a result is kept for', () => {
   });
 
   it('is named in the kept result', () => {
-    const file = keepResult(folder, 'toy', 'abc', { summary: { ratio: 1 }, details: { rounds: 3 } });
+    const file = keepResult(folder, { name: 'toy', commit: 'abc' }, { summary: { ratio: 1 }, details: { rounds: 3 } });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ bench: 'toy', commit: 'abc', ratio: 1, rounds: 3 });
   });
 });

@@ -45,8 +45,12 @@ function machine(): { readonly [key: string]: unknown } {
 }
 
 /** Writes `<folder>/<name>.json`. */
-export function keepResult(folder: string, name: string, commit: string, { summary, details }: BenchResult): string {
-  const record = { bench: name, date: new Date().toISOString(), commit, machine: machine(), ...summary, ...details };
+export function keepResult(
+  folder: string,
+  { kind = 'bench', name, commit }: { readonly kind?: 'bench' | 'job'; readonly name: string; readonly commit: string },
+  { summary, details }: BenchResult,
+): string {
+  const record = { [kind]: name, date: new Date().toISOString(), commit, machine: machine(), ...summary, ...details };
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${name}.json`);
   writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);

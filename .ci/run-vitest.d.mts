@@ -1,0 +1,10 @@
+export type VitestCounts = {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Of each file, imports included. */
+  readonly seconds: Readonly<Record<string, number>>;
+};
+
+/** Runs vitest with these arguments; its report goes to the standard output. */
+export function runVitest(args: readonly string[]): VitestCounts;

@@ -1,0 +1,4 @@
+import type { Share } from './time-budget.mjs';
+
+export const budgets: { readonly test: number; readonly ci: number; readonly nightlyJob: number };
+export const shares: readonly Share[];

@@ -1,0 +1,27 @@
+/**
+ * A nightly job is one file here, named as the job, that exports `run`. It runs in a separate process for at most 90 minutes. What it returns is
+ * kept in `results/<job>.json`, with date, commit and machine.
+ */
+export type NightlyOutcome = {
+  readonly passed: boolean;
+  /** One line for the person who reads the log: what was counted, or why the job could not run. */
+  readonly summary: string;
+  /** What is kept. */
+  readonly details: { readonly [key: string]: unknown };
+};
+
+export type NightlyJob = { readonly run: () => Promise<NightlyOutcome> };
+
+/** The jobs that there are, or will be, and what each asks. */
+export const jobs = {
+  soak: 'Does a long run keep its memory, its files and its pace?',
+  chaos: 'Does a run survive kills, full disks and broken files?',
+  simulate: 'Does the swarm lose nothing under any order of failures?',
+  releases: 'Does each tutorial learn as well and as fast as in the last releases?',
+  engines: 'Do the GPU worker and its backbone agree with the embedded one?',
+  clients: 'Do clients in Python get along with the endpoint?',
+} as const;
+
+export type JobName = keyof typeof jobs;
+
+export const isJobName = (name: string): name is JobName => name in jobs;

@@ -1,0 +1,55 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { NightlyOutcome } from './nightly-job.js';
+
+export type JobResult = NightlyOutcome & { readonly minutes: number };
+
+export type JobOptions = {
+  /** Where the job's file is: `<name>.ts`. */
+  readonly folder: string;
+  readonly limitMs: number;
+};
+
+const require = createRequire(import.meta.url);
+const tsx = require.resolve('tsx/cli');
+const runJob = path.join(import.meta.dirname, 'run-job.ts');
+
+/** The job and all processes that it has started. */
+function endGroup(pid: number): void {
+  if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(pid), '/t', '/f']);
+  else process.kill(-pid, 'SIGKILL');
+}
+
+/** Runs a job in a process group, which is killed at its limit. Never throws for what the job does. */
+export async function startJob(name: string, { folder, limitMs }: JobOptions): Promise<JobResult> {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-nightly-'));
+  const file = path.join(scratch, 'outcome.json');
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [tsx, runJob, path.join(folder, `${name}.ts`), file], {
+    detached: process.platform !== 'win32',
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  let isTooLong = false;
+  const limit = setTimeout(() => {
+    isTooLong = true;
+    if (child.pid !== undefined) endGroup(child.pid);
+  }, limitMs);
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  clearTimeout(limit);
+  const minutes = Math.round((performance.now() - startedAt) / 600) / 100;
+  const outcome = isTooLong || !existsSync(file) ? lost(isTooLong, minutes, code) : readOutcome(file);
+  rmSync(scratch, { recursive: true, force: true });
+  return { ...outcome, minutes };
+}
+
+const readOutcome = (file: string): NightlyOutcome => JSON.parse(readFileSync(file, 'utf8')) as NightlyOutcome;
+
+function lost(isTooLong: boolean, minutes: number, code: number | null): NightlyOutcome {
+  const summary = isTooLong
+    ? `it was ended after ${minutes} minutes, its limit`
+    : `its process ended with ${code ?? 'a signal'} and left no outcome`;
+  return { passed: false, summary, details: {} };
+}

@@ -1,0 +1,18 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { runVitest } from '../../.ci/run-vitest.mjs';
+import { root } from '../../.ci/workspaces.mjs';
+import type { NightlyOutcome } from './nightly-job.js';
+
+/** Runs tests that want an environment, once a program has made it. A test that was skipped did not run, and a job that skips some has not passed. */
+export function runInEnvironment(setup: string, tests: readonly string[]): NightlyOutcome {
+  const made = spawnSync(process.execPath, [path.join(root, setup)], { stdio: 'inherit' });
+  if (made.status !== 0)
+    return { passed: false, summary: `${setup} could not make the environment`, details: { ran: false } };
+  const { seconds, ...counts } = runVitest(tests);
+  return {
+    passed: counts.failed === 0 && counts.skipped === 0 && counts.passed > 0,
+    summary: `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
+    details: { tests: counts, seconds },
+  };
+}
