@@ -26,7 +26,14 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
-  agentjet: ['@agentjet/session', '@agentjet/rollout', '@agentjet/endpoint', '@agentjet/core'],
+  agentjet: [
+    '@agentjet/session',
+    '@agentjet/rollout',
+    '@agentjet/trainer',
+    '@agentjet/endpoint',
+    '@agentjet/tokenizer',
+    '@agentjet/core',
+  ],
   '@agentjet/inspect': [
     '@agentjet/run-folder',
     '@agentjet/context-tracker',

@@ -1,4 +1,6 @@
-export { createAlgorithm, type AlgorithmName, type AlgorithmOptions } from './algorithms/create-algorithm.js';
+export { createGrpo, type GrpoOptions } from './algorithms/grpo/grpo.js';
+export { createReinforce, type ReinforceOptions } from './algorithms/reinforce/reinforce.js';
+export { createSft } from './algorithms/sft/sft.js';
 
 export type { LengthLimit, OverlongPolicy } from './packing/length-policy.js';
 export { packTrees, type PackedTrees, type PackOptions, type PackReport, type RowPlace } from './packing/pack-trees.js';

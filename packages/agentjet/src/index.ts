@@ -1,5 +1,6 @@
 export { AgentJetJob, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
+export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 export { createLineListener, formatEvent } from './printing/event-lines.js';
 export type { TranscriptStyle } from './printing/format-transcript.js';
 export {
@@ -33,13 +34,11 @@ export {
   Outage,
   TaskError,
   WorkflowError,
-  type AgentJetConfig,
   type ChatMessage,
   type ChatModel,
   type ChatOptions,
   type ChatRequest,
   type ChatResponse,
-  type ConfigInput,
   type Task,
   type Verdict,
   type WorkflowOutput,

@@ -1,14 +1,33 @@
-import { ConfigError, isJsonObject, type AgentJetConfig, type ConfigInput } from '@agentjet/core';
+import {
+  ConfigError,
+  cutText,
+  findNearestName,
+  isJsonObject,
+  nameGivenInCode,
+  showValue,
+  type Algorithm,
+  type AlgorithmRegistration,
+  type Backbone,
+  type BackboneRegistration,
+} from '@agentjet/core';
+import type { TemplateFamily } from '@agentjet/tokenizer';
+import type { AgentJetConfig, ConfigInput } from './registrations.js';
 
 /** The settings that a job is usually made with, by the names of the original; `config` takes everything else. */
 export type JobOptions = {
   readonly projectName?: string;
   readonly experimentName?: string;
   readonly experimentDir?: string;
-  readonly backbone?: AgentJetConfig['backbone'];
+  /** A name, `path/file.ts->Export`, a registration, or a backbone that is open. It is closed when the job ends. */
+  readonly backbone?: AgentJetConfig['backbone'] | BackboneRegistration | Backbone;
   /** Model folder, or `nano`. */
   readonly model?: string;
-  readonly algorithm?: AgentJetConfig['trainerCommon']['algorithm']['advEstimator'];
+  /** How replies are read, if the model's chat template does not show it. */
+  readonly templateFamily?: AgentJetConfig['model']['templateFamily'] | TemplateFamily;
+  /** A name, `path/file.ts->Export`, a registration, or an algorithm itself. */
+  readonly algorithm?: AgentJetConfig['trainerCommon']['algorithm']['advEstimator'] | AlgorithmRegistration | Algorithm;
+  /** GPUs of this machine; backbone torch. */
+  readonly nGpu?: number;
   /** Episodes per task. */
   readonly numRepeat?: number;
   /** Tasks per optimizer step. */
@@ -19,21 +38,43 @@ export type JobOptions = {
   readonly maxResponseLength?: number;
   readonly maxResponseLengthInOneTurn?: number;
   readonly maxModelLen?: number;
+  /** Optimizer steps that a batch is divided into. */
+  readonly miniBatchNum?: number;
+  /** Passes over a batch. */
+  readonly ppoEpochs?: number;
+  readonly loraRank?: number;
+  readonly loraAlpha?: number;
+  readonly loraTargetModules?: readonly string[];
+  /** Share of a GPU's memory that vLLM takes. */
+  readonly gpuMemoryUtilization?: number;
+  readonly tensorModelParallelSize?: number;
+  readonly maxNumSeqs?: number;
+  readonly useKlLoss?: boolean;
   readonly lr?: number;
   readonly seed?: number;
   /** Anything of the configuration, in camelCase; the options above go before it. */
   readonly config?: ConfigInput;
 };
 
-type Mutable = Record<string, unknown>;
+/** What an option gave that no file can hold. */
+export type GivenKinds = {
+  readonly backbone?: unknown;
+  readonly algorithm?: unknown;
+  readonly templateFamily?: unknown;
+};
 
-const paths: Readonly<Record<Exclude<keyof JobOptions, 'config'>, string>> = {
+type Mutable = Record<string, unknown>;
+type OptionName = Exclude<keyof JobOptions, 'config'>;
+
+const paths: Readonly<Record<OptionName, string>> = {
   projectName: 'projectName',
   experimentName: 'experimentName',
   experimentDir: 'experimentDir',
   backbone: 'backbone',
   model: 'model.path',
+  templateFamily: 'model.templateFamily',
   algorithm: 'trainerCommon.algorithm.advEstimator',
+  nGpu: 'trainerCommon.nGpusPerNode',
   numRepeat: 'rollout.numRepeat',
   batchSize: 'data.trainBatchSize',
   maxEnvWorker: 'rollout.maxEnvWorker',
@@ -41,9 +82,41 @@ const paths: Readonly<Record<Exclude<keyof JobOptions, 'config'>, string>> = {
   maxResponseLength: 'data.maxResponseLength',
   maxResponseLengthInOneTurn: 'rollout.maxResponseLengthInOneTurn',
   maxModelLen: 'rollout.maxModelLen',
+  miniBatchNum: 'trainerCommon.miniBatchNum',
+  ppoEpochs: 'trainerCommon.ppoEpochs',
+  loraRank: 'lora.rank',
+  loraAlpha: 'lora.alpha',
+  loraTargetModules: 'lora.targetModules',
+  gpuMemoryUtilization: 'rollout.gpuMemoryUtilization',
+  tensorModelParallelSize: 'rollout.tensorModelParallelSize',
+  maxNumSeqs: 'rollout.maxNumSeqs',
+  useKlLoss: 'trainerCommon.useKlLoss',
   lr: 'trainerCommon.optim.lr',
   seed: 'trainerCommon.seed',
 };
+
+/** Arguments of the Python AgentJet that ask for nothing special with these values, and what to give instead of others. */
+const original: Readonly<Record<string, { readonly plain: readonly unknown[]; readonly advice: string }>> = {
+  nnodes: { plain: [1], advice: 'One machine trains: give nGpu for its GPUs.' },
+  nGpuForInfer: {
+    plain: [null],
+    advice: 'Give config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',
+  },
+  useKlInReward: { plain: [false], advice: 'Give useKlLoss.' },
+  logging: { plain: ['console'], advice: 'Every run writes metrics.jsonl, reward.svg and report.html; leave it out.' },
+  baseYamlConfig: { plain: [null], advice: 'Call loadJobFromYaml(file).' },
+  ensureNewExperiment: { plain: [true], advice: 'Every run has its own folder, named by its time; leave it out.' },
+  swarmMode: { plain: [false], advice: 'A job trains in this process; leave it out.' },
+  computeMadnessChecklist: { plain: [], advice: 'Judge odd output in the workflow or in a judge.' },
+  loraLoadFormat: { plain: ['safetensors'], advice: 'Adapters are always safetensors; leave it out.' },
+  layeredSummon: { plain: [true, false], advice: 'Leave it out.' },
+  ulyssesSequenceParallelSize: { plain: [1], advice: 'Leave it out.' },
+  ppoMaxTokenLenPerGpu: { plain: [], advice: 'Give config: { trainerCommon: { maxPackTokens } }.' },
+};
+
+function toCamel(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 function setPath(target: Mutable, path: string, value: unknown): void {
   const [last = '', ...sections] = path.split('.').toReversed();
@@ -55,25 +128,59 @@ function checkObject(value: unknown, name: string): void {
   if (isJsonObject(value)) return;
   throw new ConfigError(
     'wrong_type',
-    `${name} is ${JSON.stringify(value)}, but must be an object such as { model: 'nano' }.`,
+    `${name} is ${showValue('', value)}, but must be an object such as { model: 'nano' }.`,
   );
 }
 
-/** The part of a configuration that the options stand for. Throws ConfigError `unknown_key` or `wrong_type`. */
-export function toConfigInput(given: JobOptions): ConfigInput {
+/** Whether the original's argument may be left out with this value. Throws ConfigError `unknown_key` with what to give instead. */
+function checkOriginal(name: string, value: unknown): void {
+  const known = Object.hasOwn(original, name) ? original[name] : undefined;
+  if (known === undefined) {
+    const nearest = findNearestName(name, Object.keys(paths));
+    const repair =
+      nearest === undefined
+        ? `It has ${Object.keys(paths).join(', ')}, and config for all else.`
+        : `Did you mean "${toCamel(nearest)}"?`;
+    throw new ConfigError('unknown_key', `AgentJetJob has no option "${cutText(name)}". ${repair}`);
+  }
+  if (!known.plain.includes(value))
+    throw new ConfigError(
+      'unknown_key',
+      `The option "${name}" with the value ${showValue(name, value)} has no meaning here. ${known.advice}`,
+    );
+}
+
+const kindOptions = ['backbone', 'algorithm', 'templateFamily'] as const;
+
+/** An entry or an instance, which the configuration records by its name. */
+function isGiven(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+function nameOf(value: object, fallback: string): string {
+  const name: unknown = Reflect.get(value, 'name');
+  return typeof name === 'string' && name !== '' ? name : fallback;
+}
+
+/**
+ * The part of a configuration that the options stand for, and what they give as objects. Names may be written in the
+ * original's snake_case. Throws ConfigError `unknown_key` or `wrong_type`.
+ */
+export function toConfigInput(given: JobOptions): { readonly input: ConfigInput; readonly kinds: GivenKinds } {
   checkObject(given, 'What AgentJetJob() got');
   const { config = {}, ...options } = given;
   checkObject(config, 'The option config');
-  const input = structuredClone(config) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(options)) {
-    const path = Object.hasOwn(paths, name) ? paths[name as keyof typeof paths] : undefined;
-    if (path === undefined) {
-      throw new ConfigError(
-        'unknown_key',
-        `AgentJetJob has no option "${name}". It has ${Object.keys(paths).join(', ')}, and config for all else.`,
-      );
-    }
-    if (value !== undefined) setPath(input, path, value);
+  const input = structuredClone(config) as Mutable;
+  const kinds: Mutable = {};
+  for (const [written, value] of Object.entries(options)) {
+    const name = toCamel(written);
+    const path = Object.hasOwn(paths, name) ? paths[name as OptionName] : undefined;
+    if (value === undefined) continue;
+    if (path === undefined) checkOriginal(name, value);
+    else if (kindOptions.includes(name as (typeof kindOptions)[number]) && isGiven(value)) {
+      kinds[name] = value;
+      setPath(input, path, nameGivenInCode(nameOf(value, name)));
+    } else setPath(input, path, value);
   }
-  return input as ConfigInput;
+  return { input: input as ConfigInput, kinds };
 }

@@ -35,8 +35,8 @@ describe('AgentJetJob', () => {
   });
 
   it('refuses options it does not have, and wrong values', () => {
-    const unknown = { nGpu: 8 } as JobOptions;
-    expect(() => new AgentJetJob(unknown)).toThrow(/AgentJetJob has no option "nGpu"/);
+    const unknown = { flux: 8 } as JobOptions;
+    expect(() => new AgentJetJob(unknown)).toThrow(/AgentJetJob has no option "flux"/);
     expect(() => new AgentJetJob(null as unknown as JobOptions)).toThrow(
       /What AgentJetJob\(\) got is null, but must be an object/,
     );

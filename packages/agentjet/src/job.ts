@@ -1,17 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { ConfigError, isJsonObject, kinds, makeFolders, nameGivenInCode, toErrorMessage } from '@agentjet/core';
 import {
-  ConfigError,
-  createConfig,
-  formatConfig,
-  isJsonObject,
-  loadConfig,
-  makeFolders,
-  toErrorMessage,
-  type AgentJetConfig,
-  type ConfigInput,
-} from '@agentjet/core';
-import { createJudge, parseWorkflowSource, type Judge, type WorkflowSource } from '@agentjet/rollout';
+  createJudge,
+  parseWorkflowSource,
+  type Judge,
+  type JudgeRegistration,
+  type WorkflowSource,
+} from '@agentjet/rollout';
 import {
   evaluateJob,
   loadInputs,
@@ -19,12 +15,13 @@ import {
   tuneJob,
   type Evaluation,
   type JobData,
-  type JobInputs,
+  type GivenInputs,
   type JobListener,
   type JobResult,
 } from '@agentjet/session';
-import { toConfigInput, type JobOptions } from './job-options.js';
+import { toConfigInput, type GivenKinds, type JobOptions } from './job-options.js';
 import { createLineListener } from './printing/event-lines.js';
+import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 
 export type RunOptions = {
   /** Default: a line per event on stderr. */
@@ -47,7 +44,7 @@ export type EvaluateOptions = RunOptions & {
 
 const logToStderr = createLineListener((line) => void process.stderr.write(`${line}\n`));
 
-type Given = { -readonly [Key in keyof JobInputs]?: JobInputs[Key] };
+type Given = { -readonly [Key in keyof GivenInputs]?: GivenInputs[Key] };
 
 /**
  * What `ajet` does, from code:
@@ -59,10 +56,12 @@ type Given = { -readonly [Key in keyof JobInputs]?: JobInputs[Key] };
  */
 export class AgentJetJob {
   #config: AgentJetConfig;
-  readonly #given: Given = {};
+  readonly #given: Given;
 
   constructor(options: JobOptions = {}) {
-    this.#config = createConfig(toConfigInput(options));
+    const { input, kinds: given } = toConfigInput(options);
+    this.#given = { ...given };
+    this.#config = configuration.create(input);
   }
 
   /** The configuration as it stands; change it with the options, `setConfig` or a YAML file. */
@@ -72,7 +71,7 @@ export class AgentJetJob {
 
   /** Changes some keys, in camelCase; the others stay. */
   setConfig(input: ConfigInput): this {
-    this.#config = createConfig(mergeInput(this.#config, input) as ConfigInput);
+    this.#config = configuration.create(mergeInput(this.#config, input) as ConfigInput);
     return this;
   }
 
@@ -90,32 +89,31 @@ export class AgentJetJob {
   setData(data: JobData): this {
     const given = readJobData(data);
     delete this.#given.reader;
-    if ('config' in given) return this.setConfig(given.config);
+    if ('config' in given) return this.setConfig(given.config as ConfigInput);
     this.#given.reader = given.reader;
     return this;
   }
 
-  /** A judge, a class of one, a function (task, output), or `path/file.ts->Export`. */
-  setJudge(judge: Judge | Judge['judge'] | (new () => Judge) | string): this {
+  /** A judge, a class of one, a function (task, output), a registration, or `path/file.ts->Export`. */
+  setJudge(judge: Judge | Judge['judge'] | (new () => Judge) | JudgeRegistration | string): this {
     if (typeof judge === 'string') {
       delete this.#given.judge;
       return this.setConfig({ taskJudge: { judgeProtocol: judge } });
     }
-    this.#given.judge = createJudge(judge, 'What setJudge() got');
+    this.#given.judge = 'open' in judge ? judge : createJudge(judge, 'What setJudge() got');
     return this;
   }
 
   /** Writes the configuration as a file that `ajet --conf` takes. What only code can give is named in a comment on top. */
   dumpJobAsYaml(file: string): this {
-    const names = { workflow: 'setWorkflow()', reader: 'setData()', judge: 'setJudge()' };
-    const inCode = Object.keys(this.#given).map((name) => names[name as keyof Given]);
+    const inCode = Object.keys(this.#given).map((name) => givenBy[name as keyof Given]);
     const comment =
       inCode.length === 0
         ? ''
         : `Given in code, not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
     try {
       makeFolders(path.dirname(path.resolve(file)));
-      writeFileSync(file, formatConfig(this.#config, comment));
+      writeFileSync(file, configuration.format(this.#config, comment));
     } catch (error) {
       throw new ConfigError(
         'unwritable_file',
@@ -126,9 +124,9 @@ export class AgentJetJob {
     return this;
   }
 
-  /** Takes the whole configuration from a file; what code has set (workflow, data, judge) stays. */
+  /** Takes the whole configuration from a file; what code has set (workflow, data, judge, backbone, algorithm) stays. */
   loadJobFromYaml(file: string, overrides: readonly string[] = []): this {
-    this.#config = loadConfig(file, overrides);
+    this.#config = configuration.load(file, [...overrides, ...nameGiven(this.#given)]);
     return this;
   }
 
@@ -136,21 +134,48 @@ export class AgentJetJob {
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     if (options.from !== undefined && (options.resume ?? false) === false)
       throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
-    return tuneJob(this.#config, {
+    const { config, inputs } = await this.#load();
+    return tuneJob(config, {
       ...options,
-      inputs: await loadInputs(this.#config, this.#given),
+      inputs,
       onEvent: options.onEvent ?? logToStderr,
     });
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
-    return evaluateJob(this.#config, {
+    const { config, inputs } = await this.#load();
+    return evaluateJob(config, {
       ...options,
-      inputs: await loadInputs(this.#config, this.#given),
+      inputs,
       onEvent: options.onEvent ?? logToStderr,
     });
   }
+
+  /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
+  #load() {
+    return loadInputs(this.#given, { config: this.#config, composition: configuration });
+  }
+}
+
+const givenBy: Readonly<Record<keyof Given, string>> = {
+  workflow: 'setWorkflow()',
+  reader: 'setData()',
+  judge: 'setJudge()',
+  backbone: 'the option backbone',
+  algorithm: 'the option algorithm',
+  templateFamily: 'the option templateFamily',
+};
+
+/** Overrides that record what code gave instead of what a file names. */
+function nameGiven({ backbone, algorithm, templateFamily }: GivenKinds): readonly string[] {
+  const given = { backbones: backbone, algorithms: algorithm, templates: templateFamily };
+  return Object.entries(given).flatMap(([kind, value]) => {
+    if (typeof value !== 'object' || value === null) return [];
+    const { key, noun } = kinds[kind as keyof typeof given];
+    const name: unknown = Reflect.get(value, 'name');
+    return [`${key}="${nameGivenInCode(typeof name === 'string' ? name : noun)}"`];
+  });
 }
 
 function mergeInput(base: unknown, over: unknown): unknown {

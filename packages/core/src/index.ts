@@ -50,12 +50,39 @@ export { requestLimits } from './request-limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
 export {
-  compareConfigs,
-  createConfig,
-  defaultConfigFile,
-  formatConfig,
-  loadConfig,
+  defineAlgorithm,
+  type AlgorithmParts,
+  type AlgorithmRegistration,
+} from './algorithm-registration.js';
+export {
+  defineBackbone,
+  type BackboneCapabilities,
+  type BackboneParts,
+  type BackboneRegistration,
+} from './backbone-registration.js';
+export { z } from 'zod';
+export {
+  composeConfig,
+  openEntry,
+  type ConfigComposition,
   type ConfigDifference,
-} from './config/load-config.js';
+  type LoadOptions,
+} from './config/compose-config.js';
+export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
 export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
-export type { AgentJetConfig, ConfigInput } from './config/schema.js';
+export { findNearestName } from './config/nearest-key.js';
+export {
+  isExportReference,
+  isGivenInCode,
+  kinds,
+  nameGivenInCode,
+  type Entry,
+  type ExportReference,
+  type Kind,
+  type OpenableEntry,
+  type Registration,
+  type Registrations,
+  type SectionOf,
+} from './config/registration.js';
+export { setting, type SettingNotes } from './config/setting.js';
+export { cutText, isSecretKey, showValue } from './config/show-value.js';

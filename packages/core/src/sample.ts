@@ -64,6 +64,8 @@ export type EpisodeGroup = {
 /** Sets advantages per token, nothing else. Must not depend on how many samples an episode was cut into. */
 export interface Algorithm {
   readonly name: string;
+  /** `sft`: its samples are imitated. Otherwise the policy loss of the configuration trains them. */
+  readonly loss?: 'sft';
   credit(group: EpisodeGroup): readonly Sample[];
   /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];

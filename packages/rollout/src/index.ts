@@ -25,6 +25,7 @@ export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';
+export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export {
   openEpisode,
   type EpisodeRecord,
@@ -43,7 +44,9 @@ export {
   type TaskGroup,
 } from './episode/run-groups.js';
 export { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
-export { readJsonlTasks } from './tasks/jsonl-tasks.js';
+export { createReader } from './readers/customized-protocol/create-reader.js';
+export { defineReader, type ReaderParts, type ReaderRegistration } from './readers/reader-registration.js';
+export { readJsonlTasks } from './readers/jsonl-dataset-file/jsonl-tasks.js';
 export { createListTable, type SourceCard, type TaskTable } from './tasks/task-table.js';
 export { importUserModule } from './user-module.js';
 export { failureFrames, failurePlace, withUserFrames } from './user-frames.js';

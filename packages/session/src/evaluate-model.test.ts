@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createConfig } from '@agentjet/core';
 import { createTaskReader } from '@agentjet/rollout';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGrpo } from '@agentjet/trainer';
 import { evaluateModel } from './evaluate-model.js';
+import { createConfig, embedded, testComposition } from './testing/test-composition.js';
 
 let dir: string;
 beforeAll(() => {
@@ -15,7 +16,15 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 function evaluate(checkpoint: string): Promise<unknown> {
   const tasks = [{ taskId: 'a', mainQuery: '1 + 1?' }];
   const reader = createTaskReader({ training: tasks, evaluation: tasks });
-  const inputs = { workflow: () => ({ reward: 1 }), reader, judge: undefined };
+  const inputs = {
+    workflow: () => ({ reward: 1 }),
+    reader,
+    judge: undefined,
+    algorithm: createGrpo(),
+    backbone: embedded,
+    templateFamily: undefined,
+    composition: testComposition,
+  };
   return evaluateModel(createConfig(), { inputs, checkpoint, onEvent: () => {} });
 }
 

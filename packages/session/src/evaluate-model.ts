@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { BackboneError, TaskError, type AgentJetConfig } from '@agentjet/core';
+import { BackboneError, TaskError, type CommonConfig } from '@agentjet/core';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 import { evaluatePhase } from './rollout/evaluate-phase.js';
 import type { Evaluation, JobListener } from './events.js';
@@ -50,16 +50,17 @@ async function refuseExperiment(dir: string): Promise<string> {
 }
 
 async function withCheckpoint(
-  config: AgentJetConfig,
+  config: CommonConfig,
   checkpoint: string | undefined,
   onNotice: (message: string) => void,
-): Promise<AgentJetConfig> {
-  return checkpoint === undefined ? config : { ...config, model: { path: await findCheckpoint(checkpoint, onNotice) } };
+): Promise<CommonConfig> {
+  if (checkpoint === undefined) return config;
+  return { ...config, model: { ...config.model, path: await findCheckpoint(checkpoint, onNotice) } };
 }
 
 /** What `AgentJetJob.evaluate` does. Null when the signal ended it. */
 export async function evaluateModel(
-  given: AgentJetConfig,
+  given: CommonConfig,
   { inputs, onEvent, checkpoint, signal }: EvaluateParts,
 ): Promise<Evaluation | null> {
   const tasks = await collectTasks(inputs.reader.evaluationTasks(), null);
@@ -70,7 +71,7 @@ export async function evaluateModel(
     );
   }
   const config = await withCheckpoint(given, checkpoint, (message) => onEvent({ type: 'notice', message }));
-  const { policy, close } = await openUntrainedPolicy(config, onEvent);
+  const { policy, close } = await openUntrainedPolicy(config, inputs, onEvent);
   try {
     const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
       evaluatePhase(context, { step: 0, tasks, subject: config.model.path, signal }),

@@ -1,4 +1,4 @@
-import type { AgentJetConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
 import type { EvaluateParts } from './evaluate-model.js';
 import type { Evaluation, JobResult } from './events.js';
 import type { TuneParts } from './tune.js';
@@ -9,13 +9,13 @@ import type { TuneParts } from './tune.js';
  */
 
 /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
-export async function tuneJob(config: AgentJetConfig, parts: TuneParts): Promise<JobResult> {
+export async function tuneJob(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
   const { tune } = await import('./tune.js');
   return tune(config, parts);
 }
 
 /** Runs the evaluation tasks. Null if the signal ended it. */
-export async function evaluateJob(config: AgentJetConfig, parts: EvaluateParts): Promise<Evaluation | null> {
+export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): Promise<Evaluation | null> {
   const { evaluateModel } = await import('./evaluate-model.js');
   return evaluateModel(config, parts);
 }

@@ -1,15 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createConfig, type OptimizerOptions, type Sample } from '@agentjet/core';
+import type { OptimizerOptions, Sample } from '@agentjet/core';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
-import type { TrainingGroup } from '@agentjet/trainer';
+import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
 import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobEvent } from './events.js';
 import type { GroupSource, SourceStart } from './group-source.js';
 import { watchEngine } from './policy/engine-health.js';
 import { runSession } from './run-session.js';
+import { createConfig } from './testing/test-composition.js';
 import type { TrainingRun } from './training-run.js';
 
 let dir: string;
@@ -84,6 +85,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
     config: createConfig({ trainerCommon: { valBeforeTrain: false, saveFreq: 1 } }),
     folder,
     backbone,
+    algorithm: createGrpo(),
     watched: watchEngine(backbone.engine),
     checkpoint: undefined,
     emit,

@@ -55,11 +55,11 @@ function makeSteps(
   { run, source, evaluations }: Required<SessionOptions>,
   { observer }: StepObserver,
 ): Promise<TrainOutcome> {
-  const { config, folder, backbone, checkpoint, signal } = run;
+  const { config, folder, backbone, algorithm, checkpoint, signal } = run;
   const state = checkpoint?.state;
   const left = new AbortController(); // the run wants no further groups
   return train({
-    ...toTrainSettings(config),
+    ...toTrainSettings(config, algorithm),
     backbone,
     run: folder,
     source: source.pull({

@@ -1,4 +1,4 @@
-import type { AgentJetConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { loadModelTokenizer, toEnginePolicy } from './policy/open-policy.js';
@@ -18,11 +18,11 @@ export type TrainJobOptions = {
 };
 
 /** Trains on a schedule of the job's own tasks: evaluation, steps, evaluation; everything goes into a run folder. */
-export async function trainJob(config: AgentJetConfig, options: TrainJobOptions): Promise<JobResult> {
+export async function trainJob(config: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;
   const { schedule, evaluationTasks } = await readPlan(config, inputs.reader, options.emit);
-  const chatTokenizer = await loadModelTokenizer(config);
+  const chatTokenizer = await loadModelTokenizer(config, inputs);
   return withTrainingRun(config, { ...options, startedAt, totalSteps: schedule.totalSteps }, (run) => {
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     return withRollout(config, { inputs, policy, emit: run.emit }, (context) =>

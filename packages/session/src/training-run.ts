@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { BackboneError, formatConfig, toErrorMessage, type AgentJetConfig, type Backbone } from '@agentjet/core';
+import { BackboneError, toErrorMessage, type Algorithm, type Backbone, type CommonConfig } from '@agentjet/core';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 import type { JobListener } from './events.js';
+import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
@@ -11,9 +12,10 @@ import { toOptimizerOptions } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
 export type TrainingRun = {
-  readonly config: AgentJetConfig;
+  readonly config: CommonConfig;
   readonly folder: RunFolder;
   readonly backbone: Backbone;
+  readonly algorithm: Algorithm;
   /** What episodes sample from: the backbone's engine, with a check that it still answers. */
   readonly watched: WatchedEngine;
   /** Undefined if the run begins anew. */
@@ -28,6 +30,7 @@ export type TrainingRun = {
 
 export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emit'> & {
   readonly totalSteps: number;
+  readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /** True: go on from the last checkpoint of the experiment's newest run. A string: of that run folder. */
   readonly resume: boolean | string;
   /** With `resume`: the checkpoint to go on from, such as `step-20`; undefined: the newest that is whole. */
@@ -36,7 +39,7 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
 
 /** Opens a run, lets `use` train it, and closes it. The run's log says how it ended. */
 export async function withTrainingRun<T>(
-  config: AgentJetConfig,
+  config: CommonConfig,
   options: TrainingRunOptions,
   use: (run: TrainingRun) => Promise<T>,
 ): Promise<T> {
@@ -55,24 +58,31 @@ export async function withTrainingRun<T>(
   }
 }
 
-async function openTrainingRun(config: AgentJetConfig, options: TrainingRunOptions): Promise<TrainingRun> {
-  const { resume, from, totalSteps, signal, startedAt } = options;
+async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
+  const { resume, from, totalSteps, inputs, signal, startedAt } = options;
+  const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
-  const open = (): Promise<Backbone> => openBackbone(config, options.emit, toOptimizerOptions(config, totalSteps));
+  const open = (): Promise<Backbone> =>
+    openBackbone(inputs.backbone, config, { emit: options.emit, optimizer: toOptimizerOptions(config, totalSteps) });
   const opened = await (resume === false
-    ? openNew(config, { open, onNotice })
-    : openOld(config, { resume, from, open, onNotice }));
+    ? openNew(config, { open, onNotice, composition })
+    : openOld(config, { resume, from, open, onNotice, composition }));
   const { emit, tally } = countEpisodes(noticeStall(options.emit, config.trainableTargets));
-  return { ...opened, config, watched: watchEngine(opened.backbone.engine), emit, tally, signal, startedAt };
+  return { ...opened, config, algorithm, watched: watchEngine(opened.backbone.engine), emit, tally, signal, startedAt };
 }
 
 type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint'>;
 
-type Open = { readonly open: () => Promise<Backbone>; readonly onNotice: (message: string) => void };
+type Open = Pick<ResumeOptions, 'onNotice' | 'composition'> & { readonly open: () => Promise<Backbone> };
 
-async function openNew(config: AgentJetConfig, { open, onNotice }: Open): Promise<Opened> {
+async function openNew(config: CommonConfig, { open, onNotice, composition }: Open): Promise<Opened> {
   const { experimentDir, experimentName } = config;
-  const folder = await createRunFolder({ experimentDir, experimentName, configYaml: formatConfig(config), onNotice });
+  const folder = await createRunFolder({
+    experimentDir,
+    experimentName,
+    configYaml: composition.format(config),
+    onNotice,
+  });
   try {
     return { folder, backbone: await open(), checkpoint: undefined };
   } catch (error) {
@@ -82,7 +92,7 @@ async function openNew(config: AgentJetConfig, { open, onNotice }: Open): Promis
   }
 }
 
-async function openOld(config: AgentJetConfig, options: ResumeOptions & Open): Promise<Opened> {
+async function openOld(config: CommonConfig, options: ResumeOptions & Open): Promise<Opened> {
   const { run: folder, checkpoint } = await openResumedRun(config, options);
   const backbone = await options.open();
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);

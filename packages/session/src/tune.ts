@@ -1,4 +1,4 @@
-import { WorkflowError, type AgentJetConfig } from '@agentjet/core';
+import { WorkflowError, type CommonConfig } from '@agentjet/core';
 import { debugJob } from './debug/debug-job.js';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
@@ -14,9 +14,9 @@ export type TuneParts = {
   readonly signal?: AbortSignal;
 };
 
-async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
+async function debug(config: CommonConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
-  const { policy, close } = await openUntrainedPolicy(config, onEvent);
+  const { policy, close } = await openUntrainedPolicy(config, inputs, onEvent);
   try {
     const parts = { inputs, policy, emit: onEvent };
     const { episodes, failedEpisodes } = await withRollout(config, parts, (context) =>
@@ -43,7 +43,7 @@ async function debug(config: AgentJetConfig, { inputs, onEvent, signal }: TunePa
 }
 
 /** What `AgentJetJob.tune` does. */
-export function tune(config: AgentJetConfig, parts: TuneParts): Promise<JobResult> {
+export function tune(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
   if (config.backbone === 'debug') return debug(config, parts);
   return trainJob(config, {
     inputs: parts.inputs,

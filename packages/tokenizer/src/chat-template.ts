@@ -10,7 +10,7 @@ import {
 import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
-import { detectReplyFormat, type ReplyFormat } from './reply/reply-format.js';
+import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
@@ -24,7 +24,7 @@ export type ChatTemplateOptions = {
   /** Seen by the template: bos_token, eos_token, enable_thinking, ... */
   readonly variables: JsonObject;
   /** How replies are read; detected from the template where left out. */
-  readonly replyFormat?: Partial<ReplyFormat>;
+  readonly replyFormat?: ReplyFormatOptions;
 };
 
 type Render = (messages: readonly JsonObject[], options: RenderOptions) => string;
@@ -113,8 +113,8 @@ function renderGenerationPrompt(render: Render): string {
 export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const plain = compile(options.source, options.variables);
   const withTools = options.sourceWithTools === undefined ? plain : compile(options.sourceWithTools, options.variables);
-  const detected = detectReplyFormat(options.sourceWithTools ?? options.source, renderGenerationPrompt(plain));
-  const format = { ...detected, ...options.replyFormat };
+  const source = options.sourceWithTools ?? options.source;
+  const format = detectReplyFormat(source, renderGenerationPrompt(plain), options.replyFormat);
   return {
     render: (messages, renderOptions) =>
       renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),

@@ -2,7 +2,8 @@ import { BackboneError, type JsonObject, toErrorMessage } from '@agentjet/core';
 import { createChatTemplate } from './chat-template.js';
 import type { ChatTokenizer, Tokenizer } from './contract.js';
 import { createHfTokenizer } from './hf-tokenizer.js';
-import type { ReplyFormat } from './reply/reply-format.js';
+import { templates } from './registrations.js';
+import type { ReplyFormatOptions } from './reply/reply-format.js';
 
 /** Content of a model folder's files, and what may be set from outside. */
 export type ChatTokenizerOptions = {
@@ -14,11 +15,15 @@ export type ChatTokenizerOptions = {
   /** Further variables of the template, such as `enable_thinking`. */
   readonly templateVariables?: JsonObject;
   /** Overrides what is detected from the template. */
-  readonly replyFormat?: Partial<ReplyFormat>;
+  readonly replyFormat?: ReplyFormatOptions;
 };
 
-/** Tokens by which one of our templates' families ends a turn, where the files do not say. */
-const turnEnds = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>'];
+/** Tokens by which the families end a turn, if the files do not say. */
+function turnEndsOf({ replyFormat }: ChatTokenizerOptions): readonly string[] {
+  const given = replyFormat?.toolCalls;
+  const families = typeof given === 'object' ? [...templates, given] : templates;
+  return [...new Set(families.flatMap(({ turnEnds }) => turnEnds))];
+}
 
 function badModelFiles(message: string, cause?: unknown): BackboneError {
   return new BackboneError('bad_model_files', message, { cause });
@@ -54,13 +59,12 @@ function readTemplates({ chatTemplate, tokenizerConfig }: ChatTokenizerOptions):
   return typeof sourceWithTools === 'string' ? { source, sourceWithTools } : { source };
 }
 
-function readStopIds(
-  { tokenizerConfig, generationConfig }: ChatTokenizerOptions,
-  template: string,
-  tokenizer: Tokenizer,
-): readonly number[] {
+function readStopIds(options: ChatTokenizerOptions, template: string, tokenizer: Tokenizer): readonly number[] {
+  const { tokenizerConfig, generationConfig } = options;
   const eos = readTokenText(tokenizerConfig['eos_token']);
-  const fromTemplate = turnEnds.filter((token) => template.includes(token)).map((token) => tokenizer.idOf(token));
+  const fromTemplate = turnEndsOf(options)
+    .filter((token) => template.includes(token))
+    .map((token) => tokenizer.idOf(token));
   const generated: unknown = generationConfig?.['eos_token_id'];
   const ids = [
     ...fromTemplate,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
-import { createAlgorithm, train } from '@agentjet/trainer';
+import { createGrpo, train } from '@agentjet/trainer';
 import type { GateRun } from '../gate.js';
 import { mean } from '../statistics.js';
 import { createCueBackbone, cueGroups } from './cue-task.js';
@@ -38,7 +38,7 @@ export async function runTinyCell(seed: number): Promise<GateRun> {
       backbone,
       source: cueGroups(backbone.engine, { seed, numRepeat: 6 }),
       run,
-      algorithm: createAlgorithm('grpo'),
+      algorithm: createGrpo(),
       loss,
       packing: { maxPackTokens: 64 },
       groupsPerStep: 8,

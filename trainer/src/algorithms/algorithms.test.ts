@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { packTrees } from '../packing/pack-trees.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
-import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
+import { createGrpo } from './grpo/grpo.js';
+import { createReinforce } from './reinforce/reinforce.js';
+import { createSft } from './sft/sft.js';
 
 const shape = { vocabSize: 5, width: 4 };
 const weights = createTinyWeights(shape, 3);
@@ -46,7 +48,7 @@ function firstAdvantages(samples: readonly Sample[]): number[] {
 }
 
 const rewardLists = fc.array(fc.constantFrom(0, 0.5, 1, -1), { minLength: 1, maxLength: 5 });
-const names = fc.constantFrom<AlgorithmName>('grpo', 'reinforce', 'sft');
+const algorithms = fc.constantFrom(createGrpo(), createReinforce(), createSft());
 
 describe('every algorithm', () => {
   it('gives the same gradient however its episodes are cut into samples', () => {
@@ -54,10 +56,9 @@ describe('every algorithm', () => {
       fc.property(
         rewardLists,
         fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
-        names,
+        algorithms,
         fc.constantFrom('token', 'sequence'),
-        (rewards, cuts, name, normalization) => {
-          const algorithm = createAlgorithm(name);
+        (rewards, cuts, algorithm, normalization) => {
           const whole = gradient(algorithm, [group('g', rewards, () => false)], normalization);
           const cut = gradient(algorithm, [group('g', rewards, (index) => cuts[index] ?? false)], normalization);
           cut.forEach((value, index) => expect(value).toBeCloseTo(whole[index] ?? Number.NaN, 7));
@@ -68,8 +69,7 @@ describe('every algorithm', () => {
 
   it('does not care in which order the groups come', () => {
     fc.assert(
-      fc.property(rewardLists, rewardLists, names, (first, second, name) => {
-        const algorithm = createAlgorithm(name);
+      fc.property(rewardLists, rewardLists, algorithms, (first, second, algorithm) => {
         const groups = [group('g', first, () => true), group('h', second, () => false)];
         const forward = gradient(algorithm, groups, 'token');
         const backward = gradient(algorithm, groups.toReversed(), 'token');
@@ -80,7 +80,7 @@ describe('every algorithm', () => {
 
   it('credits generated tokens only, and changes nothing else', () => {
     const [before] = group('g', [1, 0], () => true).episodes;
-    const [after] = createAlgorithm('grpo').credit(group('g', [1, 0], () => true));
+    const [after] = createGrpo().credit(group('g', [1, 0], () => true));
     expect(after?.advantages.map((advantage) => (advantage === 0 ? 0 : 1))).toEqual(
       Float32Array.from(after?.lossMask ?? []),
     );
@@ -88,8 +88,8 @@ describe('every algorithm', () => {
   });
 
   it('refuses a reward that is no number, naming the episode', () => {
-    for (const name of ['grpo', 'reinforce'] as const) {
-      expect(() => createAlgorithm(name).credit(group('g', [1, Number.NaN], () => true))).toThrow(
+    for (const algorithm of [createGrpo(), createReinforce()]) {
+      expect(() => algorithm.credit(group('g', [1, Number.NaN], () => true))).toThrow(
         /reward of episode "g\/1" is NaN/,
       );
     }
@@ -98,17 +98,15 @@ describe('every algorithm', () => {
 
 describe('grpo', () => {
   it('compares episodes, not samples, with n - 1 in the standard deviation', () => {
-    const advantages = firstAdvantages(createAlgorithm('grpo').credit(group('g', [1, 0, 0, 0], () => false)));
+    const advantages = firstAdvantages(createGrpo().credit(group('g', [1, 0, 0, 0], () => false)));
     for (const [index, expected] of [1.5, -0.5, -0.5, -0.5].entries())
       expect(advantages[index]).toBeCloseTo(expected, 4);
-    const plain = firstAdvantages(
-      createAlgorithm('grpo', { normalizeByStd: false }).credit(group('g', [1, 0, 0, 0], () => false)),
-    );
+    const plain = firstAdvantages(createGrpo({ normalizeByStd: false }).credit(group('g', [1, 0, 0, 0], () => false)));
     expect(plain).toEqual([0.75, -0.25, -0.25, -0.25]);
   });
 
   it('gives an episode alone in its group, and episodes of equal reward, the advantage 0', () => {
-    const grpo = createAlgorithm('grpo');
+    const grpo = createGrpo();
     expect(firstAdvantages(grpo.credit(group('g', [1], () => false)))).toEqual([0]);
     expect(firstAdvantages(grpo.credit(group('g', [0.1, 0.1, 0.1], () => false)))).toEqual([0, 0, 0]);
   });
@@ -117,19 +115,11 @@ describe('grpo', () => {
 describe('reinforce', () => {
   it('subtracts nothing, the mean of the siblings, or the mean of the batch', () => {
     const advantagesOf = (baseline: 'none' | 'group' | 'batch', groups: EpisodeGroup[]) =>
-      firstAdvantages(creditAll(createAlgorithm('reinforce', { baseline }), groups));
+      firstAdvantages(creditAll(createReinforce({ baseline }), groups));
     const groups = [group('g', [1, 0], () => false), group('h', [1, 1], () => false)];
     expect(advantagesOf('none', groups)).toEqual([1, 0, 1, 1]);
     expect(advantagesOf('group', groups)).toEqual([1, -1, 0, 0]);
     const [won, lost, ...others] = advantagesOf('batch', groups);
     expect([won, lost, ...others].map((value) => Math.round((value ?? 0) * 100) / 100)).toEqual([0.5, -1.5, 0.5, 0.5]);
-  });
-});
-
-describe('createAlgorithm', () => {
-  it('names the choices when asked for one it does not know', () => {
-    expect(() => createAlgorithm('ppo' as AlgorithmName)).toThrow(
-      'Unknown algorithm "ppo". Choose one of grpo, reinforce, sft.',
-    );
   });
 });

@@ -1,11 +1,13 @@
-import type { EpisodeGroup, LossOptions, OptimizerOptions, TreePack } from '@agentjet/core';
+import type { Algorithm, EpisodeGroup, LossOptions, OptimizerOptions, TreePack } from '@agentjet/core';
 import { afterAll, expect, it } from 'vitest';
 import { creditGroups } from '../loop/credit-groups.js';
 import { packTrees } from '../packing/pack-trees.js';
 import { padPack } from '../packing/pad-pack.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createRandomOnnxModel } from '../testing/random-onnx-model.js';
-import { createAlgorithm, type AlgorithmName } from './create-algorithm.js';
+import { createGrpo } from './grpo/grpo.js';
+import { createReinforce } from './reinforce/reinforce.js';
+import { createSft } from './sft/sft.js';
 
 const vocabSize = 16;
 const configJson = {
@@ -45,11 +47,11 @@ const model = createRandomOnnxModel({ configJson, seed: 1, optimizer: still, thr
 afterAll(() => model.close());
 
 async function gradientOf(
-  name: AlgorithmName,
+  algorithm: Algorithm,
   groups: readonly EpisodeGroup[],
   change: (pack: TreePack) => TreePack = (pack) => pack,
 ) {
-  const samples = creditGroups(createAlgorithm(name), groups).flatMap((credited) => credited.samples);
+  const samples = creditGroups(algorithm, groups).flatMap((credited) => credited.samples);
   await model.trainStep({ packs: packTrees(samples, { maxPackTokens: 64 }).packs.map(change), loss });
   return model.gradients.slice();
 }
@@ -66,18 +68,18 @@ const groups = (isCut: (episode: number) => boolean) => [
   createRandomGroup('h', [0, 1], { isCut, vocabSize }),
 ];
 
-it.each<AlgorithmName>(['grpo', 'reinforce', 'sft'])(
-  '%s: the embedded backbone gets one gradient however episodes are cut, groups ordered and packs padded',
-  async (name) => {
+it.each([createGrpo(), createReinforce(), createSft()])(
+  '$name: the embedded backbone gets one gradient however episodes are cut, groups ordered and packs padded',
+  async (algorithm) => {
     const expected = await gradientOf(
-      name,
+      algorithm,
       groups(() => false),
     );
     expect(Math.hypot(...expected)).toBeGreaterThan(1e-3);
     expect(
       relativeDistance(
         await gradientOf(
-          name,
+          algorithm,
           groups(() => true),
         ),
         expected,
@@ -86,17 +88,17 @@ it.each<AlgorithmName>(['grpo', 'reinforce', 'sft'])(
     expect(
       relativeDistance(
         await gradientOf(
-          name,
+          algorithm,
           groups((episode) => episode % 2 === 0),
         ),
         expected,
       ),
     ).toBeLessThan(1e-5);
-    expect(relativeDistance(await gradientOf(name, groups(() => true).toReversed()), expected)).toBeLessThan(1e-5);
+    expect(relativeDistance(await gradientOf(algorithm, groups(() => true).toReversed()), expected)).toBeLessThan(1e-5);
     expect(
       relativeDistance(
         await gradientOf(
-          name,
+          algorithm,
           groups(() => true),
           (pack) => padPack(pack, 70),
         ),

@@ -2,8 +2,8 @@ import type { EpisodeGroup, RewardedEpisode, Sample, TurnReward } from '@agentje
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandomGroup } from '../testing/random-group.js';
-import { createGrpo } from './grpo.js';
-import { createReinforce } from './reinforce.js';
+import { createGrpo } from './grpo/grpo.js';
+import { createReinforce } from './reinforce/reinforce.js';
 
 /** A row of an agent: a token from outside, then one token of each turn. */
 function row(episodeId: string, agentName: string, turns: readonly number[], targetTag = agentName): Sample {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { creditGroups } from '../loop/credit-groups.js';
 import { updateWeights } from '../loop/update-weights.js';
 import { createTinyTaskBackbone } from '../testing/tiny-task.js';
-import { createGrpo } from './grpo.js';
+import { createGrpo } from './grpo/grpo.js';
 
 /** Two sides say one token each, after different prompts. What is good for one is bad for the other: how many 3s are said. */
 const sides = { up: 0, down: 1 } as const;

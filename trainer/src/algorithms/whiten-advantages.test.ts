@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { creditGroups } from '../loop/credit-groups.js';
 import { createRandomGroup } from '../testing/random-group.js';
-import { createAlgorithm } from './create-algorithm.js';
+import { createGrpo } from './grpo/grpo.js';
+import { createReinforce } from './reinforce/reinforce.js';
 
 const groups = [
   createRandomGroup('a', [0, 1, 3], { isCut: () => false, vocabSize: 5 }),
@@ -17,7 +18,7 @@ function trainedAdvantages(credited: ReturnType<typeof creditGroups>): number[] 
 
 describe('whitened advantages', () => {
   it('have mean 0 and deviation 1 over the trained tokens of the whole batch', () => {
-    const values = trainedAdvantages(creditGroups(createAlgorithm('reinforce', { baseline: 'none' }), groups, true));
+    const values = trainedAdvantages(creditGroups(createReinforce({ baseline: 'none' }), groups, true));
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
     expect(mean).toBeCloseTo(0, 6);
@@ -25,7 +26,7 @@ describe('whitened advantages', () => {
   });
 
   it('leave groups without a gradient, and tokens that are not trained, at 0', () => {
-    const credited = creditGroups(createAlgorithm('grpo'), groups, true);
+    const credited = creditGroups(createGrpo(), groups, true);
     expect(credited.map(({ hasGradient }) => hasGradient)).toEqual([true, false, true]);
     for (const { samples, hasGradient } of credited) {
       for (const { advantages, lossMask } of samples)
@@ -34,8 +35,8 @@ describe('whitened advantages', () => {
   });
 
   it('are the plain ones, moved and scaled', () => {
-    const plain = trainedAdvantages(creditGroups(createAlgorithm('reinforce', { baseline: 'none' }), groups));
-    const white = trainedAdvantages(creditGroups(createAlgorithm('reinforce', { baseline: 'none' }), groups, true));
+    const plain = trainedAdvantages(creditGroups(createReinforce({ baseline: 'none' }), groups));
+    const white = trainedAdvantages(creditGroups(createReinforce({ baseline: 'none' }), groups, true));
     const slope = ((white[0] ?? 0) - (white.at(-1) ?? 0)) / ((plain[0] ?? 0) - (plain.at(-1) ?? 0));
     for (const [index, value] of white.entries())
       expect(value).toBeCloseTo((white[0] ?? 0) + slope * ((plain[index] ?? 0) - (plain[0] ?? 0)), 5);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Backbone, LossOptions, RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { train, type TrainOptions } from './train.js';
@@ -38,7 +38,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     backbone,
     source,
     run,
-    algorithm: createAlgorithm('grpo'),
+    algorithm: createGrpo(),
     loss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 2,
@@ -119,7 +119,7 @@ describe('train with max staleness', () => {
       trained_tokens: 2 * 3 * 6,
       episodes: 8,
     });
-    const expected = createAlgorithm('grpo')
+    const expected = createGrpo()
       .credit(groups[0] as TrainingGroup)
       .at(1)?.advantages;
     const record = await run.episodes.find(groups[0]?.episodes[1]?.episodeId ?? '');

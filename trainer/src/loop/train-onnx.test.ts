@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createOnnxBackbone } from '../backbones/embedded/create-onnx-backbone.js';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { writeRandomModelFolder } from '../testing/random-model-folder.js';
@@ -74,7 +74,7 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
       loss,
       maxSteps,
       groupsPerStep: 4,
-      algorithm: createAlgorithm('grpo'),
+      algorithm: createGrpo(),
       packing: { maxPackTokens: 64 },
       ...(checkpoint && { start: checkpoint.state }),
       ...changes,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, type Backbone, type LossOptions, type RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { type MetricsRecord, createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { withoutSeconds } from '../testing/without-seconds.js';
@@ -44,7 +44,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     backbone,
     source,
     run,
-    algorithm: createAlgorithm('grpo'),
+    algorithm: createGrpo(),
     loss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 4,
@@ -298,7 +298,7 @@ describe('train', () => {
       lost_tokens: 6,
       trained_tokens: 18,
     });
-    const expected = createAlgorithm('grpo').credit(group).at(1)?.advantages;
+    const expected = createGrpo().credit(group).at(1)?.advantages;
     const record = await run.episodes.find(group.episodes[1]?.episodeId ?? '');
     expect(Float32Array.from(record?.samples[0]?.advantages ?? [])).toEqual(expected);
   });

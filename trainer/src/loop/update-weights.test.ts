@@ -1,6 +1,6 @@
 import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { creditGroups } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
@@ -51,7 +51,7 @@ async function update(backbone: Backbone, options: Partial<UpdateOptions>) {
   const groups: TrainingGroup[] = [];
   for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
     groups.push(group);
-  return updateWeights(creditGroups(createAlgorithm('grpo'), groups), {
+  return updateWeights(creditGroups(createGrpo(), groups), {
     backbone,
     loss,
     packing: { maxPackTokens: 64 },

@@ -1,9 +1,10 @@
-import type { ChatModel, ConfigInput } from '@agentjet/core';
+import type { ChatModel } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { WorkflowFunction } from '@agentjet/rollout';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JobEvent } from '@agentjet/session';
 import { AgentJetJob } from '../job.js';
+import type { ConfigInput } from '../registrations.js';
 import { formatEvent } from './event-lines.js';
 
 /** Calls a tool first, then answers. */

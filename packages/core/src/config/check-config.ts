@@ -1,12 +1,25 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ConfigError } from '../errors.js';
-import type { ConfigSource } from './config-source.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
-import { findNearestKey } from './nearest-key.js';
+import { namesOf, type CommonYaml, type Entries } from './compose-schema.js';
+import type { ConfigSource } from './config-source.js';
+import { findConflicts, findUnsupported } from './find-conflicts.js';
+import { findNearestKey, findNearestName } from './nearest-key.js';
+import { acceptOriginalKeys } from './original-keys.js';
+import { isExportReference, kinds, type Kind } from './registration.js';
 import { findAdvice, findValueAdvice } from './retired-keys.js';
-import { configSchema, knownKeys, type ConfigYaml } from './schema.js';
+import { shapeOf } from './setting.js';
+import { cutText, showValue } from './show-value.js';
 
-type Problem = { readonly code: string; readonly message: string };
+export type Problem = { readonly code: string; readonly message: string };
+
+/** What a configuration is checked against. */
+export type Checks = Entries & {
+  readonly schema: z.ZodObject;
+  /** Every key as a dotted path. */
+  readonly knownKeys: readonly string[];
+  readonly defaults: ConfigSource;
+};
 
 /** Later values win; lists are replaced whole; an empty section (`rollout:` and nothing below) changes nothing. */
 function mergeValues(base: unknown, over: unknown): unknown {
@@ -14,7 +27,8 @@ function mergeValues(base: unknown, over: unknown): unknown {
   if (over === null || over === undefined) return base;
   if (!isJsonObject(over)) return over;
   const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = mergeValues(base[key], value);
+  for (const [key, value] of Object.entries(over))
+    merged[key] = mergeValues(Object.hasOwn(base, key) ? base[key] : undefined, value);
   return merged;
 }
 
@@ -43,23 +57,21 @@ function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
+const typeWords: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section',
+  tuple: 'a list',
+};
+
 /** `z` says it in terms of types; this says it in words. */
 function expectationOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return (
-        (
-          {
-            int: 'a whole number',
-            number: 'a number',
-            string: 'a text',
-            boolean: 'true or false',
-            array: 'a list',
-            object: 'a section',
-            tuple: 'a list',
-          } as Record<string, string>
-        )[issue.expected] ?? issue.expected
-      );
+      return typeWords[issue.expected] ?? issue.expected;
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
@@ -74,96 +86,115 @@ function expectationOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** JSON has no word for .nan and .inf. */
-function show(value: unknown): string {
-  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'missing');
-}
-
 /** A section is too long to show, and an override shows its value itself. */
-function describeValue(value: unknown, place: string): string {
-  return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${show(value)}`;
+function describeValue(key: string, value: unknown, place: string): string {
+  return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${showValue(key, value)}`;
 }
 
-function describeUnknownKey(key: string, values: JsonObject, sources: readonly ConfigSource[]): Problem {
+function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Checks, 'knownKeys'> & Merged): Problem {
   const place = locate(sources, key);
   const advice = findAdvice(key);
+  const shown = cutText(key);
   if (advice !== undefined)
-    return { code: 'unknown_key', message: `"${key}" in ${place} has no meaning here. ${advice}` };
+    return { code: 'unknown_key', message: `"${shown}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
-  return {
-    code: 'unknown_key',
-    message: `Unknown key "${key}" in ${place}${describeValue(valueAt(values, key.split('.')), place)}. ${repair}`,
-  };
+  const value = describeValue(key, valueAt(values, key.split('.')), place);
+  return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}${value}. ${repair}` };
 }
 
-function describeIssue(
-  issue: z.core.$ZodIssue,
-  values: JsonObject,
-  sources: readonly ConfigSource[],
-): readonly Problem[] {
+type Merged = { readonly values: JsonObject; readonly sources: readonly ConfigSource[] };
+
+function describeIssue(issue: z.core.$ZodIssue, merged: Merged & Checks): readonly Problem[] {
+  const { values, sources } = merged;
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), values, sources));
+    return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), merged));
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
   const seen = valueAt(values, issue.path);
   const advice = findValueAdvice(key, seen);
-  const message = `"${key}" in ${locate(sources, key)} is ${show(seen)}, but must be ${expectationOf(issue)}.`;
+  const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, seen)}, but must be ${expectationOf(issue)}.`;
   return [{ code: 'wrong_type', message: advice === undefined ? message : `${message} ${advice}` }];
 }
 
-function findConflicts(config: ConfigYaml, sources: readonly ConfigSource[]): readonly Problem[] {
-  const { max_prompt_length: prompt, max_response_length: response } = config.data;
-  const { max_model_len: limit, max_response_length_in_one_turn: turn } = config.rollout;
-  const problems: Problem[] = [];
-  const report = (message: string): void => void problems.push({ code: 'conflict', message });
-  if (prompt + response > limit) {
-    report(
-      `"data.max_prompt_length" ${prompt} + "data.max_response_length" ${response} = ${prompt + response} is more than "rollout.max_model_len" ${limit} (${locate(sources, 'rollout.max_model_len')}). Raise max_model_len or lower the other two.`,
-    );
-  }
-  if (turn >= limit) {
-    report(
-      `"rollout.max_response_length_in_one_turn" ${turn} (${locate(sources, 'rollout.max_response_length_in_one_turn')}) leaves no room for a prompt within "rollout.max_model_len" ${limit}. Lower it.`,
-    );
-  }
-  const { max_staleness: staleness, mini_batch_num: parts, ppo_epochs: passes } = config.trainer_common;
-  if (staleness > 0 && staleness < parts * passes) {
-    report(
-      `"trainer_common.max_staleness" ${staleness} (${locate(sources, 'trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
-    );
-  }
-  return problems;
+/** The name that the configuration gives for a kind; undefined if it is not a string. */
+function nameOf(values: JsonObject, kind: Kind): string | undefined {
+  const name = valueAt(values, kinds[kind].key.split('.'));
+  return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
-/** Settings that the embedded backbone would leave without effect. */
-function findUnsupported(config: ConfigYaml, sources: readonly ConfigSource[]): readonly Problem[] {
-  if (config.backbone !== 'onnx') return [];
-  const { trainer_common: trainer, lora } = config;
-  const wanted = [
-    ['trainer_common.loss_mode', trainer.loss_mode, trainer.loss_mode !== 'ppo'],
-    ['trainer_common.tis_cap', trainer.tis_cap, trainer.tis_cap !== 0],
-    ['lora.rank', lora.rank, lora.rank !== 0],
-  ] as const;
-  return wanted
-    .filter(([, , isWanted]) => isWanted)
-    .map(([key, value]) => ({
-      code: 'conflict',
-      message: `"${key}" in ${locate(sources, key)} is ${JSON.stringify(value)}, which the backbone onnx does not have. Remove it, or use backbone: torch.`,
-    }));
+const allKinds = Object.keys(kinds) as readonly Kind[];
+
+function findUnknownNames({ values, sources, registrations }: Merged & Checks): readonly Problem[] {
+  return allKinds.flatMap((kind) => {
+    const { key, noun } = kinds[kind];
+    const names = namesOf(registrations, kind);
+    const name = nameOf(values, kind);
+    if (name === undefined || names.includes(name) || isExportReference(name)) return [];
+    const nearest = findNearestName(name, names);
+    const advice = findValueAdvice(key, name) ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`);
+    const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, name)}, but must be one of ${names.join(', ')}.`;
+    const own = `A ${noun} of your own is named path/file.ts->Export.`;
+    return [{ code: 'wrong_type', message: `${message} ${advice ?? own}` }];
+  });
+}
+
+/**
+ * Settings of an entry that is named by `path/file.ts->Export`: they are known when its file has been loaded, and checked
+ * then. Until then what the section of its kind does not know is kept as it is.
+ */
+function findDeferred({ values, schema, outside }: Merged & Checks): JsonObject {
+  return allKinds.reduce<JsonObject>((deferred, kind) => {
+    const name = nameOf(values, kind);
+    if (name === undefined || !isExportReference(name) || outside[kind] !== undefined) return deferred;
+    const path = kinds[kind].host.split('.').filter((part) => part !== '');
+    const host = valueAt(values, path);
+    const known = path.reduce<z.ZodType>((inner, part) => shapeOf(inner)[part] ?? z.never(), schema);
+    const unknown = Object.entries(isJsonObject(host) ? host : {}).filter(
+      ([key, value]) =>
+        !Object.hasOwn(shapeOf(known), key) &&
+        findAdvice([...path, key].join('.')) === undefined &&
+        (path.length > 0 || isJsonObject(value)), // at the top there are sections alone
+    );
+    const section = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), Object.fromEntries(unknown));
+    return unknown.length === 0 ? deferred : (mergeValues(deferred, section) as JsonObject);
+  }, {});
+}
+
+function without(values: JsonObject, removed: JsonObject, schema: z.ZodType): JsonObject {
+  const shape = shapeOf(schema);
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => {
+      const inner = Object.hasOwn(removed, key) ? removed[key] : undefined;
+      if (inner === undefined) return [[key, value] as const];
+      const known = shape[key];
+      return known !== undefined && isJsonObject(value) && isJsonObject(inner)
+        ? [[key, without(value, inner, known)] as const]
+        : [];
+    }),
+  );
 }
 
 function throwProblems(problems: readonly Problem[]): void {
   const [first] = problems;
-  if (first !== undefined) throw new ConfigError(first.code, problems.map(({ message }) => message).join('\n'));
+  if (first === undefined) return;
+  const shown = problems.slice(0, 50).map(({ message }) => message);
+  const more = problems.length > shown.length ? [`... and ${problems.length - shown.length} more.`] : [];
+  throw new ConfigError(first.code, [...shown, ...more].join('\n'));
 }
 
 /** Merges the sources, later ones winning, and checks the result. Throws ConfigError with every problem found, a line each. */
-export function checkConfig(sources: readonly ConfigSource[]): ConfigYaml {
+export function checkConfig(given: readonly ConfigSource[], checks: Checks): CommonYaml {
+  const { schema, knownKeys, defaults } = checks;
+  const sources = [defaults, ...given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)))];
   const values = sources.reduce<JsonObject>((merged, source) => mergeValues(merged, source.values) as JsonObject, {});
-  const parsed = configSchema.safeParse(values);
-  if (!parsed.success) throwProblems(parsed.error.issues.flatMap((issue) => describeIssue(issue, values, sources)));
-  const config = parsed.data as ConfigYaml;
-  throwProblems([...findConflicts(config, sources), ...findUnsupported(config, sources)]);
+  const merged = { ...checks, values, sources };
+  const deferred = findDeferred(merged);
+  const parsed = schema.safeParse(without(values, deferred, schema));
+  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => describeIssue(issue, merged));
+  throwProblems([...issues, ...findUnknownNames(merged)]);
+  const config = mergeValues(parsed.data, deferred) as CommonYaml;
+  const whereIs = (key: string): string => locate(sources, key);
+  throwProblems([...findConflicts(config, whereIs), ...findUnsupported(config, checks, whereIs)]);
   return config;
 }

@@ -1,6 +1,7 @@
-import { isMap, isScalar, LineCounter, parseDocument, type Document, type Pair, type YAMLMap } from 'yaml';
+import { isMap, isScalar, Lexer, LineCounter, parseDocument, type Document, type Pair, type YAMLMap } from 'yaml';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
+import { cutText, isSecretKey, showValue } from './show-value.js';
 
 /**
  * One origin of settings: a file, an override, or code. `values` stands under `ajet:`; `locate` says where a dotted
@@ -20,6 +21,59 @@ function toErrorAtLine(name: string, document: Document.Parsed): ConfigError | u
   return new ConfigError('bad_yaml', `${place} is not valid YAML: ${reason.replace(/:$/, '')}. Correct that line.`, {
     cause: problem,
   });
+}
+
+const mostCharacters = 1 << 20;
+const mostAnchors = 100;
+
+/** A file that no person has written is refused before it is read: the parser takes minutes over many thousand anchors. */
+function checkSize(text: string, name: string): void {
+  if (text.length > mostCharacters)
+    throw new ConfigError(
+      'bad_yaml',
+      `${name} has ${text.length} characters; a configuration has at most ${mostCharacters}. Name the YAML file of a job, and keep data in other files.`,
+    );
+  if (!text.includes('&')) return;
+  let numAnchors = 0;
+  for (const token of new Lexer().lex(text)) if (token.startsWith('&')) numAnchors++;
+  if (numAnchors > mostAnchors)
+    throw new ConfigError(
+      'bad_yaml',
+      `${name} has ${numAnchors} anchors (&name); a configuration has at most ${mostAnchors}. Write the values where they belong.`,
+    );
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** The path of a value that contains itself, or of a key that would change what an object is; undefined if all is plain. */
+function findStrange(
+  value: unknown,
+  path: readonly string[],
+  above: readonly unknown[],
+): readonly string[] | undefined {
+  if (!isObject(value)) return undefined;
+  if (above.includes(value)) return path;
+  for (const [key, inner] of Object.entries(value)) {
+    const at = [...path, key];
+    const found = key === '__proto__' ? at : findStrange(inner, at, [...above, value]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Values as a tree: an alias within its own anchor would be endless. */
+function checkTree(root: unknown, name: string, locate: (path: readonly string[]) => string): void {
+  const path = findStrange(root, [], []);
+  if (path === undefined) return;
+  if (path.at(-1) === '__proto__')
+    throw new ConfigError(
+      'unknown_key',
+      `Unknown key "__proto__" in ${locate(path)}. Remove it; default.yaml lists every key.`,
+    );
+  throw new ConfigError(
+    'bad_yaml',
+    `${name} is not valid YAML: "${path.join('.')}" in ${locate(path)} is an alias (*name) of what contains it. Write the value instead of the alias.`,
+  );
 }
 
 function findPair(map: YAMLMap, key: string): Pair | undefined {
@@ -46,14 +100,14 @@ function checkRoot(root: unknown, name: string, locate: (key: string) => string)
   if (!isJsonObject(root)) {
     throw new ConfigError(
       'wrong_type',
-      `${name} holds ${JSON.stringify(root)}, not a mapping. Everything belongs under the key "ajet:".`,
+      `${name} holds ${showValue('', root)}, not a mapping. Everything belongs under the key "ajet:".`,
     );
   }
   const stranger = Object.keys(root).find((key) => key !== 'ajet');
   if (stranger !== undefined) {
     throw new ConfigError(
       'unknown_key',
-      `Unknown key "${stranger}" at the top of ${locate(stranger)}. Everything belongs under "ajet:"; move it there or remove it.`,
+      `Unknown key "${cutText(stranger)}" at the top of ${locate(stranger)}. Everything belongs under "ajet:"; move it there or remove it.`,
     );
   }
   return root;
@@ -74,6 +128,7 @@ function toValues(document: Document.Parsed, name: string): unknown {
 
 /** Settings in a YAML text; `name` is the file name that messages show. */
 export function readYamlSource(text: string, name: string): ConfigSource {
+  checkSize(text, name);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, merge: true });
   const error = toErrorAtLine(name, document);
@@ -82,27 +137,39 @@ export function readYamlSource(text: string, name: string): ConfigSource {
     const offset = findOffset(document, path);
     return offset === undefined ? name : `${name}:${lines.linePos(offset).line}`;
   };
-  const root = checkRoot(toValues(document, name), name, (key) => locatePath([key]));
+  const parsed = toValues(document, name);
+  checkTree(parsed, name, locatePath);
+  const root = checkRoot(parsed, name, (key) => locatePath([key]));
   const values = root['ajet'] ?? {};
   if (!isJsonObject(values)) {
     throw new ConfigError(
       'wrong_type',
-      `"ajet" in ${locatePath(['ajet'])} is ${JSON.stringify(values)}, but must be a mapping of sections.`,
+      `"ajet" in ${locatePath(['ajet'])} is ${showValue('', values)}, but must be a mapping of sections.`,
     );
   }
   return { values, locate: (key) => locatePath(['ajet', ...key.split('.')]) };
 }
 
+/** How messages show an override: a secret is left out of it, and so is what is too long. */
+function showOverride(override: string): string {
+  const equals = override.indexOf('=');
+  const key = override.slice(0, Math.max(0, equals)).trim();
+  return `"${cutText(isSecretKey(key) ? `${key}=...` : override)}"`;
+}
+
 function parseOverrideValue(override: string, text: string): unknown {
-  const document = parseDocument(text);
   try {
-    if (document.errors.length === 0) return document.toJS();
-  } catch {
+    checkSize(text, `The override ${showOverride(override)}`);
+    const document = parseDocument(text);
+    const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
+    if (document.errors.length === 0 && findStrange(value, [], []) === undefined) return value;
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
     // An alias without its anchor: no value either.
   }
   throw new ConfigError(
     'bad_override',
-    `The value of the override "${override}" is not valid YAML. Quote it, for example 'key.path="the text"'.`,
+    `The value of the override ${showOverride(override)} is not valid YAML. Quote it, for example 'key.path="the text"'.`,
   );
 }
 
@@ -116,15 +183,22 @@ export function readOverride(override: string): ConfigSource {
   if (equals < 0 || key === '') {
     throw new ConfigError(
       'bad_override',
-      `"${override}" is not an override. Write key.path=value, for example rollout.num_repeat=4.`,
+      `"${cutText(override)}" is not an override. Write key.path=value, for example rollout.num_repeat=4.`,
     );
   }
+  const names = key.split('.');
+  if (names.includes('__proto__'))
+    throw new ConfigError(
+      'unknown_key',
+      `Unknown key "${cutText(key)}" in the override ${showOverride(override)}. Remove it.`,
+    );
   const value = parseOverrideValue(override, override.slice(equals + 1));
-  const values = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  return { values: values as JsonObject, locate: () => `the override "${override}"` };
+  const values = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+  return { values: values as JsonObject, locate: () => `the override ${showOverride(override)}` };
 }
 
 /** Settings made by code, with snake_case keys. */
 export function createCodeSource(values: JsonObject, name: string): ConfigSource {
+  checkTree(values, name, () => name);
   return { values, locate: () => name };
 }

@@ -26,8 +26,12 @@ function slipDistance(unknown: string, known: string): number {
   return editDistance(nameOf(unknown), nameOf(known)) + elsewhere;
 }
 
+/** No name is longer; comparing texts takes time that grows with both lengths. */
+const longestName = 200;
+
 /** The known key that `key` was probably meant to be; undefined when none is near. */
 export function findNearestKey(key: string, known: readonly string[]): string | undefined {
+  if (key.length > longestName) return undefined;
   const isShouted = nameOf(key) === nameOf(key).toUpperCase();
   const meant = isShouted ? key.toLowerCase() : toSnakeCase(key.replaceAll('-', '_'));
   const limit = Math.max(2, Math.floor(nameOf(meant).length / 3));
@@ -35,4 +39,9 @@ export function findNearestKey(key: string, known: readonly string[]): string | 
   distances.sort((left, right) => left.distance - right.distance);
   const [best] = distances;
   return best !== undefined && best.distance <= limit ? best.candidate : undefined;
+}
+
+/** The name that `given` was probably meant to be; undefined when none is near. */
+export function findNearestName(given: string, names: readonly string[]): string | undefined {
+  return findNearestKey(given, names);
 }

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ConfigYaml } from './schema.js';
+import type { z } from 'zod';
+import { isJsonObject, type JsonObject } from '../json-object.js';
+import { isExportReference, isGivenInCode } from './registration.js';
+import { notesOf, shapeOf, type SettingNotes } from './setting.js';
 
 /** Makes one path absolute: beside the file that names it if it exists there, else in the working directory. */
 function resolvePath(value: string, folders: readonly string[]): string {
@@ -21,24 +24,37 @@ function resolveModel(value: string, folders: readonly string[]): string {
   return looksLikePath || existsSync(resolved) ? resolved : value;
 }
 
-/** Makes every path of the configuration absolute. `folders`: where to look, the first one wins; outputs go below `cwd`. */
-export function resolvePaths(config: ConfigYaml, folders: readonly string[], cwd: string): ConfigYaml {
-  const file = (value: string | null): string | null => (value === null ? null : resolvePath(value, folders));
-  const module = (value: string | null): string | null => (value === null ? null : resolveModule(value, folders));
-  const { task_reader: reader, task_judge: judge, rollout, model } = config;
-  return {
-    ...config,
-    experiment_dir: path.resolve(cwd, config.experiment_dir),
-    model: { ...model, path: resolveModel(model.path, folders) },
-    rollout: { ...rollout, user_workflow: module(rollout.user_workflow) },
-    task_reader: {
-      ...reader,
-      reader_protocol: module(reader.reader_protocol),
-      jsonl_dataset_file: {
-        training: { file_path: file(reader.jsonl_dataset_file.training.file_path) },
-        validation: { file_path: file(reader.jsonl_dataset_file.validation.file_path) },
-      },
-    },
-    task_judge: { ...judge, judge_protocol: module(judge.judge_protocol) },
-  };
+type Places = { readonly folders: readonly string[]; readonly cwd: string };
+
+function resolveValue(value: string, how: SettingNotes['path'], { folders, cwd }: Places): string {
+  switch (how) {
+    case 'file':
+      return resolvePath(value, folders);
+    case 'module':
+      return resolveModule(value, folders);
+    case 'name':
+      return isExportReference(value) && !isGivenInCode(value) ? resolveModule(value, folders) : value;
+    case 'model':
+      return resolveModel(value, folders);
+    case 'output':
+      return path.resolve(cwd, value);
+    case undefined:
+      return value;
+  }
+}
+
+/**
+ * Makes every path of the configuration absolute, as the setting of its key says. `folders`: where to look, the first one
+ * wins; outputs go below `cwd`.
+ */
+export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Places): JsonObject {
+  const shape = shapeOf(schema);
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => {
+      const known = shape[key];
+      if (known === undefined) return [key, value];
+      if (isJsonObject(value)) return [key, resolvePaths(value, known, places)];
+      return [key, typeof value === 'string' ? resolveValue(value, notesOf(known).path, places) : value];
+    }),
+  );
 }

@@ -4,7 +4,7 @@
  */
 const adviceByKey: Readonly<Record<string, string>> = {
   'rollout.n_vllm_engine': 'Use "trainer_common.n_gpus_per_node" and "rollout.tensor_model_parallel_size".',
-  'rollout.gamma': 'Every token of an episode gets the reward of the episode (gamma 1).',
+  'rollout.gamma': 'Use "trainer_common.algorithm.gamma".',
   'rollout.multi_turn.max_sample_per_task': 'No sample of an episode is ever left out.',
   'rollout.multi_turn.expected_steps': 'A batch counts tasks: "data.train_batch_size".',
   'rollout.force_disable_toolcalls': 'Give the agent no tools instead.',
@@ -34,9 +34,10 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_judge.rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
   task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
   interchange_server: 'Models are handed out in this process; there is no server to set up.',
-  'trainer_common.logger': 'Every run writes metrics.jsonl, reward.svg and report.html.',
+  'trainer_common.logger':
+    'Every run writes metrics.jsonl, reward.svg and report.html, and prints its steps: use "console", or leave it out.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
-  'trainer_common.nnodes': 'One machine trains.',
+  'trainer_common.nnodes': 'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs.',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
   'trainer_common.checkpoint_base_dir': 'Checkpoints stand in the run folder: "experiment_dir".',
   'trainer_common.save_trajectory_as_json_file':
@@ -44,7 +45,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'trainer_common.loss_weight_normalization_episode_level':
     'Use "trainer_common.loss_weighting: episode", the default.',
   'trainer_common.advantage_estimation_episode_level': 'Advantages always compare episodes, not fragments.',
-  'trainer_common.fsdp_config': 'Use "torch.cpu_offload".',
+  'trainer_common.fsdp_config':
+    'Use "torch.cpu_offload", which moves weights and optimizer states together: give param_offload and optimizer_offload the same value, and nothing else.',
   'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
   'trainer_common.algorithm.use_kl_in_reward': 'Use "trainer_common.use_kl_loss" and "trainer_common.kl_loss_coef".',
   'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
@@ -63,6 +65,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
 
 const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=verl': 'Large models train on "torch".',
+  'task_reader.type=hf':
+    'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
   'backbone=trinity': 'Large models train on "torch".',
   'task_reader.type=huggingface_dat_repo':
     'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
@@ -74,12 +78,14 @@ const adviceByValue: Readonly<Record<string, string>> = {
 
 /** What to use instead of a value that the original knows. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
-  return adviceByValue[`${key}=${String(value)}`];
+  const name = `${key}=${typeof value === 'string' ? value : ''}`;
+  return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
 }
 
 /** What to use instead of `key`; undefined when the original does not know it either. */
 export function findAdvice(key: string): string | undefined {
   const parts = key.split('.');
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-  return prefixes.map((prefix) => adviceByKey[prefix]).find((advice) => advice !== undefined);
+  const found = prefixes.find((prefix) => Object.hasOwn(adviceByKey, prefix));
+  return found === undefined ? undefined : adviceByKey[found];
 }

@@ -1,8 +1,9 @@
-import { createConfig, type ChatModel } from '@agentjet/core';
+import type { ChatModel } from '@agentjet/core';
 import { createTaskReader, type EndpointHost, type Policy, type WorkflowFunction } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
 import { limitCalls } from '../rollout/call-limit.js';
 import type { JobEvent } from '../events.js';
+import { createConfig } from '../testing/test-composition.js';
 import { debugJob } from './debug-job.js';
 import type { Transcript } from './transcript-recorder.js';
 

@@ -1,4 +1,4 @@
-import { ConfigError, type AgentJetConfig } from '@agentjet/core';
+import { ConfigError, type CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { createEndpointModel } from './endpoint-model.js';
@@ -12,7 +12,7 @@ function checkUrl(baseUrl: string): string {
 }
 
 /** Answers from the endpoint at `debug.base_url`. */
-export async function openEndpointPolicy(config: AgentJetConfig, baseUrl: string): Promise<Policy> {
+export async function openEndpointPolicy(config: CommonConfig, baseUrl: string): Promise<Policy> {
   const { debug } = config;
   const apiKey = debug.apiKey ?? process.env['OPENAI_API_KEY'];
   const sampling = { ...samplingDefaults(config), seed: debug.seed };

@@ -27,10 +27,8 @@ async function idsOf(source: AsyncIterable<Task>): Promise<readonly string[]> {
 it('a file for one part and a list for the other are both read', async () => {
   const given = readJobData({ training: path.join(folder, 'train.jsonl'), validation: [task] });
   if (!('reader' in given)) throw new Error('a reader was expected');
-  expect([await idsOf(given.reader.trainingTasks()), await idsOf(given.reader.evaluationTasks())]).toEqual([
-    ['f'],
-    ['a'],
-  ]);
+  const reader = given.reader as TaskReader;
+  expect([await idsOf(reader.trainingTasks()), await idsOf(reader.evaluationTasks())]).toEqual([['f'], ['a']]);
 });
 
 it('files, counts and readers stay what they are', () => {

@@ -1,23 +1,43 @@
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, type ConfigInput } from '@agentjet/core';
-import { createTaskReader, readJsonlTasks, type TaskReader, type TaskSource } from '@agentjet/rollout';
+import { ConfigError, findNearestName, showValue, type JsonObject } from '@agentjet/core';
+import {
+  createTaskReader,
+  readJsonlTasks,
+  type ReaderRegistration,
+  type TaskReader,
+  type TaskSource,
+} from '@agentjet/rollout';
 
 /** A JSONL file, a list, or a function that starts a pass. */
 type TaskPart = string | TaskSource;
 
+/** Tasks as the Python AgentJet names them: a JSONL file, or a folder with one file for each split. */
+type SplitData = {
+  readonly type?: 'jsonl' | 'jsonl_dataset_file';
+  readonly datasetPath: string;
+  /** Of a folder: `<datasetPath>/<split>.jsonl`. `train` unless given. */
+  readonly trainingSplit?: string;
+  /** `test` unless given; without that file nothing is evaluated. */
+  readonly validationSplit?: string;
+};
+
 /** Where tasks come from: files, lists and generators, a reader, or numbered tasks without text. */
 export type JobData =
   | TaskReader
-  | { readonly type?: 'jsonl_dataset_file'; readonly training: TaskPart; readonly validation?: TaskPart }
+  | ReaderRegistration
+  | SplitData
+  | { readonly type?: 'jsonl' | 'jsonl_dataset_file'; readonly training: TaskPart; readonly validation?: TaskPart }
   | { readonly type: 'random_dummy'; readonly training?: number; readonly validation?: number };
 
 /** What a job keeps of it: what a configuration can say, or else a reader. */
-export type GivenData = { readonly config: ConfigInput } | { readonly reader: TaskReader };
+export type GivenData = { readonly config: JsonObject } | { readonly reader: unknown };
 
 type Fields = { readonly [name: string]: unknown };
 
 function isReader(data: Fields): boolean {
-  return typeof data['trainingTasks'] === 'function' && typeof data['evaluationTasks'] === 'function';
+  const has = (name: string): boolean => typeof data[name] === 'function';
+  return (has('trainingTasks') && has('evaluationTasks')) || has('open');
 }
 
 function badData(seen: string): ConfigError {
@@ -28,7 +48,64 @@ function badData(seen: string): ConfigError {
 }
 
 function show(value: unknown): string {
-  return typeof value === 'object' && value !== null ? 'an object' : (JSON.stringify(value) ?? String(value));
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return value === undefined ? 'undefined' : showValue('', value);
+}
+
+/** The names of the Python AgentJet in camelCase, and what they mean here. */
+const originalNames: Readonly<Record<string, string>> = {
+  dataset_path: 'datasetPath',
+  training_split: 'trainingSplit',
+  validation_split: 'validationSplit',
+};
+
+const dataNames = ['type', 'training', 'validation', 'datasetPath', 'trainingSplit', 'validationSplit'];
+
+/** Throws ConfigError `unknown_key` for a name that says nothing. */
+function renameFields(given: Fields): Fields {
+  const renamed = Object.entries(given).map(([name, value]) => {
+    const own = Object.hasOwn(originalNames, name) ? (originalNames[name] ?? name) : name;
+    if (dataNames.includes(own)) return [own, value] as const;
+    const nearest = findNearestName(own, dataNames);
+    const repair = nearest === undefined ? `It takes ${dataNames.join(', ')}.` : `Did you mean "${nearest}"?`;
+    throw new ConfigError('unknown_key', `setData() has no argument "${name}". ${repair}`);
+  });
+  return Object.fromEntries(renamed);
+}
+
+/** Kinds of data that the Python AgentJet has and setData() does not, and what to give instead. */
+const otherTypes: Readonly<Record<string, string>> = Object.fromEntries(
+  ['hf', 'huggingface', 'huggingface_dat_repo'].map((type) => [
+    type,
+    'Save the data set as JSONL and pass { datasetPath }, or pass { training } as an async generator that reads it.',
+  ]),
+);
+
+function findFile(folder: string, split: string, isNeeded: boolean): string | undefined {
+  const file = path.join(folder, `${split}.jsonl`);
+  if (existsSync(file)) return file;
+  if (!isNeeded) return undefined;
+  throw new ConfigError(
+    'no_tasks',
+    `setData() got the folder ${folder}, which has no ${split}.jsonl. Add it, or name another split in trainingSplit.`,
+  );
+}
+
+/** A file is the training tasks; a folder holds one file for each split. */
+function toParts({ datasetPath, trainingSplit = 'train', validationSplit = 'test' }: Fields): Fields {
+  if (typeof datasetPath !== 'string' || typeof trainingSplit !== 'string' || typeof validationSplit !== 'string')
+    throw badData(`${show(datasetPath)} as datasetPath`);
+  if (!existsSync(datasetPath) || !statSync(datasetPath).isDirectory()) return { training: datasetPath };
+  return {
+    training: findFile(datasetPath, trainingSplit, true),
+    validation: findFile(datasetPath, validationSplit, false),
+  };
+}
+
+function badType(type: unknown): ConfigError {
+  const advice = typeof type === 'string' && Object.hasOwn(otherTypes, type) ? otherTypes[type] : undefined;
+  const error = badData(`the type ${show(type)}`);
+  return advice === undefined ? error : new ConfigError('bad_data', `setData() got the type ${show(type)}. ${advice}`);
 }
 
 function checkPart(name: string, part: unknown): TaskPart {
@@ -36,7 +113,7 @@ function checkPart(name: string, part: unknown): TaskPart {
   throw badData(`${show(part)} as ${name} tasks`);
 }
 
-function toCounts({ training, validation }: Fields): ConfigInput {
+function toCounts({ training, validation }: Fields): JsonObject {
   const counts = [
     ['training', training],
     ['validation', validation],
@@ -61,10 +138,12 @@ function toSource(part: TaskPart): TaskSource {
 export function readJobData(data: JobData): GivenData {
   const fields: unknown = data;
   if (typeof fields !== 'object' || fields === null) throw badData(show(fields));
-  const { type, training, validation } = fields as Fields;
-  if (isReader(fields as Fields)) return { reader: fields as TaskReader };
-  if (type === 'random_dummy') return { config: toCounts(fields as Fields) };
-  if (type !== undefined && type !== 'jsonl_dataset_file') throw badData(`the type ${show(type)}`);
+  if (isReader(fields as Fields)) return { reader: fields };
+  const named = Array.isArray(fields) ? {} : renameFields(fields as Fields);
+  const { type }: Fields = named;
+  if (type === 'random_dummy' || type === 'dummy') return { config: toCounts(named) };
+  if (type !== undefined && type !== 'jsonl_dataset_file' && type !== 'jsonl') throw badType(type);
+  const { training, validation } = named['datasetPath'] === undefined ? named : toParts(named);
   if (training === undefined)
     throw new ConfigError(
       'no_tasks',

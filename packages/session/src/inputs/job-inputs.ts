@@ -1,23 +1,93 @@
-import { ConfigError, type AgentJetConfig } from '@agentjet/core';
+import {
+  ConfigError,
+  openEntry,
+  type Algorithm,
+  type AlgorithmParts,
+  type Backbone,
+  type BackboneCapabilities,
+  type BackboneParts,
+  type CommonConfig,
+  type ConfigComposition,
+  type OpenableEntry,
+} from '@agentjet/core';
 import {
   createJudge,
+  createReader,
   importUserModule,
   parseWorkflowSource,
   type Judge,
+  type JudgeParts,
+  type ReaderParts,
   type TaskReader,
   type WorkflowSource,
 } from '@agentjet/rollout';
+import type { TemplateFamily } from '@agentjet/tokenizer';
 import { checkReader } from './check-reader.js';
-import { openTaskReader } from './open-task-reader.js';
+import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } from './choose-entry.js';
 
-/** What the user brings: an agent, problems, and (where the agent does not reward itself) a judge. */
+/** A backbone that is not open yet. */
+export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & { readonly capabilities?: BackboneCapabilities };
+
+/** What the user brings or names: an agent, problems, a judge if the agent does not reward itself, and what trains. */
 export type JobInputs = {
   readonly workflow: WorkflowSource;
   readonly reader: TaskReader;
   readonly judge: Judge | undefined;
+  readonly algorithm: Algorithm;
+  readonly backbone: BackboneEntry;
+  /** Undefined: as the chat template shows. */
+  readonly templateFamily: TemplateFamily | undefined;
+  /** What the configuration was checked against. */
+  readonly composition: ConfigComposition;
 };
 
-async function loadWorkflow(config: AgentJetConfig): Promise<WorkflowSource> {
+/** What code gave, instances or registrations; the configuration names the rest. */
+export type GivenInputs = {
+  readonly workflow?: WorkflowSource;
+  readonly reader?: unknown;
+  readonly judge?: unknown;
+  readonly algorithm?: unknown;
+  readonly backbone?: unknown;
+  readonly templateFamily?: unknown;
+};
+
+const backboneKind: KindReader<BackboneParts, Backbone> = {
+  kind: 'backbones',
+  needs: 'engine, trainStep(), logprobs(), save(), load() and close()',
+  toInstance(value, where) {
+    const made = constructed(value, 'trainStep', where);
+    return hasMethods(made, 'trainStep', 'logprobs', 'save', 'load', 'close') ? (made as Backbone) : undefined;
+  },
+};
+
+const algorithmKind: KindReader<AlgorithmParts, Algorithm> = {
+  kind: 'algorithms',
+  needs: 'a name and credit(group), which returns the samples of the group with their advantages',
+  toInstance(value, where) {
+    const made = constructed(value, 'credit', where);
+    return hasMethods(made, 'credit') ? (made as Algorithm) : undefined;
+  },
+};
+
+const readerKind: KindReader<ReaderParts, TaskReader> = {
+  kind: 'readers',
+  needs: 'trainingTasks() and evaluationTasks()',
+  toInstance: createReader,
+};
+
+const judgeKind: KindReader<JudgeParts, Judge | undefined> = {
+  kind: 'judges',
+  needs: 'judge(task, output)',
+  toInstance: createJudge,
+};
+
+const templateKind: KindReader<unknown, TemplateFamily> = {
+  kind: 'templates',
+  needs: 'a name, turnEnds, recognizes(source) and createAnswer(builder)',
+  toInstance: (value) => (hasMethods(value, 'recognizes', 'createAnswer') ? (value as TemplateFamily) : undefined),
+};
+
+async function loadWorkflow(config: CommonConfig): Promise<WorkflowSource> {
   const reference = config.rollout.userWorkflow;
   if (reference === null) {
     throw new ConfigError(
@@ -31,20 +101,69 @@ async function loadWorkflow(config: AgentJetConfig): Promise<WorkflowSource> {
   );
 }
 
-async function loadJudge(config: AgentJetConfig): Promise<Judge | undefined> {
-  const reference = config.taskJudge.judgeProtocol;
-  if (reference === null) return undefined;
-  return createJudge(
-    await importUserModule(reference, process.cwd(), 'task_judge.judge_protocol'),
-    `task_judge.judge_protocol ${reference}`,
+async function chooseAll(composition: ConfigComposition, config: CommonConfig, given: GivenInputs) {
+  const choose = <Common, Made>(value: unknown, reader: KindReader<Common, Made>) =>
+    chooseEntry(composition, config, value, reader);
+  return {
+    backbones: await choose(given.backbone, backboneKind),
+    algorithms: await choose(given.algorithm, algorithmKind),
+    readers: await choose(given.reader, readerKind),
+    judges: await choose(given.judge, judgeKind),
+    templates: await choose(given.templateFamily, templateKind),
+  };
+}
+
+/** The composition that also knows the sections of the chosen entries that come from outside. */
+function widen(
+  composition: ConfigComposition,
+  choices: Readonly<Record<string, Choice<never, unknown> | undefined>>,
+): ConfigComposition {
+  return Object.entries(choices).reduce(
+    (wider, [kind, choice]) =>
+      choice?.isOutside === true ? wider.with(kind as Parameters<typeof wider.with>[0], choice.entry) : wider,
+    composition,
   );
 }
 
-/** What code gave goes before what the configuration names. */
-export async function loadInputs(config: AgentJetConfig, given: Partial<JobInputs>): Promise<JobInputs> {
+function firstBackbone(composition: ConfigComposition): BackboneEntry {
+  const [first] = composition.registrations.backbones;
+  if (first === undefined) throw new Error('A composition without a backbone can run nothing.');
+  return first as BackboneEntry;
+}
+
+/** The job's inputs, and its configuration as the entries that come from outside have completed it. */
+export async function loadInputs<Config extends CommonConfig>(
+  given: GivenInputs,
+  loaded: { readonly config: Config; readonly composition: ConfigComposition<Config> },
+): Promise<{ readonly config: Config; readonly inputs: JobInputs }> {
+  const base = loaded.composition as unknown as ConfigComposition;
+  const choices = await chooseAll(base, loaded.config, given);
+  const composition = widen(base, choices);
+  const config = composition === base ? loaded.config : (composition.recheck(loaded.config) as Config);
+  const { backbones, algorithms, readers, judges, templates } = choices;
+  if (algorithms === undefined || readers === undefined || judges === undefined)
+    throw new Error('The configuration was checked, so it names entries that are registered.');
+  const workflow = given.workflow ?? (await loadWorkflow(config));
   return {
-    workflow: given.workflow ?? (await loadWorkflow(config)),
-    reader: checkReader(given.reader ?? (await openTaskReader(config))),
-    judge: given.judge ?? (await loadJudge(config)),
+    config,
+    inputs: {
+      workflow,
+      reader: checkReader(await openEntry('readers', readers.entry, config, { config })),
+      judge: await openEntry('judges', judges.entry, config, { config }),
+      algorithm: await openEntry('algorithms', algorithms.entry, config, { config }),
+      backbone: backbones?.entry ?? firstBackbone(base), // `debug` names none
+      templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),
+      composition,
+    },
   };
+}
+
+/** A family has no settings: registered ones are families themselves. */
+async function openFamily(
+  entry: OpenableEntry<unknown, TemplateFamily>,
+  config: CommonConfig,
+): Promise<TemplateFamily> {
+  return hasMethods(entry, 'createAnswer')
+    ? (entry as unknown as TemplateFamily)
+    : openEntry('templates', entry, config, { config });
 }

@@ -1,5 +1,6 @@
-import { createConfig } from '@agentjet/core';
+import { composeConfig } from '@agentjet/core';
 import { createFrozenTuner, type Tuner } from '@agentjet/rollout';
+import { backbones } from '@agentjet/trainer/registrations';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
 export type FrozenModelOptions = {
@@ -30,6 +31,10 @@ export type FrozenModel = {
   close(): Promise<void>;
 };
 
+/** A frozen model needs a backbone alone, the embedded one. */
+const [embedded] = backbones;
+const composition = composeConfig({ backbones: [embedded], algorithms: [], readers: [], judges: [], templates: [] });
+
 const silent = (): void => undefined;
 
 /**
@@ -54,13 +59,17 @@ async function open(
     numThreads = 0,
   }: FrozenModelOptions,
 ): Promise<FrozenModel> {
-  const config = createConfig({
+  const config = composition.create({
     model: { path: modelDir },
     rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
     onnx: { numThreads },
   });
   const { openUntrainedPolicy } = await import('./open-policy.js'); // loads the trainer
-  const { policy, close } = await openUntrainedPolicy(config, silent);
+  const { policy, close } = await openUntrainedPolicy(
+    config,
+    { backbone: embedded, templateFamily: undefined },
+    silent,
+  );
   const sampling = samplingDefaults(config);
   return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
 }

@@ -1,19 +1,24 @@
-import type { AgentJetConfig, Engine } from '@agentjet/core';
+import type { CommonConfig, Engine } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { openEndpointPolicy } from '../debug/endpoint-policy.js';
 import type { JobListener } from '../events.js';
+import type { JobInputs } from '../inputs/job-inputs.js';
 import { findModelDir } from './model-dir.js';
 import { openBackbone } from './open-backbone.js';
 
 /** To be loaded before the backbone: a mistake in it is told in a moment, where a backbone may take minutes to open. */
-export function loadModelTokenizer(config: AgentJetConfig): Promise<ChatTokenizer> {
-  return loadChatTokenizer(findModelDir(config.model.path));
+export function loadModelTokenizer(
+  config: CommonConfig,
+  { templateFamily }: Pick<JobInputs, 'templateFamily'>,
+): Promise<ChatTokenizer> {
+  const replyFormat = templateFamily === undefined ? {} : { replyFormat: { toolCalls: templateFamily } };
+  return loadChatTokenizer(findModelDir(config.model.path), replyFormat);
 }
 
 /** Tokens in and out of the backbone's engine. */
 export function toEnginePolicy(
-  config: AgentJetConfig,
+  config: CommonConfig,
   parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer },
 ): Policy {
   const engine = limitContext(parts.engine, config.rollout.maxModelLen);
@@ -28,14 +33,15 @@ export function toEnginePolicy(
 
 /** A policy without training, and what must be closed behind it. */
 export async function openUntrainedPolicy(
-  config: AgentJetConfig,
+  config: CommonConfig,
+  inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
   emit: JobListener,
 ): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const chatTokenizer = await loadModelTokenizer(config);
-  const backbone = await openBackbone(config, emit);
+  const chatTokenizer = await loadModelTokenizer(config, inputs);
+  const backbone = await openBackbone(inputs.backbone, config, { emit });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }
 

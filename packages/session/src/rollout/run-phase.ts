@@ -1,4 +1,4 @@
-import type { AgentJetConfig, Task } from '@agentjet/core';
+import type { CommonConfig, Task } from '@agentjet/core';
 import {
   failurePlace,
   runGroups,
@@ -14,7 +14,7 @@ import type { JobListener, Phase } from '../events.js';
 
 /** What every phase of a run shares. */
 export type RolloutContext = {
-  readonly config: AgentJetConfig;
+  readonly config: CommonConfig;
   readonly workflow: WorkflowSource;
   readonly judge: JobInputs['judge'];
   readonly policy: Policy;

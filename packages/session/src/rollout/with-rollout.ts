@@ -1,5 +1,5 @@
 import { startEndpointServer } from '@agentjet/endpoint';
-import type { AgentJetConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { limitCalls } from './call-limit.js';
 import type { JobListener } from '../events.js';
@@ -14,7 +14,7 @@ type RolloutParts = { readonly inputs: JobInputs; readonly policy: Policy; reado
  * when `use` does.
  */
 export async function withRollout<T>(
-  config: AgentJetConfig,
+  config: CommonConfig,
   { inputs, policy, emit }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {

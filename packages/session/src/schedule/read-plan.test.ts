@@ -1,6 +1,7 @@
-import { createConfig, type Task } from '@agentjet/core';
+import type { Task } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import type { JobEvent } from '../events.js';
+import { createConfig } from '../testing/test-composition.js';
 import { readPlan } from './read-plan.js';
 
 const task: Task = { taskId: 'a', mainQuery: '1 + 1?', initMessages: [], metadata: {} };

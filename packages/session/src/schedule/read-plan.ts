@@ -1,4 +1,4 @@
-import { TaskError, type AgentJetConfig, type Task } from '@agentjet/core';
+import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
 import { collectTasks } from './collect-tasks.js';
@@ -7,7 +7,7 @@ import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 export type Plan = { readonly schedule: TaskSchedule; readonly evaluationTasks: readonly Task[] };
 
 /** Opens the tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
-export async function readPlan(config: AgentJetConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
+export async function readPlan(config: CommonConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
   const { trainerCommon, data, taskReader } = config;
   const { totalTrainingSteps, totalEpochs, seed } = trainerCommon;
   const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;

@@ -1,21 +1,18 @@
 import path from 'node:path';
 import {
   BackboneError,
-  compareConfigs,
   ConfigError,
-  loadConfig,
-  type AgentJetConfig,
+  type CommonConfig,
+  type ConfigComposition,
   type ConfigDifference,
 } from '@agentjet/core';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
-/** Keys that may change between a run and its continuation: they decide how long and how fast it goes, not what it computes. */
+/** Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they decide how long and how fast it goes, not what it computes. */
 const freeKeys = [
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,
-  /^onnx\.num_threads$/,
-  /^torch\.(python|compile|activation_checkpointing|activation_budget|cpu_offload|reshard|cuda_graphs|listen_host|token)$/,
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|colocated)$/,
   /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
 ];
@@ -27,9 +24,11 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
 }
 
-function checkSameConfig(run: RunFolder, config: AgentJetConfig): void {
-  const before = loadConfig(path.join(run.dir, 'config.yaml'));
-  const differences = compareConfigs(before, config).filter(({ key }) => !freeKeys.some((free) => free.test(key)));
+function checkSameConfig(run: RunFolder, config: CommonConfig, composition: ConfigComposition): void {
+  const before = composition.load(path.join(run.dir, 'config.yaml'));
+  const isFree = (key: string): boolean =>
+    composition.freeOnResume.includes(key) || freeKeys.some((free) => free.test(key));
+  const differences = composition.compare(before, config).filter(({ key }) => !isFree(key));
   if (differences.length === 0) return;
   throw new ConfigError(
     'resume_mismatch',
@@ -38,7 +37,7 @@ function checkSameConfig(run: RunFolder, config: AgentJetConfig): void {
   );
 }
 
-async function findRun(config: AgentJetConfig, resume: true | string): Promise<string> {
+async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
   if (typeof resume === 'string') return resume;
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
   if (latest !== undefined) return latest;
@@ -55,6 +54,7 @@ export type ResumeOptions = {
   /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
   readonly from?: string | undefined;
   readonly onNotice: (message: string) => void;
+  readonly composition: ConfigComposition;
 };
 
 /**
@@ -62,11 +62,11 @@ export type ResumeOptions = {
  * if the checkpoint is missing or broken.
  */
 export async function openResumedRun(
-  config: AgentJetConfig,
-  { resume, from, onNotice }: ResumeOptions,
+  config: CommonConfig,
+  { resume, from, onNotice, composition }: ResumeOptions,
 ): Promise<ResumedRun> {
   const run = await openRunFolder(await findRun(config, resume), { onNotice });
-  checkSameConfig(run, config);
+  checkSameConfig(run, config, composition);
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
     `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,

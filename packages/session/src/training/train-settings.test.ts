@@ -1,10 +1,14 @@
-import { createConfig, type ConfigInput } from '@agentjet/core';
+import { createGrpo, createReinforce, createSft } from '@agentjet/trainer';
 import { describe, expect, it } from 'vitest';
+import type { CommonConfig } from '@agentjet/core';
+import { createConfig, type ConfigInput } from '../testing/test-composition.js';
 import { toOptimizerOptions, toTrainSettings } from './train-settings.js';
+
+const settingsOf = (config: CommonConfig) => toTrainSettings(config, createGrpo());
 
 describe('what the trainer gets from the names of the YAML', () => {
   it('the loss', () => {
-    const { loss } = toTrainSettings(
+    const { loss } = settingsOf(
       createConfig({
         trainerCommon: { clipRatioLow: 0.1, clipRatioHigh: 0.3, klLossCoef: 0.01, useKlLoss: true },
         rollout: { temperature: 0.7 },
@@ -23,11 +27,11 @@ describe('what the trainer gets from the names of the YAML', () => {
   });
 
   it('no KL term unless it is asked for; greedy answers carry logprobs at temperature 1; sft has a loss of its own', () => {
-    expect(toTrainSettings(createConfig({ rollout: { temperature: 0 } })).loss).toMatchObject({
+    expect(settingsOf(createConfig({ rollout: { temperature: 0 } })).loss).toMatchObject({
       klCoef: 0,
       temperature: 1,
     });
-    expect(toTrainSettings(createConfig({ trainerCommon: { algorithm: { advEstimator: 'sft' } } })).loss).toEqual({
+    expect(toTrainSettings(createConfig(), createSft()).loss).toEqual({
       kind: 'sft',
     });
   });
@@ -46,7 +50,7 @@ describe('what the trainer gets from the names of the YAML', () => {
         ppoEpochs: 2,
       },
     });
-    expect(toTrainSettings(config)).toMatchObject({
+    expect(settingsOf(config)).toMatchObject({
       packing: { maxPackTokens: 512, weighting: 'row', normalization: 'sequence' },
       lengthLimit: { maxSampleTokens: 150, policy: 'truncate' },
       saveEvery: 3,
@@ -61,7 +65,7 @@ describe('what the trainer gets from the names of the YAML', () => {
 
   it('sums of episodes over a constant length: the one given, or the longest response', () => {
     const normalizationOf = (trainerCommon: ConfigInput['trainerCommon']) =>
-      toTrainSettings(
+      settingsOf(
         createConfig({
           data: { maxResponseLength: 300 },
           trainerCommon: { lossAggMode: 'seq-mean-token-sum-norm', ...trainerCommon },
@@ -75,7 +79,7 @@ describe('what the trainer gets from the names of the YAML', () => {
     const config = createConfig({
       trainerCommon: { maxStaleness: 2, algorithm: { advEstimator: 'reinforce', whitenAdvantages: true } },
     });
-    expect(toTrainSettings(config)).toMatchObject({
+    expect(toTrainSettings(config, createReinforce())).toMatchObject({
       maxStaleness: 2,
       whitenAdvantages: true,
       algorithm: { name: 'reinforce' },

@@ -1,12 +1,12 @@
-import type { AgentJetConfig, LossOptions, OptimizerOptions } from '@agentjet/core';
-import { createAlgorithm, type Normalization, type TrainOptions } from '@agentjet/trainer';
+import type { Algorithm, CommonConfig, LossOptions, OptimizerOptions } from '@agentjet/core';
+import type { Normalization, TrainOptions } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
 const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
 
-function toLossOptions({ trainerCommon, rollout }: AgentJetConfig): LossOptions {
-  if (trainerCommon.algorithm.advEstimator === 'sft') return { kind: 'sft' };
+function toLossOptions({ trainerCommon, rollout }: CommonConfig, algorithm: Algorithm): LossOptions {
+  if (algorithm.loss === 'sft') return { kind: 'sft' };
   return {
     kind: 'policy',
     clipLow: trainerCommon.clipRatioLow,
@@ -20,7 +20,7 @@ function toLossOptions({ trainerCommon, rollout }: AgentJetConfig): LossOptions 
   };
 }
 
-export function toOptimizerOptions({ trainerCommon }: AgentJetConfig, totalSteps: number): OptimizerOptions {
+export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: number): OptimizerOptions {
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
   return {
@@ -51,24 +51,19 @@ type Settings = Pick<
   | 'evaluateEvery'
 >;
 
-function toNormalization({ trainerCommon, data }: AgentJetConfig): Normalization {
+function toNormalization({ trainerCommon, data }: CommonConfig): Normalization {
   const { lossAggMode, lossScaleFactor } = trainerCommon;
   if (lossAggMode === 'seq-mean-token-sum-norm') return { constantLength: lossScaleFactor ?? data.maxResponseLength };
   return lossAggMode === 'token-mean' ? 'token' : 'sequence';
 }
 
-/** What of `train` the configuration decides alone. */
-export function toTrainSettings(config: AgentJetConfig): Settings {
+/** What of `train` the configuration and the algorithm decide. */
+export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Settings {
   const { trainerCommon, data } = config;
-  const { algorithm } = trainerCommon;
   return {
-    algorithm: createAlgorithm(algorithm.advEstimator, {
-      normalizeByStd: algorithm.normAdvByStdInGrpo,
-      baseline: algorithm.reinforceBaseline,
-      gamma: algorithm.gamma,
-    }),
-    whitenAdvantages: algorithm.whitenAdvantages,
-    loss: toLossOptions(config),
+    algorithm,
+    whitenAdvantages: trainerCommon.algorithm.whitenAdvantages,
+    loss: toLossOptions(config, algorithm),
     packing: {
       maxPackTokens: trainerCommon.maxPackTokens,
       weighting: trainerCommon.lossWeighting,

@@ -1,20 +1,49 @@
-/** How a model family writes what is not answer text. */
+import { ConfigError, findNearestName } from '@agentjet/core';
+import type { TemplateFamily } from '../families/template-family.js';
+import { templates } from '../registrations.js';
+
+/** How a model writes what is not answer text. */
 export type ReplyFormat = {
-  readonly toolCalls: 'hermes' | 'llama3' | 'none';
+  readonly toolCalls: TemplateFamily;
   /** `think`: the reply may begin with a <think> block; `open`: the prompt ends inside one already. */
   readonly reasoning: 'think' | 'open' | 'none';
 };
 
-function detectToolCalls(template: string): ReplyFormat['toolCalls'] {
-  if (template.includes('<tool_call>')) return 'hermes';
-  if (template.includes('<|start_header_id|>') || template.includes('<|python_tag|>')) return 'llama3';
-  return 'none';
+/** What overrides the detected format; a family by itself or by the name of one of ours. */
+export type ReplyFormatOptions = {
+  readonly toolCalls?: TemplateFamily | string;
+  readonly reasoning?: ReplyFormat['reasoning'];
+};
+
+/** Throws ConfigError `unknown_family`. */
+function findFamily(given: TemplateFamily | string): TemplateFamily {
+  if (typeof given !== 'string') return given;
+  const found = templates.find(({ name }) => name === given);
+  if (found !== undefined) return found;
+  const names = templates.map(({ name }) => name);
+  const nearest = findNearestName(given, names);
+  throw new ConfigError(
+    'unknown_family',
+    `There is no chat-template family "${given}", only ${names.join(', ')}. ${nearest === undefined ? 'Give one of your own as an object.' : `Did you mean "${nearest}"?`}`,
+  );
+}
+
+/** The first family that recognizes the template; the last of ours reads every reply as plain text. */
+function detectFamily(template: string): TemplateFamily {
+  return templates.find((family) => family.recognizes(template)) ?? templates[templates.length - 1] ?? templates[0];
 }
 
 /** Reads the format off the template's text and the end of a rendered generation prompt. */
-export function detectReplyFormat(template: string, generationPrompt: string): ReplyFormat {
+export function detectReplyFormat(
+  template: string,
+  generationPrompt: string,
+  given: ReplyFormatOptions = {},
+): ReplyFormat {
   const lastOpen = generationPrompt.lastIndexOf('<think>');
   const isOpen = lastOpen !== -1 && !generationPrompt.slice(lastOpen).includes('</think>');
   const mentionsThinking = template.includes('<think>') || template.includes('</think>');
-  return { toolCalls: detectToolCalls(template), reasoning: isOpen ? 'open' : mentionsThinking ? 'think' : 'none' };
+  return {
+    toolCalls: given.toolCalls === undefined ? detectFamily(template) : findFamily(given.toolCalls),
+    reasoning: given.reasoning ?? (isOpen ? 'open' : mentionsThinking ? 'think' : 'none'),
+  };
 }

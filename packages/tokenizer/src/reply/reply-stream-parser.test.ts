@@ -1,13 +1,15 @@
 import type { ChatDelta } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { templates } from '../registrations.js';
 import type { ReplyFormat } from './reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply-stream-parser.js';
 
-const hermes: ReplyFormat = { toolCalls: 'hermes', reasoning: 'think' };
-const open: ReplyFormat = { toolCalls: 'hermes', reasoning: 'open' };
-const llama3: ReplyFormat = { toolCalls: 'llama3', reasoning: 'none' };
-const none: ReplyFormat = { toolCalls: 'none', reasoning: 'none' };
+const families = { hermes: templates[0], llama3: templates[1], none: templates[2] };
+const hermes: ReplyFormat = { toolCalls: families.hermes, reasoning: 'think' };
+const open: ReplyFormat = { toolCalls: families.hermes, reasoning: 'open' };
+const llama3: ReplyFormat = { toolCalls: families.llama3, reasoning: 'none' };
+const none: ReplyFormat = { toolCalls: families.none, reasoning: 'none' };
 
 const call = '<tool_call>\n{"name": "calc", "arguments": {"a":  1.0}}\n</tool_call>';
 const read = { name: 'calc', arguments: '{"a":  1.0}' };

@@ -1,16 +1,11 @@
 import type { ParsedReply, ReplyStreamParser } from '../contract.js';
-import { createHermesSection } from './hermes-section.js';
-import { createLlama3Section } from './llama3-section.js';
-import { createPlainSection } from './plain-section.js';
 import { createReasoningSection, createReplyStart } from './reasoning-section.js';
 import { createReplyBuilder, type ReplyBuilder } from './reply-builder.js';
 import type { ReplyFormat } from './reply-format.js';
 import type { ReplySection } from './reply-section.js';
 
-const answerSections = { hermes: createHermesSection, llama3: createLlama3Section, none: createPlainSection };
-
 function createFirstSection(builder: ReplyBuilder, format: ReplyFormat): ReplySection {
-  const createAnswer = (): ReplySection => answerSections[format.toolCalls](builder);
+  const createAnswer = (): ReplySection => format.toolCalls.createAnswer(builder);
   if (format.reasoning === 'open') return createReasoningSection(builder, createAnswer);
   return format.reasoning === 'think' ? createReplyStart(builder, createAnswer) : createAnswer();
 }

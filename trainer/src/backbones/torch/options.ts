@@ -22,7 +22,7 @@ export type TorchInferenceOptions = {
   readonly slots?: number;
   /** Cache per slot, tokens of prompt plus answer. Default: the model's context, at most 4,096. */
   readonly kvTokens?: number;
-  /** Share of a GPU that vLLM may take; default 0.45 beside the trainer, 0.9 on GPUs of its own. */
+  /** Share of a GPU that vLLM may take; default 0.45 next to the trainer, 0.9 on separate GPUs. */
   readonly gpuMemoryUtilization?: number;
   /** GPUs that vLLM runs on; default 1. */
   readonly tensorParallelSize?: number;

@@ -1,8 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { compareConfigs, ConfigError, createConfig, formatConfig, loadConfig } from '@agentjet/core';
+import { ConfigError } from '@agentjet/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configuration } from './registrations.js';
+
+const { load: loadConfig, create: createConfig, format: formatConfig, compare: compareConfigs } = configuration;
 
 let cwd: string;
 beforeAll(() => {

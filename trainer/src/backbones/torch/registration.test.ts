@@ -1,6 +1,6 @@
-import { createConfig, type OptimizerOptions } from '@agentjet/core';
+import { composeConfig, type OptimizerOptions } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
-import { toTorchOptions, toWorkerNotice } from './open-backbone.js';
+import { torch, toTorchOptions, toWorkerNotice } from './registration.js';
 
 const optimizer: OptimizerOptions = {
   learningRate: 1,
@@ -13,13 +13,13 @@ const optimizer: OptimizerOptions = {
   warmupSteps: 0,
   totalSteps: 0,
 };
-const model = { path: import.meta.dirname };
+const modelDir = import.meta.dirname;
+const backbones = [torch] as const;
+const { create } = composeConfig({ backbones, algorithms: [], readers: [], judges: [], templates: [] });
 
 describe('what the GPU worker gets from the names of the YAML', () => {
   it('every option that it has', () => {
-    const config = createConfig({
-      backbone: 'torch',
-      model,
+    const config = create({
       rollout: {
         maxModelLen: 4096,
         name: 'vllm',
@@ -44,8 +44,8 @@ describe('what the GPU worker gets from the names of the YAML', () => {
         token: 'secret',
       },
     });
-    expect(toTorchOptions(config, optimizer)).toEqual({
-      modelDir: model.path,
+    expect(toTorchOptions(config.torch, { config, modelDir, optimizer })).toEqual({
+      modelDir,
       optimizer,
       seed: 5,
       numGpus: 4,
@@ -75,7 +75,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
   });
 
   it('nothing for what was left open, and no learning rate where nothing is trained', () => {
-    const options = toTorchOptions(createConfig({ backbone: 'torch', model }), undefined);
+    const options = toTorchOptions(create().torch, { config: create(), modelDir });
     expect(options.optimizer.learningRate).toBe(0);
     for (const key of ['lora', 'python', 'token']) expect(options).not.toHaveProperty(key);
   });

@@ -1,8 +1,8 @@
-import { isMoreThanSpace, partialTagLength, splitTrailing } from './hold-back.js';
-import { readCall, type WrittenCall } from './json-call.js';
-import type { ReplyBuilder } from './reply-builder.js';
-import type { ReplySection } from './reply-section.js';
-import { createJsonScanner } from './scan-json.js';
+import { isMoreThanSpace, partialTagLength, splitTrailing } from '../../reply/hold-back.js';
+import { readCall, type WrittenCall } from '../../reply/json-call.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
+import { createJsonScanner } from '../../reply/scan-json.js';
 
 const openTag = '<tool_call>';
 const closeTag = '</tool_call>';

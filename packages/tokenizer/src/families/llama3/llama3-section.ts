@@ -1,9 +1,9 @@
-import { isMoreThanSpace } from './hold-back.js';
-import { findObjectEnd, readCall } from './json-call.js';
-import { createPlainSection } from './plain-section.js';
-import type { ReplyBuilder } from './reply-builder.js';
-import type { ReplySection } from './reply-section.js';
-import { createJsonScanner } from './scan-json.js';
+import { isMoreThanSpace } from '../../reply/hold-back.js';
+import { findObjectEnd, readCall } from '../../reply/json-call.js';
+import { createPlainSection } from '../none/plain-section.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
+import { createJsonScanner } from '../../reply/scan-json.js';
 
 const pythonTag = '<|python_tag|>';
 const argumentKeys = ['parameters', 'arguments'];

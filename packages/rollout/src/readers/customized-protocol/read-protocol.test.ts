@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createConfig, type Task } from '@agentjet/core';
+import type { CommonConfig, Task } from '@agentjet/core';
 import { expect, it } from 'vitest';
-import { openTaskReader } from './open-task-reader.js';
+import { customizedProtocol } from './registration.js';
 
 const file = path.join(mkdtempSync(path.join(tmpdir(), 'reader-')), 'tasks.ts');
 writeFileSync(
@@ -18,7 +18,7 @@ export const half = { trainingTasks: sums };
 );
 
 const open = (name: string) =>
-  openTaskReader(createConfig({ taskReader: { type: 'customized_protocol', readerProtocol: `${file}->${name}` } }));
+  customizedProtocol.open({ readerProtocol: `${file}->${name}` }, { config: {} as CommonConfig });
 
 async function idsOf(tasks: AsyncIterable<Task>): Promise<readonly string[]> {
   const ids: string[] = [];

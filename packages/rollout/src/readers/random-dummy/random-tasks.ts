@@ -1,5 +1,5 @@
 import { createRandom, deriveSeed, type Task } from '@agentjet/core';
-import type { TaskReader } from '@agentjet/rollout';
+import type { TaskReader } from '../../tasks/task-reader.js';
 
 type RandomTaskOptions = { readonly numTraining: number; readonly numValidation: number; readonly seed: number };
 

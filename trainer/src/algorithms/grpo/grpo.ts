@@ -1,6 +1,6 @@
 import type { Algorithm } from '@agentjet/core';
-import { centerRewards } from './advantages.js';
-import { type Compare, creditReturns, type ReturnOptions } from './credit-returns.js';
+import { centerRewards } from '../advantages.js';
+import { type Compare, creditReturns, type ReturnOptions } from '../credit-returns.js';
 
 export type GrpoOptions = {
   /** Divide by the standard deviation of the group's rewards; default true. False: "Dr. GRPO" (Liu et al. 2025). */

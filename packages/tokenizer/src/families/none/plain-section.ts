@@ -1,5 +1,5 @@
-import type { ReplyBuilder } from './reply-builder.js';
-import type { ReplySection } from './reply-section.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
 
 /** Everything is content. */
 export function createPlainSection(builder: ReplyBuilder): ReplySection {

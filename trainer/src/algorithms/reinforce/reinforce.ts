@@ -1,6 +1,6 @@
 import type { Algorithm } from '@agentjet/core';
-import { centerRewards } from './advantages.js';
-import { creditReturns, type ReturnOptions } from './credit-returns.js';
+import { centerRewards } from '../advantages.js';
+import { creditReturns, type ReturnOptions } from '../credit-returns.js';
 
 export type ReinforceOptions = {
   /**

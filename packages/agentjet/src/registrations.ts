@@ -1,0 +1,19 @@
+import { composeConfig, type ConfigComposition, type ConfigOf, type InputOf } from '@agentjet/core';
+import { judges, readers } from '@agentjet/rollout/registrations';
+import { templates } from '@agentjet/tokenizer/registrations';
+import { algorithms, backbones } from '@agentjet/trainer/registrations';
+
+/**
+ * The one list of everything that a configuration may name. What it names is loaded when it is opened; listing it costs its
+ * settings alone.
+ */
+const registrations = { backbones, algorithms, readers, judges, templates };
+
+/** The resolved configuration of a job: every key has a value, paths are absolute. */
+export type AgentJetConfig = ConfigOf<typeof registrations>;
+
+/** Some of the configuration, as code gives it; the rest are defaults. */
+export type ConfigInput = InputOf<AgentJetConfig>;
+
+/** What a configuration may say, and how it is read. */
+export const configuration: ConfigComposition<AgentJetConfig> = composeConfig(registrations);

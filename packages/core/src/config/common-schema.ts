@@ -1,0 +1,281 @@
+import { z } from 'zod';
+import { setting } from './setting.js';
+
+/**
+ * The sections that are always there. What a backbone, a task reader, a judge or an algorithm adds is in its own
+ * registration and is put in its place by `composeConfig`. `null` marks what may be left open. Upper limits are far above
+ * what anybody has used: they catch a number with too many zeros before it takes the machine down.
+ */
+
+/** A whole number from 1 to `most`. */
+const count = (most: number) => z.int().min(1).max(most);
+const countOrZero = (most: number) => z.int().min(0).max(most);
+const positive = z.number().positive();
+const notNegative = z.number().min(0);
+const share = z.number().min(0).max(1);
+const seed = z.int().min(0).max(0xffffffff);
+const topK = z.int().min(-1);
+const topP = z.number().gt(0).max(1);
+const text = z.string().min(1);
+
+const numSteps = 100_000_000;
+const numTokens = 100_000_000;
+/** Node's timers hold 2^31 milliseconds. */
+const mostSeconds = 2_000_000;
+
+const leavesItsFolder = /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/;
+const folderName = text.refine((name) => !leavesItsFolder.test(name), {
+  message: 'a folder name below experiment_dir, without ".." and not absolute',
+});
+
+const model = z.strictObject({
+  path: setting(text, 'nano', 'folder in the Hugging Face layout, or nano: the tiny model of @agentjet/nano', {
+    path: 'model',
+  }),
+});
+
+const data = z.strictObject({
+  train_batch_size: setting(
+    count(65_536),
+    16,
+    'tasks per step, at most as many as there are; each is run rollout.num_repeat times',
+  ),
+  max_prompt_length: setting(
+    count(numTokens),
+    1024,
+    'max_prompt_length + max_response_length: most tokens in one trained sample',
+  ),
+  max_response_length: setting(count(numTokens), 1024),
+  overlong_sample_policy: setting(
+    z.enum(['error', 'drop_episode', 'truncate']),
+    'error',
+    'a sample over that limit: error | drop_episode | truncate (its end); counted in the metrics',
+  ),
+});
+
+const rollout = z.strictObject({
+  user_workflow: setting(
+    text.nullable(),
+    null,
+    'path/file.ts->Export: a Workflow class, or a function (task, tuner) => output',
+    { path: 'module' },
+  ),
+  num_repeat: setting(count(4096), 8, 'episodes per task: the group whose rewards are compared'),
+  max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
+  temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
+  top_p: setting(topP, 1),
+  top_k: setting(topK, -1, '-1 keeps all'),
+  max_model_len: setting(
+    z.int().min(2).max(numTokens),
+    2048,
+    'most tokens of prompt and answer together, at most what the model allows',
+  ),
+  max_response_length_in_one_turn: setting(count(numTokens), 256, 'most tokens of one answer'),
+  multi_turn: z.strictObject({
+    max_steps: setting(
+      count(1_000_000).nullable(),
+      null,
+      'most model calls of one episode; a further call fails the episode. null: no limit',
+    ),
+  }),
+  val_kwargs: z
+    .strictObject({
+      temperature: setting(notNegative, 0),
+      top_p: setting(topP, 1),
+      top_k: setting(topK, -1),
+    })
+    .describe('sampling while evaluating'),
+  untrained_models: setting(
+    z.array(text),
+    ['*:untrained'],
+    "calls that ask for a model of such a name are answered and not trained: titles, summaries, e.g. ['*haiku*']",
+  ),
+  episode_timeout: setting(positive.max(mostSeconds), 300, 'seconds; a longer episode is aborted and counts as failed'),
+  failed_episode_policy: setting(
+    z.enum(['drop_group', 'zero_reward']),
+    'drop_group',
+    'an episode that throws or times out: drop_group (train nothing of its task) | zero_reward',
+  ),
+  name: setting(
+    z.enum(['builtin', 'vllm']),
+    'builtin',
+    'torch only: builtin | vllm, which must be installed, and is faster',
+  ),
+  max_num_seqs: setting(
+    count(65_536).nullable(),
+    null,
+    'torch only: answers sampled at once per GPU; null: the sampler decides',
+  ),
+  gpu_memory_utilization: setting(
+    z.number().gt(0).max(1).nullable(),
+    null,
+    'torch with vllm: its share of a GPU; null: 0.45 next to the trainer, 0.9 on separate GPUs',
+  ),
+  tensor_model_parallel_size: setting(count(1024), 1, 'torch with vllm: GPUs it runs on'),
+  colocated: setting(
+    z.boolean(),
+    true,
+    "torch with vllm: on the trainer's first GPUs; false: on those after the trainer's",
+  ),
+});
+
+const optim = z
+  .strictObject({
+    lr: setting(notNegative, 3e-4),
+    betas: setting(z.tuple([share, share]), [0.9, 0.999]),
+    eps: setting(positive, 1e-8),
+    weight_decay: setting(notNegative, 0.01),
+    grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),
+    lr_scheduler_type: setting(
+      z.enum(['constant', 'linear', 'cosine']),
+      'constant',
+      'constant | linear | cosine, down to 0 at the last step',
+    ),
+    lr_warmup_steps: setting(countOrZero(numSteps), 0),
+  })
+  .describe('AdamW');
+
+const trainerCommon = z.strictObject({
+  total_epochs: setting(count(numSteps), 1, 'passes over the training tasks'),
+  total_training_steps: setting(
+    count(numSteps).nullable(),
+    null,
+    'ends sooner, or goes on over further epochs, when set',
+  ),
+  save_freq: setting(countOrZero(numSteps), 20, 'steps between checkpoints; 0: only at the end'),
+  test_freq: setting(
+    countOrZero(numSteps),
+    0,
+    'steps between evaluations, if there are evaluation tasks; 0: only before and after training',
+  ),
+  val_before_train: setting(
+    z.boolean(),
+    true,
+    'evaluate before training; false together with test_freq 0 turns evaluation off',
+  ),
+  val_pass_n: setting(
+    count(4096),
+    1,
+    'episodes per evaluation task; with several: pass@n, all-pass and the mean are reported',
+  ),
+  max_checkpoints: setting(countOrZero(numSteps), 3, 'newest checkpoints to keep; 0 keeps all'),
+  n_gpus_per_node: setting(count(1024), 1, 'torch only'),
+  mini_batch_num: setting(
+    count(65_536),
+    1,
+    'optimizer steps a batch is divided into; with 1 training stays exactly on-policy',
+  ),
+  ppo_epochs: setting(count(1000), 1, 'passes over a batch'),
+  seed: setting(
+    seed,
+    42,
+    "of everything random: tasks, sampling, agents' tuner seeds. onnx: the same seed, the same metrics",
+  ),
+  algorithm: z.strictObject({
+    whiten_advantages: setting(
+      z.boolean(),
+      false,
+      'advantages to mean 0 and deviation 1 over all trained tokens of a batch: REINFORCE++',
+    ),
+    gamma: setting(share, 1, 'grpo, reinforce: what a reward is worth one turn of its agent earlier'),
+  }),
+  max_staleness: setting(
+    countOrZero(1000),
+    0,
+    '0: on-policy | k: sampling runs ahead of training by at most k versions of the weights, of which each optimizer step makes one; episodes that are older all the same are dropped and counted',
+  ),
+  loss_mode: setting(
+    z.enum(['ppo', 'gspo', 'cispo', 'reinforce']),
+    'ppo',
+    'ppo | gspo (wants a clip range near 0.0003) | cispo | reinforce; onnx has ppo',
+  ),
+  tis_cap: setting(
+    notNegative,
+    0,
+    'torch only: limit of the importance weight between trainer and sampler, 2 is usual; the ratio is then taken against the weights that the batch began with. 0: off',
+  ),
+  use_kl_loss: setting(z.boolean(), false, 'keep near the initial model'),
+  kl_loss_coef: setting(notNegative, 0.002, 'with use_kl_loss'),
+  kl_loss_type: setting(
+    z.enum(['low_var_kl', 'kl', 'mse', 'k1', 'k2', 'k3']),
+    'low_var_kl',
+    'low_var_kl (k3) | kl (k1) | mse (k2)',
+  ),
+  clip_ratio_low: setting(
+    notNegative,
+    0.2,
+    "PPO's clip range. Exactly on-policy nothing is clipped: see mini_batch_num, ppo_epochs, max_staleness",
+  ),
+  clip_ratio_high: setting(notNegative, 0.2, "0.28 is DAPO's clip-higher"),
+  clip_ratio_c: setting(notNegative, 3, 'dual clip for negative advantages; 0: off'),
+  entropy_coeff: setting(notNegative, 0),
+  loss_agg_mode: setting(
+    z.enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum-norm']),
+    'token-mean',
+    'token-mean: every trained token counts the same | seq-mean-token-mean: every episode does | seq-mean-token-sum-norm: sums of episodes, divided by a constant length (Dr. GRPO)',
+  ),
+  loss_scale_factor: setting(
+    count(numTokens).nullable(),
+    null,
+    'that length, in tokens; null: data.max_response_length',
+  ),
+  loss_weighting: setting(
+    z.enum(['episode', 'row']),
+    'episode',
+    'a token that is in several samples of an episode: episode trains it once | row in each',
+  ),
+  max_pack_tokens: setting(z.int().min(2).max(numTokens), 4096, 'most tokens in one forward pass'),
+  optim,
+});
+
+/** The common sections in the order of the manual; the name of each kind and the registered sections are added in between. */
+export const commonSections = {
+  project_name: setting(text, 'agentjet'),
+  experiment_name: setting(folderName, 'experiment', 'a run is written to <experiment_dir>/<experiment_name>/<time>/'),
+  experiment_dir: setting(text, 'saved_experiments', 'in the working directory', { path: 'output' }),
+  model,
+  trainable_targets: setting(
+    z.array(text).min(1).nullable(),
+    null,
+    "list of target tags that learn, e.g. [werewolf]; null: all do. Overrides the workflow's own",
+  ),
+  data,
+  rollout,
+  task_reader: z.strictObject({
+    shuffle: setting(z.boolean(), true, 'training tasks in a new order each epoch, by trainer_common.seed'),
+  }),
+  task_judge: z.strictObject({}),
+  context_tracker: z.strictObject({
+    history_policy: setting(
+      z.enum(['as_generated', 'as_sent']),
+      'as_generated',
+      'as_generated: turns the model wrote keep their own tokens | as_sent: what a framework sends is what the model sees',
+    ),
+  }),
+  trainer_common: trainerCommon,
+  lora: z
+    .strictObject({
+      rank: setting(countOrZero(65_536), 0, '0: all weights are trained'),
+      alpha: setting(positive, 16),
+      target_modules: setting(
+        z.array(text).min(1).nullable(),
+        null,
+        'null: the projections of attention and MLP, as Qwen, Llama and Mistral name them',
+      ),
+    })
+    .describe('torch only'),
+  debug: z
+    .strictObject({
+      debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),
+      debug_first_n_tasks: setting(count(1_000_000), 2),
+      seed: setting(seed, 12345),
+      base_url: setting(
+        text.nullable(),
+        null,
+        'an OpenAI-compatible endpoint, e.g. http://localhost:8000/v1; null: model.path in this process',
+      ),
+      api_key: setting(text.nullable(), null, 'null: the environment variable OPENAI_API_KEY', { isSecret: true }),
+      model: setting(text.nullable(), null, "the model's name there"),
+    })
+    .describe('--backbone=debug'),
+};

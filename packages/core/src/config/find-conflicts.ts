@@ -1,0 +1,58 @@
+import type { Problem } from './check-config.js';
+import type { CommonYaml, Entries } from './compose-schema.js';
+import { isExportReference, kinds, type Kind } from './registration.js';
+import { showValue } from './show-value.js';
+
+/** Settings that are right one by one and cannot be together. `locate` says where a key was written. */
+export function findConflicts(config: CommonYaml, locate: (key: string) => string): readonly Problem[] {
+  const { max_prompt_length: prompt, max_response_length: response } = config.data;
+  const { max_model_len: limit, max_response_length_in_one_turn: turn } = config.rollout;
+  const { max_staleness: staleness, mini_batch_num: parts, ppo_epochs: passes } = config.trainer_common;
+  const problems: Problem[] = [];
+  const report = (message: string): void => void problems.push({ code: 'conflict', message });
+  if (prompt + response > limit)
+    report(
+      `"data.max_prompt_length" ${prompt} + "data.max_response_length" ${response} = ${prompt + response} is more than "rollout.max_model_len" ${limit} (${locate('rollout.max_model_len')}). Raise max_model_len or lower the other two.`,
+    );
+  if (turn >= limit)
+    report(
+      `"rollout.max_response_length_in_one_turn" ${turn} (${locate('rollout.max_response_length_in_one_turn')}) leaves no room for a prompt within "rollout.max_model_len" ${limit}. Lower it.`,
+    );
+  if (staleness > 0 && staleness < parts * passes)
+    report(
+      `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
+    );
+  return problems;
+}
+
+const valueAt = (values: unknown, key: string): unknown =>
+  key
+    .split('.')
+    .reduce<unknown>(
+      (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+      values,
+    );
+
+/** Settings that one of the chosen entries would leave without effect. */
+export function findUnsupported(
+  config: CommonYaml,
+  { registrations, outside }: Entries,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) => {
+    const { key: nameKey, noun } = kinds[kind];
+    const given = String(valueAt(config, nameKey));
+    const chosen = isExportReference(given) ? outside[kind] : registrations[kind].find(({ name }) => name === given);
+    return Object.entries(chosen?.allows ?? {}).flatMap(([key, values]) => {
+      const value = valueAt(config, key);
+      if (chosen === undefined || values.includes(value)) return [];
+      const others = registrations[kind].filter(({ allows }) => allows?.[key]?.includes(value) ?? true);
+      const repair =
+        others.length === 0
+          ? 'Remove it.'
+          : `Remove it, or use ${nameKey}: ${others.map(({ name }) => name).join(' or ')}.`;
+      const message = `"${key}" in ${locate(key)} is ${showValue(key, value)}, which the ${noun} ${chosen.name} does not have. ${repair}`;
+      return [{ code: 'conflict', message }];
+    });
+  });
+}

@@ -1,0 +1,94 @@
+import { ConfigError } from '../errors.js';
+import { isJsonObject, type JsonObject } from '../json-object.js';
+import type { ConfigSource } from './config-source.js';
+
+/**
+ * Keys of the Python AgentJet that mean something else here, or nothing, and whose value can still be honoured: because a
+ * key of ours does the same, or because the value asks for what happens anyway. Values that cannot be honoured stay where
+ * they are, and `retired-keys.ts` has the answer to them.
+ */
+
+type Assignment = readonly [key: string, value: unknown];
+
+/** What the value becomes; an empty list if it asks for nothing special, undefined if it cannot be honoured. */
+type Accept = (value: unknown) => readonly Assignment[] | undefined;
+
+const only =
+  (...values: readonly unknown[]): Accept =>
+  (value) =>
+    values.includes(value) ? [] : undefined;
+const anyNumber: Accept = (value) => (typeof value === 'number' ? [] : undefined);
+const anyBoolean = only(true, false);
+const as =
+  (...keys: readonly string[]): Accept =>
+  (value) =>
+    keys.map((key) => [key, value] as const);
+
+/** The torch backbone moves weights and optimizer states together. */
+const offload: Accept = (value) => {
+  if (!isJsonObject(value)) return undefined;
+  const { param_offload: weights = false, optimizer_offload: states = false, ...others } = value;
+  if (Object.keys(others).length > 0 || typeof weights !== 'boolean' || weights !== states) return undefined;
+  return [['torch.cpu_offload', weights]];
+};
+
+const original: Readonly<Record<string, Accept>> = {
+  'rollout.n_vllm_engine': only(1),
+  'rollout.gamma': as('trainer_common.algorithm.gamma'),
+  'rollout.force_disable_toolcalls': only(false),
+  'rollout.enable_oversample': only(false),
+  'rollout.agent_madness_termination': only(false),
+  'context_tracker.fix_retokenization_drift': only(true),
+  'context_tracker.detect_timeline_snap': anyBoolean,
+  'context_tracker.log_tool_format_check': anyBoolean,
+  'trainer_common.nnodes': only(1),
+  'trainer_common.logger': only('console'),
+  'trainer_common.val_only': only(false),
+  'trainer_common.save_trajectory_as_json_file': anyBoolean,
+  'trainer_common.fsdp_config': offload,
+  'trainer_common.algorithm.use_kl_in_reward': only(false),
+  'trainer_common.optim.clip_grad': as('trainer_common.optim.grad_clip'),
+  'trainer_common.clip_ratio': as('trainer_common.clip_ratio_low', 'trainer_common.clip_ratio_high'),
+  'debug.debug_vllm_port': anyNumber,
+  'debug.debug_vllm_seed': as('debug.seed'),
+  'debug.debug_tensor_parallel_size': anyNumber,
+};
+
+function valueAt(values: unknown, path: readonly string[]): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return values;
+  return isJsonObject(values) && Object.hasOwn(values, first) ? valueAt(values[first], rest) : undefined;
+}
+
+/** `values` with one key set, or taken out if `value` is undefined. */
+function withKey(values: JsonObject, path: readonly string[], value: unknown): JsonObject {
+  const [first = '', ...rest] = path;
+  const inner = values[first];
+  const changed = rest.length === 0 ? value : withKey(isJsonObject(inner) ? inner : {}, rest, value);
+  const { [first]: _, ...others } = values;
+  return changed === undefined ? others : { ...others, [first]: changed };
+}
+
+function assign(source: ConfigSource, from: string, [key, value]: Assignment): ConfigSource {
+  const given = valueAt(source.values, key.split('.'));
+  if (given !== undefined && given !== value)
+    throw new ConfigError(
+      'conflict',
+      `"${from}" in ${source.locate(from)} and "${key}" in ${source.locate(key)} set the same thing to ${JSON.stringify(value)} and ${JSON.stringify(given)}. Keep "${key}".`,
+    );
+  return {
+    values: withKey(source.values, key.split('.'), value),
+    locate: (asked) => source.locate(asked === key ? from : asked),
+  };
+}
+
+/** The source in keys of ours. `isKnown` says which keys the composition has; nothing is assigned to another. */
+export function acceptOriginalKeys(given: ConfigSource, isKnown: (key: string) => boolean): ConfigSource {
+  return Object.entries(original).reduce((source, [key, accept]) => {
+    const value = valueAt(source.values, key.split('.'));
+    const assignments = value === undefined || isKnown(key) ? undefined : accept(value);
+    if (assignments === undefined || !assignments.every(([target]) => isKnown(target))) return source;
+    const without = { ...source, values: withKey(source.values, key.split('.'), undefined) };
+    return assignments.reduce((changed, assignment) => assign(changed, key, assignment), without);
+  }, given);
+}

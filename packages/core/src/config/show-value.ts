@@ -1,0 +1,32 @@
+/** How messages show what was written: never a secret, never more than a line. */
+
+const mostCharacters = 120;
+const secretName = /(^|[._])(api_?key|token|password|secret)$/i;
+
+/** Whether the last name of a dotted key says that its value is a secret, of any type. */
+export function isSecretKey(key: string): boolean {
+  return secretName.test(key);
+}
+
+/** A long text, cut. */
+export function cutText(text: string): string {
+  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}... (${text.length} characters)`;
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value); // JSON has no word for .nan, .inf and bigints
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 2 * mostCharacters)); // the rest is cut anyway
+  try {
+    return JSON.stringify(value) ?? 'missing';
+  } catch {
+    return 'a value that cannot be shown';
+  }
+}
+
+/** The value of `key` for a message. */
+export function showValue(key: string, value: unknown): string {
+  if (isSecretKey(key) && value !== undefined && value !== null) return 'a secret that is not shown';
+  if (typeof value === 'string' && value.length > mostCharacters)
+    return `${JSON.stringify(value.slice(0, mostCharacters))}... (${value.length} characters)`;
+  return cutText(toText(value));
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { stringify } from 'yaml';
+import { defaultOf, shapeOf } from './setting.js';
+
+/** Prints a schema as `default.yaml`: every key with its default and its comment, in the order of the schema. */
+
+const commentColumn = 39;
+const lineWidth = 120;
+
+const head = `# Every key AgentJet knows, with its default and what it means. This file is loaded first; your YAML changes some of
+# it, and \`key.path=value\` on the command line changes your YAML. The defaults suit a tiny model on a CPU.
+#
+# Paths are looked for beside the YAML file that names them, then in the working directory.
+# \`path/file.ts->Name\` names an export of a TypeScript or JavaScript file.
+#
+# Written by \`npm run manual\` from the settings in the sources; change a comment there.
+
+ajet:
+`;
+
+function isWhole(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodDefault) return isWhole(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodNullable) return isWhole(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodNumber && schema.format === 'safeint';
+}
+
+/** A small number that may have a fraction shows one: 1.0, 3.0e-4. */
+function toNumberText(value: number, schema: z.ZodType): string {
+  if (isWhole(schema)) return String(value);
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential().replace(/^(-?\d+)e/, '$1.0e');
+  return Number.isInteger(value) && Math.abs(value) < 10 ? value.toFixed(1) : String(value);
+}
+
+function toText(value: unknown, schema: z.ZodType): string {
+  if (typeof value === 'number') return toNumberText(value, schema);
+  return stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim();
+}
+
+/** Breaks at spaces so that no line is longer than the page. */
+function wrap(comment: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of comment.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Comments begin in one column, or two spaces after a key that reaches beyond it. */
+function withComment(line: string, comment: string | undefined): string {
+  if (comment === undefined) return line;
+  const column = Math.max(commentColumn, line.length + 2);
+  const [first = '', ...rest] = wrap(comment, lineWidth - column - 2);
+  return [`${line.padEnd(column)}# ${first}`, ...rest.map((text) => `${' '.repeat(column)}# ${text}`)].join('\n');
+}
+
+function printSection(schema: z.ZodType, indent: string): readonly string[] {
+  return Object.entries(shapeOf(schema)).flatMap(([key, inner]) => {
+    const isSection = !(inner instanceof z.ZodDefault);
+    const line = isSection ? `${indent}${key}:` : `${indent}${key}: ${toText(defaultOf(inner), inner)}`;
+    const printed = [withComment(line, inner.description), ...(isSection ? printSection(inner, `${indent}  `) : [])];
+    return isSection && indent.length === 2 ? ['', ...printed, ''] : printed;
+  });
+}
+
+/** The text of `default.yaml`. */
+export function writeManual(schema: z.ZodType): string {
+  const body = printSection(schema, '  ')
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+  return `${head}  ${body}\n`;
+}

@@ -1,0 +1,25 @@
+import { setting, z } from '@agentjet/core';
+import { createJudge } from '../../judge.js';
+import { importUserModule } from '../../user-module.js';
+import { defineJudge } from '../judge-registration.js';
+
+export const customizedProtocol = defineJudge({
+  name: 'customized_protocol',
+  summary: 'the judge that judge_protocol names',
+  isFlat: true,
+  section: z.strictObject({
+    judge_protocol: setting(
+      z.string().min(1).nullable(),
+      null,
+      'path/file.ts->Export, an object or class with judge(task, output); asked where a workflow returns no reward',
+      { path: 'module' },
+    ),
+  }),
+  async open({ judgeProtocol: reference }) {
+    if (reference === null) return undefined;
+    return createJudge(
+      await importUserModule(reference, process.cwd(), 'task_judge.judge_protocol'),
+      `task_judge.judge_protocol ${reference}`,
+    );
+  },
+});

@@ -1,0 +1,32 @@
+import { ConfigError } from '@agentjet/core';
+import { createTaskReader, type TaskReader } from '../../tasks/task-reader.js';
+import { withUserFrames } from '../../user-frames.js';
+
+function isTaskReader(value: unknown): value is TaskReader {
+  const has = (name: string): boolean =>
+    typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
+  return has('trainingTasks') && has('evaluationTasks');
+}
+
+/** A class gives an instance; a plain function with `yield` in it is the training tasks. */
+function fromFunction(reader: Function, where: string): unknown {
+  if (/^(Async)?GeneratorFunction$/.test(reader.constructor.name))
+    return createTaskReader({ training: () => reader() });
+  try {
+    return Reflect.construct(reader, []);
+  } catch (error) {
+    throw new ConfigError('bad_reader', withUserFrames(`${where} threw while it was constructed`, error), {
+      cause: error,
+    });
+  }
+}
+
+/** A reader from what a user's module exports: an object, a class, or a generator function. Throws ConfigError `bad_reader`. */
+export function createReader(exported: unknown, where: string): TaskReader {
+  const made: unknown = typeof exported === 'function' ? fromFunction(exported, where) : exported;
+  if (isTaskReader(made)) return made;
+  throw new ConfigError(
+    'bad_reader',
+    `${where} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks; or it is one itself, of training tasks alone.`,
+  );
+}

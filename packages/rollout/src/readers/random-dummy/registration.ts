@@ -1,0 +1,21 @@
+import { setting, z } from '@agentjet/core';
+import { defineReader } from '../reader-registration.js';
+import { createRandomTaskReader } from './random-tasks.js';
+
+const mostTasks = 100_000_000;
+
+export const randomDummy = defineReader({
+  name: 'random_dummy',
+  section: z
+    .strictObject({
+      training: z.strictObject({ num_tasks: setting(z.int().min(1).max(mostTasks), 1000) }),
+      validation: z.strictObject({ num_tasks: setting(z.int().min(0).max(mostTasks), 64) }),
+    })
+    .describe('tasks without text: metadata.random_number is all they have'),
+  open: ({ training, validation }, { config }) =>
+    createRandomTaskReader({
+      numTraining: training.numTasks,
+      numValidation: validation.numTasks,
+      seed: config.trainerCommon.seed,
+    }),
+});

@@ -1,0 +1,18 @@
+import type { CommonConfig, Registration, z } from '@agentjet/core';
+import type { TaskReader } from '../tasks/task-reader.js';
+
+/** What every task reader is opened with besides its own section. */
+export type ReaderParts = { readonly config: CommonConfig };
+
+export type ReaderRegistration<
+  Name extends string = string,
+  Section extends z.ZodObject = z.ZodObject,
+  Flat extends boolean = boolean,
+> = Registration<Name, Section, ReaderParts, TaskReader, Flat>;
+
+/** A reader that `task_reader.type:` may name, or that `setData()` takes. */
+export function defineReader<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
+  registration: ReaderRegistration<Name, Section, Flat>,
+): ReaderRegistration<Name, Section, Flat> {
+  return registration;
+}

@@ -1,0 +1,132 @@
+import {
+  cutText,
+  ConfigError,
+  isExportReference,
+  isGivenInCode,
+  kinds,
+  type CommonConfig,
+  type ConfigComposition,
+  type Kind,
+  type OpenableEntry,
+} from '@agentjet/core';
+import { importUserModule, withUserFrames } from '@agentjet/rollout';
+
+/**
+ * Wherever a configuration names a backbone, an algorithm, a reader, a judge or a template family, it may name a file's
+ * export instead, and code may give one: a registration, an instance, or a class of instances.
+ */
+
+/** How one kind tells its instances from other values. */
+export type KindReader<Common, Made> = {
+  readonly kind: Kind;
+  /** The instance that a value from outside is, or makes; undefined if it is none. */
+  toInstance(value: unknown, where: string): Made | undefined;
+  /** What an instance must have, for messages. */
+  readonly needs: string;
+  /** Phantom: what entries of the kind are opened with. */
+  readonly common?: Common;
+};
+
+function isEntry<Common, Made>(value: unknown): value is OpenableEntry<Common, Made> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof Reflect.get(value, 'name') === 'string' &&
+    typeof Reflect.get(value, 'open') === 'function'
+  );
+}
+
+function nameOf(value: unknown, fallback: string): string {
+  const name: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'name') : undefined;
+  return typeof name === 'string' && name !== '' ? name : fallback;
+}
+
+/** What the user's export or argument is: an entry by itself, or one around the instance. Throws ConfigError `bad_<kind>`. */
+function toEntry<Common, Made>(
+  value: unknown,
+  where: string,
+  { kind, toInstance, needs }: KindReader<Common, Made>,
+): OpenableEntry<Common, Made> {
+  if (isEntry<Common, Made>(value)) return value;
+  const { noun } = kinds[kind];
+  const instance = toInstance(value, where);
+  if (instance === undefined)
+    throw new ConfigError(
+      `bad_${noun.replaceAll(/\W/g, '_')}`,
+      `${where} is not a ${noun}: it is ${describe(value)}. It needs ${needs}; or give a registration { name, section, open }.`,
+    );
+  return { name: nameOf(instance, noun), open: () => instance };
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return cutText(JSON.stringify(value));
+  if (typeof value !== 'object' || value === null) return `${String(typeof value)}`;
+  return `an object with ${Object.keys(value).slice(0, 8).join(', ') || 'no fields'}`;
+}
+
+/** An instance of `value` if it is a class with this method, else `value`. */
+export function constructed(value: unknown, method: string, where: string): unknown {
+  const isClass =
+    typeof value === 'function' &&
+    (Function.prototype.toString.call(value).startsWith('class') ||
+      typeof (value.prototype as Readonly<Record<string, unknown>> | undefined)?.[method] === 'function');
+  if (!isClass) return value;
+  try {
+    return Reflect.construct(value, []);
+  } catch (error) {
+    throw new ConfigError('module_failed', withUserFrames(`${where} threw while it was constructed`, error), {
+      cause: error,
+    });
+  }
+}
+
+/** Whether the value has all of these methods. */
+export function hasMethods(value: unknown, ...methods: readonly string[]): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    methods.every((method) => typeof Reflect.get(value, method) === 'function')
+  );
+}
+
+export type Choice<Common, Made> = {
+  readonly entry: OpenableEntry<Common, Made>;
+  /** Whether it comes from outside, so that the configuration must learn of its section. */
+  readonly isOutside: boolean;
+};
+
+function nameIn(config: CommonConfig, kind: Kind): string {
+  const { backbone, taskReader, taskJudge, trainerCommon, model } = config;
+  const names = {
+    backbones: backbone,
+    readers: taskReader.type,
+    judges: taskJudge.judgeType,
+    algorithms: trainerCommon.algorithm.advEstimator,
+    templates: model.templateFamily,
+  };
+  return names[kind];
+}
+
+/** The entry that code gave, or that the configuration names; undefined for a name that is none of an entry (`debug`, `auto`). */
+export async function chooseEntry<Common, Made>(
+  composition: ConfigComposition,
+  config: CommonConfig,
+  given: unknown,
+  reader: KindReader<Common, Made>,
+): Promise<Choice<Common, Made> | undefined> {
+  const { kind } = reader;
+  const { key, noun } = kinds[kind];
+  if (given !== undefined) return { entry: toEntry(given, `The ${noun} given in code`, reader), isOutside: true };
+  const name = nameIn(config, kind);
+  if (isGivenInCode(name))
+    throw new ConfigError(
+      'not_given',
+      `"${key}" is "${name}": the run was made with a ${noun} given in code. Give it again, or name it as path/file.ts->Export.`,
+    );
+  if (isExportReference(name)) {
+    const exported = await importUserModule(name, process.cwd(), key);
+    return { entry: toEntry(exported, `${key} ${name}`, reader), isOutside: true };
+  }
+  const entry = composition.registrations[kind].find((each) => each.name === name);
+  return entry === undefined ? undefined : { entry: entry as OpenableEntry<Common, Made>, isOutside: false };
+}

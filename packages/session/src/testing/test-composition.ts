@@ -1,0 +1,12 @@
+import { composeConfig, type ConfigComposition, type InputOf } from '@agentjet/core';
+import { judges, readers } from '@agentjet/rollout/registrations';
+import { templates } from '@agentjet/tokenizer/registrations';
+import { algorithms, backbones } from '@agentjet/trainer/registrations';
+
+const composition = composeConfig({ backbones, algorithms, readers, judges, templates });
+
+/** For tests: a configuration over everything that is registered below this package. */
+export const createConfig = composition.create.bind(composition);
+export const testComposition = composition as unknown as ConfigComposition;
+export type ConfigInput = InputOf<ReturnType<typeof createConfig>>;
+export const embedded: (typeof backbones)[0] = backbones[0];

@@ -1,0 +1,10 @@
+import { defineTemplateFamily } from '../template-family.js';
+import { createLlama3Section } from './llama3-section.js';
+
+export const llama3 = defineTemplateFamily({
+  name: 'llama3',
+  recognizes: (source) => source.includes('<|start_header_id|>') || source.includes('<|python_tag|>'),
+  turnEnds: ['<|eot_id|>', '<|eom_id|>'],
+  createAnswer: createLlama3Section,
+  callForm: { open: '', argumentsKey: 'parameters' },
+});

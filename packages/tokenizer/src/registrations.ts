@@ -1,0 +1,6 @@
+import { hermes } from './families/hermes/registration.js';
+import { llama3 } from './families/llama3/registration.js';
+import { none } from './families/none/registration.js';
+
+/** Every chat-template family; the first that recognizes a template reads its replies. */
+export const templates = [hermes, llama3, none] as const;

@@ -1,0 +1,16 @@
+import { defineAlgorithm, setting, z } from '@agentjet/core';
+import { createReinforce } from './reinforce.js';
+
+export const reinforce = defineAlgorithm({
+  name: 'reinforce',
+  isFlat: true,
+  section: z.strictObject({
+    reinforce_baseline: setting(
+      z.enum(['none', 'group', 'batch']),
+      'group',
+      'with reinforce: none | group: mean of the other episodes of the task | batch: mean and deviation of the step',
+    ),
+  }),
+  open: ({ reinforceBaseline }, { config }) =>
+    createReinforce({ baseline: reinforceBaseline, gamma: config.trainerCommon.algorithm.gamma }),
+});

@@ -1,0 +1,137 @@
+import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, type SectionOf } from '@agentjet/core';
+import type { TorchBackboneOptions } from './options.js';
+
+/** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine. */
+
+const text = z.string().min(1);
+
+const section = z.strictObject({
+  python: setting(
+    text.nullable(),
+    null,
+    'interpreter; null: AJET_TORCH_PYTHON, else the environment of `npm run setup:torch`',
+  ),
+  dtype: setting(
+    z.enum(['auto', 'bfloat16', 'float32', 'float64']),
+    'auto',
+    'of the compute: auto | bfloat16 | float32 | float64',
+  ),
+  attention: setting(
+    z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
+    'auto',
+    'auto: the fastest there is | dense | flex | rows | flash4, which must be installed',
+  ),
+  compile: setting(z.enum(['auto', 'on', 'off']), 'auto', 'auto: on GPUs | on | off'),
+  activation_checkpointing: setting(z.boolean(), false, 'less memory, a forward pass more'),
+  activation_budget: setting(
+    z.number().min(0).max(1),
+    1,
+    'share of the activations that compiled layers keep; below 1 the cheapest are computed again',
+  ),
+  cpu_offload: setting(z.boolean(), false, 'weights and optimizer states in host memory'),
+  reshard: setting(
+    z.enum(['auto', 'always', 'never']),
+    'auto',
+    'several GPUs: whether gathered weights are freed after each layer: auto: where memory is short | always | never',
+  ),
+  cuda_graphs: setting(z.boolean(), true, 'of the sampler `builtin`: one launch for each token'),
+  listen_host: setting(text, '127.0.0.1', 'where the worker is waited for; anything but the loopback needs a token'),
+  token: setting(text.nullable(), null, 'what the worker must show; null: a new random one for every run', {
+    isSecret: true,
+  }),
+});
+
+/** Optimizer of a backbone that never makes a step. */
+const idle: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 1,
+};
+
+/** The worker's options, from the names of the YAML. */
+export function toTorchOptions(
+  torch: SectionOf<typeof section>,
+  { config, modelDir, optimizer = idle }: Omit<BackboneParts, 'notice'>,
+): TorchBackboneOptions {
+  const { lora, rollout, trainerCommon } = config;
+  return {
+    modelDir,
+    optimizer,
+    seed: trainerCommon.seed,
+    numGpus: trainerCommon.nGpusPerNode,
+    dtype: torch.dtype,
+    maxPackTokens: trainerCommon.maxPackTokens,
+    attention: torch.attention,
+    compile: torch.compile,
+    activationCheckpointing: torch.activationCheckpointing,
+    activationBudget: torch.activationBudget,
+    cpuOffload: torch.cpuOffload,
+    reshard: torch.reshard,
+    listenHost: torch.listenHost,
+    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
+    inference: {
+      server: rollout.name,
+      kvTokens: rollout.maxModelLen,
+      tensorParallelSize: rollout.tensorModelParallelSize,
+      colocated: rollout.colocated,
+      cudaGraphs: torch.cudaGraphs,
+      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
+      ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
+    },
+    ...(lora.rank === 0
+      ? {}
+      : {
+          lora: {
+            rank: lora.rank,
+            alpha: lora.alpha,
+            ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }),
+          },
+        }),
+    ...(torch.python === null ? {} : { python: torch.python }),
+    ...(torch.token === null ? {} : { token: torch.token }),
+  };
+}
+
+/** What a line of the worker's log says to the user; undefined for what matters only after a failure. */
+export function toWorkerNotice(line: string): string | undefined {
+  const said = / ajet_torch (?:INFO|WARNING) (.+)$/.exec(line)?.[1];
+  return said === undefined ? undefined : `torch worker: ${said}`;
+}
+
+export const torch = defineBackbone({
+  name: 'torch',
+  summary: 'trains on GPUs',
+  section,
+  freeOnResume: [
+    'python',
+    'compile',
+    'activation_checkpointing',
+    'activation_budget',
+    'cpu_offload',
+    'reshard',
+    'cuda_graphs',
+    'listen_host',
+    'token',
+  ],
+  capabilities: {
+    takes: 'packs',
+    repeatsSeed: false,
+    reportsGradNorm: true,
+    losses: ['ppo', 'gspo', 'cispo', 'reinforce'],
+    streams: true,
+  },
+  async open(settings, parts) {
+    const { createTorchBackbone } = await import('./index.js');
+    const onLogLine = (line: string): void => {
+      const message = toWorkerNotice(line);
+      if (message !== undefined) parts.notice(message);
+    };
+    return createTorchBackbone({ ...toTorchOptions(settings, parts), onLogLine });
+  },
+});
