@@ -33,11 +33,21 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   let isTooLong = false;
+  const end = (): void => {
+    if (child.pid !== undefined && child.exitCode === null) endGroup(child.pid);
+  };
   const limit = setTimeout(() => {
     isTooLong = true;
-    if (child.pid !== undefined) endGroup(child.pid);
+    end();
   }, limitMs);
+  // Ctrl-C does not reach the job's process group.
+  const leave = (): void => {
+    end();
+    process.exit(1);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, leave);
   clearTimeout(limit);
   const minutes = Math.round((performance.now() - startedAt) / 600) / 100;
   const outcome = isTooLong || !existsSync(file) ? lost(isTooLong, minutes, code) : readOutcome(file);
