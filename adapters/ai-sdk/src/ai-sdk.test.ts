@@ -75,7 +75,8 @@ describe('one call', () => {
       maxOutputTokens: 40,
       seed: 3,
       stopSequences: ['STOP'],
-      presencePenalty: 0.5,
+      presencePenalty: 0,
+      tools: { search: { type: 'provider', id: 'openai.web_search', args: {}, isProviderExecuted: true } } as never,
     });
     expect(episode.engine.requests[0]?.request.sampling).toMatchObject({
       temperature: 0.5,
@@ -85,7 +86,13 @@ describe('one call', () => {
       seed: 3,
     });
     expect(result.text).toBe('one two ');
-    expect(result.warnings).toEqual([{ type: 'unsupported', feature: 'presencePenalty' }]);
+    expect(result.warnings).toEqual([{ type: 'unsupported', feature: 'provider tool openai.web_search' }]);
+    expect(episode.finish().ignoredParameters).toEqual({ solver: { 'tools: provider': 1 } });
+  });
+
+  it('refuses what would change the answer and cannot be honoured', async () => {
+    const { model } = openModel(['hello']);
+    await expect(generateText({ model, prompt: 'hi', presencePenalty: 0.5 })).rejects.toThrow(/presencePenalty/);
   });
 
   it('says length for a truncated answer', async () => {

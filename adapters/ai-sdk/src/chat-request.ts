@@ -1,11 +1,12 @@
-import type {
-  ChatMessage,
-  ChatRequest,
-  ResponseFormat,
-  SamplingOptions,
-  ToolChoice,
-  ToolMessage,
-  ToolSpec,
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ResponseFormat,
+  reviewParameters,
+  type SamplingOptions,
+  type ToolChoice,
+  type ToolMessage,
+  type ToolSpec,
 } from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import {
@@ -18,11 +19,19 @@ import {
 import { toAssistantMessages } from './assistant-turns.js';
 import { toText } from './text-part.js';
 
+/** Throws UnsupportedFunctionalityError for what would change the answer and cannot be honoured. */
 export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest {
+  const { ignored, refused } = reviewParameters('aiSdk', options);
+  if (refused !== undefined) {
+    throw new UnsupportedFunctionalityError({
+      functionality: refused.name,
+      message: `The option "${refused.name}" ${refused.reason}.`,
+    });
+  }
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
   const toolChoice = toToolChoice(options.toolChoice);
   const responseFormat = toResponseFormat(options.responseFormat);
-  const { requestId, parallelToolCalls } = options.providerOptions?.['agentjet'] ?? {};
+  const { requestId, parallelToolCalls, train } = options.providerOptions?.['agentjet'] ?? {};
   return {
     messages: takeTurnsApart(options.prompt.flatMap(toChatMessages)),
     sampling: toSampling(options),
@@ -31,14 +40,17 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
     ...(parallelToolCalls === false && { parallelToolCalls }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
+    ...(train === false && { isTrained: false }),
+    ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
 }
 
-/** What is not honoured, in the SDK's own way of saying so. */
+/** What has no effect, in the SDK's own way of saying so. */
 export function toWarnings(options: LanguageModelV3CallOptions): SharedV3Warning[] {
-  const penalties = (['presencePenalty', 'frequencyPenalty'] as const).filter((name) => (options[name] ?? 0) !== 0);
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'provider' ? [`provider tool ${tool.id}`] : []));
-  return [...penalties, ...tools].map((feature) => ({ type: 'unsupported', feature }));
+  const { ignored } = reviewParameters('aiSdk', options);
+  const others = ignored.filter((name) => !name.startsWith('tools:'));
+  return [...tools, ...others].map((feature) => ({ type: 'unsupported', feature }));
 }
 
 function toChatMessages(message: LanguageModelV3Message): readonly ChatMessage[] {

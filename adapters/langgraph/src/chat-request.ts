@@ -1,5 +1,6 @@
 import {
   EngineError,
+  isServerTool,
   type AssistantMessage,
   type ChatMessage,
   type ChatRequest,
@@ -20,6 +21,7 @@ import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/func
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
 import type { BindToolsInput } from '@langchain/core/language_models/chat_models';
+import { checkOptions } from './check-options.js';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 
 /** Where the turn travels as the model wrote it: one entry of `additional_kwargs`. */
@@ -30,17 +32,25 @@ export function toChatRequest(
   options: TunedCallOptions,
   defaults: SamplingOptions,
 ): ChatRequest {
+  const ignored = checkOptions(options);
+  const tools = (options.tools ?? []).filter((tool) => !isServerTool('langgraph', typeOf(tool)));
   const toolChoice = toToolChoice(options.tool_choice);
   const responseFormat = toResponseFormat(options);
   return {
     messages: messages.map(toChatMessage),
     sampling: toSampling(options, defaults),
-    ...(options.tools !== undefined && options.tools.length > 0 && { tools: options.tools.map(toToolSpec) }),
+    ...(tools.length > 0 && { tools: tools.map(toToolSpec) }),
     ...(toolChoice !== undefined && { toolChoice }),
     ...(options.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(options.requestId !== undefined && { requestId: options.requestId }),
+    ...(options.train === false && { isTrained: false }),
+    ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
+}
+
+function typeOf(tool: BindToolsInput): unknown {
+  return typeof tool === 'object' && tool !== null && 'type' in tool ? tool.type : undefined;
 }
 
 function toChatMessage(message: BaseMessage): ChatMessage {
@@ -149,7 +159,7 @@ type Spec = {
   readonly input_schema?: object;
 };
 
-/** A tool that is a plain object: OpenAI's form, what stands in its `function`, or Anthropic's form. */
+/** A tool that is a plain object: OpenAI's form, the content of its `function`, or Anthropic's form. */
 function readSpec(tool: unknown): {
   readonly name: string;
   readonly description?: string;
@@ -199,14 +209,24 @@ function toResponseFormat({ response_format: format }: TunedCallOptions): Respon
   );
 }
 
+/** Options by the names that LangChain's own models give them. */
 function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
+  const { temperature, seed, stop } = options;
+  const topP = options.topP ?? options.top_p;
+  const topK = options.topK ?? options.top_k;
+  const maxTokens =
+    options.maxTokens ??
+    options.max_tokens ??
+    options.maxCompletionTokens ??
+    options.max_completion_tokens ??
+    options.maxOutputTokens;
   return {
     ...defaults,
-    ...(options.temperature !== undefined && { temperature: options.temperature }),
-    ...(options.topP !== undefined && { topP: options.topP }),
-    ...(options.topK !== undefined && { topK: options.topK }),
-    ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
-    ...(options.seed !== undefined && { seed: options.seed }),
-    ...(options.stop !== undefined && { stop: [options.stop].flat() }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(topK !== undefined && { topK }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(seed !== undefined && { seed }),
+    ...(stop !== undefined && { stop: [stop].flat() }),
   };
 }

@@ -299,7 +299,7 @@ describe('tools of every form', () => {
   const forms = {
     'OpenAI’s': { type: 'function', function: { name: 'add', description: 'Adds.', parameters } },
     'OpenAI’s without parameters': { type: 'function', function: { name: 'add', description: 'Adds.' } },
-    'what stands in OpenAI’s': { name: 'add', description: 'Adds.', parameters },
+    'the content of OpenAI’s': { name: 'add', description: 'Adds.', parameters },
     'Anthropic’s': { name: 'add', description: 'Adds.', input_schema: parameters },
     'LangChain’s, as an object': { name: 'add', description: 'Adds.', schema: z.object({ a: z.number() }) },
   };
@@ -310,7 +310,7 @@ describe('tools of every form', () => {
     expect(episode.engine.requests[0]?.text).toMatch(/"name": "add", "description": "Adds\."/);
   });
 
-  it.each([[{ type: 'web_search' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])(
+  it.each([[{ type: 'computer_use' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])(
     'refuses one that is none: %j',
     async (form) => {
       const { model } = openModel(['x']);

@@ -6,6 +6,7 @@ import {
   type ChatResponse,
   type SamplingOptions,
   type TokenUsage,
+  wishes,
 } from '@agentjet/core';
 import { streamChat } from '@agentjet/rollout';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
@@ -32,13 +33,21 @@ export interface TunedCallOptions extends BaseChatModelCallOptions {
   parallel_tool_calls?: boolean;
   temperature?: number;
   topP?: number;
+  top_p?: number;
   topK?: number;
+  top_k?: number;
   maxTokens?: number;
+  max_tokens?: number;
+  maxCompletionTokens?: number;
+  max_completion_tokens?: number;
+  maxOutputTokens?: number;
   seed?: number;
   /** Answers of a call; `generate()` returns them all, `invoke()` the first. */
   n?: number;
   /** A repeated id gets the first call's answer. */
   requestId?: string;
+  /** False: the answer is not trained. For calls that are not the agent's own, such as one for a title. */
+  train?: boolean;
 }
 
 /** A chat model of LangChain over a ChatModel. Retries are off: a repeated call would be a second sample. */
@@ -63,19 +72,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   }
 
   override get callKeys(): string[] {
-    return [
-      ...super.callKeys,
-      'tools',
-      'response_format',
-      'parallel_tool_calls',
-      'temperature',
-      'topP',
-      'topK',
-      'maxTokens',
-      'seed',
-      'n',
-      'requestId',
-    ];
+    return [...super.callKeys, ...wishes.flatMap(({ names }) => (names.langgraph ?? []).filter(isOption))];
   }
 
   override _llmType(): string {
@@ -175,6 +172,11 @@ async function* announced(
   } finally {
     await deltas.return(undefined as never);
   }
+}
+
+/** Not a path into one. */
+function isOption(name: string): boolean {
+  return /^\w+$/.test(name);
 }
 
 /** Where one answer fails the others end too: nobody will see them. */

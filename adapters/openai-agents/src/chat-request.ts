@@ -1,19 +1,31 @@
-import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
+import {
+  type ChatMessage,
+  type ChatRequest,
+  isServerTool,
+  type ResponseFormat,
+  reviewParameters,
+  type SamplingOptions,
+  type ToolChoice,
+  type ToolSpec,
+} from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
 import { toMessages } from './history.js';
 
 export function toChatRequest(request: ModelRequest): ChatRequest {
-  checkSupported(request);
+  const ignored = checkSupported(request);
   const { systemInstructions, input, modelSettings } = request;
-  const tools = [...request.tools.map(toToolSpec), ...request.handoffs.map(toHandoffSpec)];
+  const tools = [
+    ...request.tools.filter(({ type }) => !isServerTool('agents', type)).map(toToolSpec),
+    ...request.handoffs.map(toHandoffSpec),
+  ];
   const system: readonly ChatMessage[] =
     systemInstructions === undefined ? [] : [{ role: 'system', content: systemInstructions }];
   const history: readonly ChatMessage[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : toMessages(input);
   const toolChoice = toToolChoice(modelSettings.toolChoice);
   const responseFormat = toResponseFormat(request.outputType);
-  const requestId: unknown = modelSettings.providerData?.['requestId'];
+  const { requestId, train } = (modelSettings.providerData ?? {}) as Readonly<Record<string, unknown>>;
   return {
     messages: takeTurnsApart([...system, ...history]),
     sampling: toSampling(modelSettings),
@@ -22,23 +34,23 @@ export function toChatRequest(request: ModelRequest): ChatRequest {
     ...(modelSettings.parallelToolCalls === false && { parallelToolCalls: false }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
+    ...(train === false && { isTrained: false }),
+    ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
 }
 
-/** What would change the answer and cannot be honoured is refused by name. */
-function checkSupported({ modelSettings, previousResponseId, conversationId, prompt }: ModelRequest): void {
-  const asked = {
-    'modelSettings.frequencyPenalty': modelSettings.frequencyPenalty ?? 0,
-    'modelSettings.presencePenalty': modelSettings.presencePenalty ?? 0,
-    previousResponseId,
-    conversationId,
-    prompt,
-  };
-  for (const [name, value] of Object.entries(asked)) {
-    if (value !== undefined && value !== 0)
-      throw new UserError(`${name} is not supported by this model. Leave it out.`);
-  }
+/** Names of settings that have no effect. What would change the answer and cannot be honoured is refused by name. */
+function checkSupported(request: ModelRequest): readonly string[] {
+  const { ignored, refused } = reviewParameters('agents', request);
+  if (refused !== undefined) throw new UserError(`${refused.name} ${refused.reason}.`);
+  const unknown = Object.keys(request.modelSettings.providerData ?? {}).find((name) => !providerOptions.has(name));
+  if (unknown === undefined) return ignored;
+  throw new UserError(
+    `modelSettings.providerData.${unknown} is not known to this model. What is sampled is trained, so it is not ignored. Leave it out.`,
+  );
 }
+
+const providerOptions = new Set(['requestId', 'seed', 'stop', 'topK', 'train']);
 
 function toToolSpec(tool: ModelRequest['tools'][number]): ToolSpec {
   if (tool.type !== 'function')

@@ -37,6 +37,8 @@ export type ReplyOptions = {
   readonly sampling?: SamplingOptions;
   readonly toolChoice?: ToolChoice;
   readonly responseFormat?: ResponseFormat;
+  /** False: the answers are not trained. */
+  readonly train?: boolean;
 };
 
 /** Someone who can take part in a MessageHub. */
@@ -100,7 +102,7 @@ export class ReActAgent implements Participant {
     return this.#toReply(content, 'max_iterations', options);
   }
 
-  async #think({ signal, sampling, toolChoice, responseFormat }: ReplyOptions): Promise<ChatResponse> {
+  async #think({ signal, sampling, toolChoice, responseFormat, train }: ReplyOptions): Promise<ChatResponse> {
     const { systemPrompt, model, hooks } = this.#options;
     const tools = this.toolkit.specs;
     const request = {
@@ -109,6 +111,7 @@ export class ReActAgent implements Participant {
       ...(tools.length > 0 && { tools }),
       ...(toolChoice !== undefined && { toolChoice }),
       ...(responseFormat !== undefined && { responseFormat }),
+      ...(train === false && { isTrained: false }),
     };
     const response = await model.generate(request, {
       ...(signal !== undefined && { signal }),
@@ -119,7 +122,7 @@ export class ReActAgent implements Participant {
     return response;
   }
 
-  /** Parallel calls run together; their results stand in the order of the calls. */
+  /** Parallel calls run together; their results are in the order of the calls. */
   async #act({ message }: ChatResponse, { signal }: ReplyOptions): Promise<void> {
     const results = await Promise.all((message.toolCalls ?? []).map((call) => this.toolkit.call(call, { signal })));
     for (const result of results) {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { SamplingOptions, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 import { WireError } from './wire-error.js';
@@ -6,15 +5,6 @@ import { WireError } from './wire-error.js';
 /** Fields that Chat Completions shares with its sister APIs. */
 
 export const jsonObject = z.record(z.string(), z.unknown());
-
-/** A parameter that is accepted only at the value that changes nothing. */
-export function onlyNeutral(neutral: unknown): z.ZodOptional<z.ZodUnknown> {
-  const error = `is not supported by this model; leave it out or send ${JSON.stringify(neutral)}`;
-  return z
-    .unknown()
-    .refine((value) => isDeepStrictEqual(value, neutral), { error })
-    .optional();
-}
 
 /** Labels that change no token. */
 export const labelFields = {
@@ -26,12 +16,6 @@ export const labelFields = {
   prompt_cache_key: z.string().optional(),
   prompt_cache_retention: z.string().optional(),
   prompt_cache_options: z.unknown().optional(),
-};
-
-export const penaltyFields = {
-  frequency_penalty: onlyNeutral(0),
-  presence_penalty: onlyNeutral(0),
-  logit_bias: onlyNeutral({}),
 };
 
 export const streamFields = {

@@ -6,8 +6,6 @@ export {
   functionFields,
   jsonObject,
   labelFields,
-  onlyNeutral,
-  penaltyFields,
   samplingFields,
   streamFields,
   toSampling,

@@ -1,16 +1,17 @@
-import { isJsonObject, requestLimits } from '@agentjet/core';
-import type { z } from 'zod';
+import { isJsonObject, isPassed, type Protocol, requestLimits, reviewParameters } from '@agentjet/core';
+import { z } from 'zod';
 import { WireError } from './wire-error.js';
 
 /**
- * The body of a request, checked. A field that is null is absent, as OpenAI has it. Throws WireError 400 with the name of the
+ * The body of a request, checked against the table of parameters and the schema. A field that is null is absent, as OpenAI has it. Throws WireError 400 with the name of the
  * parameter, such as `messages[0].content`; parameters that the schema does not know are refused by name.
  */
-export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unknown): T {
   checkCount(body, 'messages', requestLimits.messages);
   checkCount(body, 'input', requestLimits.messages);
   checkCount(body, 'tools', requestLimits.tools);
-  const parsed = schema.safeParse(isJsonObject(body) ? withoutNulls(body) : body);
+  checkRefused(protocol, body);
+  const parsed = schema.safeParse(isJsonObject(body) ? pickChecked(protocol, schema, body) : body);
   if (parsed.success) return parsed.data;
   const { issue, path } = findCause(parsed.error.issues[0]);
   if (issue?.code === 'unrecognized_keys') {
@@ -43,8 +44,21 @@ function checkCount(body: unknown, name: string, limit: number): void {
   throw new WireError(400, 'invalid_value', message, name);
 }
 
-function withoutNulls(body: object): object {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+function checkRefused(protocol: Protocol, body: unknown): void {
+  const { refused } = reviewParameters(protocol, body);
+  if (refused === undefined) return;
+  const { name, reason, isValue } = refused;
+  const [code, words] = isValue
+    ? ['invalid_value', 'Invalid value']
+    : ['unsupported_parameter', 'Unsupported parameter'];
+  throw new WireError(400, code, `${words}: '${name}' ${reason}.`, name);
+}
+
+/** What the schema is to check: neither nulls, nor parameters that the table lets pass and nothing reads. */
+function pickChecked(protocol: Protocol, schema: z.ZodType, body: object): object {
+  const read = schema instanceof z.ZodObject ? schema.shape : {};
+  const isChecked = (name: string): boolean => name in read || !isPassed(protocol, name);
+  return Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== null && isChecked(name)));
 }
 
 type Issue = z.core.$ZodIssue;

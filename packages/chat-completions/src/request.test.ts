@@ -3,7 +3,9 @@ import { chatCompletionSchema, parseBody, toChatRequest } from './index.js';
 
 const parameters = { type: 'object', properties: { a: { type: 'number' } } };
 const convert = (body: object) =>
-  toChatRequest(parseBody(chatCompletionSchema, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }));
+  toChatRequest(
+    parseBody('chat', chatCompletionSchema, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }),
+  );
 
 it('messages of all roles, with their calls and their thinking', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"b": 2,  "a":1.0}' } };

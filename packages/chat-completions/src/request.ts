@@ -1,12 +1,10 @@
-import type { AssistantMessage, ChatMessage, ChatRequest, ResponseFormat, ToolCall, ToolChoice } from '@agentjet/core';
+import type { AssistantMessage, ChatMessage, ChatRequest, ResponseFormat, ToolCall, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 import {
   content,
   functionFields,
   jsonObject,
   labelFields,
-  onlyNeutral,
-  penaltyFields,
   samplingFields,
   streamFields,
   toSampling,
@@ -37,6 +35,13 @@ const tool = z.object({ type: z.literal('function'), function: z.looseObject(fun
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }),
+  z.object({
+    type: z.literal('allowed_tools'),
+    allowed_tools: z.object({
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
+    }),
+  }),
 ]);
 const responseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['text', 'json_object']) }),
@@ -57,11 +62,8 @@ export const chatCompletionSchema = z.strictObject({
   max_completion_tokens: z.number().int().positive().optional(),
   n: z.number().int().min(1).max(128).optional(),
   logprobs: z.boolean().optional(),
-  top_logprobs: onlyNeutral(0),
-  modalities: onlyNeutral(['text']),
   ...samplingFields,
   ...streamFields,
-  ...penaltyFields,
   ...labelFields,
 });
 export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
@@ -72,8 +74,7 @@ export function toChatRequest(body: ChatCompletionBody): ChatRequest {
   return {
     messages: body.messages.map(toChatMessage),
     sampling: toSampling({ ...body, max_tokens: body.max_completion_tokens ?? body.max_tokens }),
-    ...(tools.length > 0 && { tools }),
-    ...(body.tool_choice !== undefined && { toolChoice: toToolChoice(body.tool_choice) }),
+    ...chooseTools(tools, body.tool_choice),
     ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(body.response_format !== undefined && { responseFormat: toResponseFormat(body.response_format) }),
   };
@@ -105,8 +106,17 @@ function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMe
   };
 }
 
-function toToolChoice(choice: z.infer<typeof toolChoice>): ToolChoice {
-  return typeof choice === 'string' ? choice : { name: choice.function.name };
+/** The tools that the model sees: all, or those that the request allows. */
+function chooseTools(
+  tools: readonly ToolSpec[],
+  choice: z.infer<typeof toolChoice> | undefined,
+): Pick<ChatRequest, 'tools' | 'toolChoice'> {
+  const all = tools.length > 0 ? { tools } : {};
+  if (choice === undefined) return all;
+  if (typeof choice === 'string') return { ...all, toolChoice: choice };
+  if (choice.type === 'function') return { ...all, toolChoice: { name: choice.function.name } };
+  const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));
+  return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: choice.allowed_tools.mode };
 }
 
 function toResponseFormat(format: z.infer<typeof responseFormat>): ResponseFormat {

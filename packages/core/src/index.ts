@@ -46,6 +46,8 @@ export {
 } from './errors.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
+export { isPassed, isServerTool, reviewParameters, type ParameterReview } from './parameters/review-parameters.js';
+export { protocolNames, wishes, type Protocol, type Treatment, type Wish } from './parameters/wishes.js';
 export { requestLimits } from './request-limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';

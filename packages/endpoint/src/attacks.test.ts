@@ -291,7 +291,7 @@ describe('bodies', () => {
     ['a byte order mark before it', `\uFEFF${JSON.stringify(ask)}`, 200],
     ['a nesting deeper than any stack', `${'['.repeat(90_000)}${']'.repeat(90_000)}`, 400],
     [
-      'a nesting deeper than any stack, where anything may stand',
+      'a nesting deeper than any stack, in a label',
       `{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":${'['.repeat(90_000)}${']'.repeat(90_000)}}`,
       400,
     ],
@@ -414,7 +414,7 @@ describe('bodies', () => {
         () => openai.chat.completions.create({ ...ask, tool_choice: { type: 'allowed_tools' } as never }),
         /tool_choice/,
       ],
-      [() => openai.chat.completions.create({ ...ask, reasoning_effort: 'high' }), /reasoning_effort/],
+      [() => openai.chat.completions.create({ ...ask, functions: [] }), /functions/],
       [() => openai.completions.create({ model: 'm', prompt: ['a', 'b'] }), /prompt/],
     ];
     for (const [send, name] of refused)

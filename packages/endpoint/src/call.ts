@@ -7,6 +7,7 @@ import {
   type ChatRequest,
   type ChatResponse,
   isCountingChatModel,
+  type Protocol,
 } from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
@@ -18,6 +19,7 @@ export type Timing = { readonly graceMs: number; readonly heartbeatMs: number };
 /** What came in. */
 export type Incoming = {
   readonly request: Request;
+  readonly protocol: Protocol;
   /** The body as it was sent. */
   readonly text: string;
   readonly body: unknown;
@@ -38,12 +40,12 @@ export interface Call extends ChatCall {
 }
 
 export function createCall(session: EndpointSession, incoming: Incoming, timing: Timing): Call {
-  const { request, body, breakOff } = incoming;
+  const { request, protocol, body, breakOff } = incoming;
   const left = new AbortController();
   const cancel = (reason: string): void => left.abort(new Error(reason));
   const leave = (): void => cancel('The client went away.');
   const callId = identify(session, incoming);
-  const mark = toCallMark(request.headers, body);
+  const mark = toCallMark(protocol, request.headers, body);
   return {
     session,
     body,

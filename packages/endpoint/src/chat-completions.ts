@@ -4,7 +4,7 @@ import { openAIProtocol } from './openai-protocol.js';
 
 /** POST /v1/chat/completions */
 export async function handleChatCompletion(call: Call): Promise<Response> {
-  const body = parseBody(chatCompletionSchema, call.body);
+  const body = parseBody('chat', chatCompletionSchema, call.body);
   if (body.stream !== true) return call.respondJson(completeChat(call, body, body.model), openAIProtocol);
   return call.respondEvents(async (stream) => {
     await streamChat(call, body, body.model, stream.send);

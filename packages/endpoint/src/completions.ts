@@ -1,13 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  onlyNeutral,
-  parseBody,
-  penaltyFields,
-  samplingFields,
-  streamFields,
-  toSampling,
-  toUsage,
-} from '@agentjet/chat-completions';
+import { parseBody, samplingFields, streamFields, toSampling, toUsage } from '@agentjet/chat-completions';
 import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import { z } from 'zod';
 import type { Call } from './call.js';
@@ -16,21 +8,15 @@ import { openAIProtocol } from './openai-protocol.js';
 const schema = z.strictObject({
   model: z.string(),
   prompt: z.union([z.string().min(1), z.tuple([z.string().min(1)])]),
-  n: onlyNeutral(1),
-  best_of: onlyNeutral(1),
-  echo: onlyNeutral(false),
-  suffix: onlyNeutral(''),
-  logprobs: onlyNeutral(0),
   user: z.string().optional(),
   ...samplingFields,
   ...streamFields,
-  ...penaltyFields,
 });
 type Body = z.infer<typeof schema>;
 
 /** POST /v1/completions: the prompt is one user turn of the chat model, since that is what is trained. */
 export async function handleCompletion(call: Call): Promise<Response> {
-  const body = parseBody(schema, call.body);
+  const body = parseBody('completions', schema, call.body);
   const head = {
     id: `cmpl-${randomUUID()}`,
     object: 'text_completion',

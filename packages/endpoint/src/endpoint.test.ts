@@ -290,7 +290,7 @@ describe('responses, with the openai SDK', () => {
     expect(response.status).toBe('completed');
   });
 
-  it('refuses images, and tools that it would have to run itself', async () => {
+  it('refuses images', async () => {
     const { openai } = await open();
     const image = [
       {
@@ -303,9 +303,6 @@ describe('responses, with the openai SDK', () => {
       code: 'unsupported_content',
       param: 'input',
     });
-    await expect(
-      openai.responses.create({ model: 'm', input: 'hi', tools: [{ type: 'web_search' }] }),
-    ).rejects.toMatchObject({ status: 400, param: 'tools' });
   });
 });
 

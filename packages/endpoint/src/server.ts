@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
-import { toErrorMessage } from '@agentjet/core';
+import { type Protocol, toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
@@ -78,13 +78,13 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
       new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`),
     ),
   );
-  const post = (path: string, handle: (call: Call) => Promise<Response>): void => {
+  const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
       const session = sessions.authenticate(readKey(context));
       const bytes = await readBytes(context.req.raw, maxBodyBytes);
       if (bytes === undefined)
         throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
-      return handle(createCall(session, toIncoming(context, bytes), timing));
+      return handle(createCall(session, toIncoming(context, protocol, bytes), timing));
     });
     app.all(path, (context) =>
       respondError(
@@ -94,11 +94,11 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
       ),
     );
   };
-  post('/v1/chat/completions', handleChatCompletion);
-  post('/v1/completions', handleCompletion);
-  post('/v1/responses', handleResponses);
-  post('/v1/messages', handleMessages);
-  post('/v1/messages/count_tokens', handleCountTokens);
+  post('/v1/chat/completions', 'chat', handleChatCompletion);
+  post('/v1/completions', 'completions', handleCompletion);
+  post('/v1/responses', 'responses', handleResponses);
+  post('/v1/messages', 'messages', handleMessages);
+  post('/v1/messages/count_tokens', 'messages', handleCountTokens);
   const describeModel = (context: Context) => ({
     id: sessions.authenticate(readKey(context)).model.name,
     object: 'model',
@@ -115,12 +115,12 @@ function readKey(context: Context): string | undefined {
   return bearer ?? context.req.header('x-api-key');
 }
 
-function toIncoming(context: EndpointContext, bytes: Uint8Array): Incoming {
+function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Uint8Array): Incoming {
   const text = decodeBody(bytes, context.req.raw);
   checkNesting(text);
   // What was written just now is on its way only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
-  return { request: context.req.raw, text, body: parseJson(text), breakOff };
+  return { request: context.req.raw, protocol, text, body: parseJson(text), breakOff };
 }
 
 function parseJson(text: string): unknown {

@@ -7,6 +7,8 @@ export type EndpointSession = EndpointRegistration & {
   readonly id: string;
   /** Items of stored responses, by response id (`previous_response_id` of the Responses API). */
   readonly history: Map<string, readonly unknown[]>;
+  /** Items of stored responses, by their own ids (`item_reference` of the Responses API). */
+  readonly items: Map<string, unknown>;
   /** The request id of the newest call with a given body; a client's retry is the same call. */
   readonly requestIds: Map<string, string>;
   /** What an idempotency key was used for. */
@@ -22,7 +24,14 @@ export class SessionStore {
 
   open(target: EndpointRegistration): string {
     const id = randomBytes(18).toString('base64url');
-    this.#sessions.set(id, { ...target, id, history: new Map(), requestIds: new Map(), keyedBodies: new Map() });
+    this.#sessions.set(id, {
+      ...target,
+      id,
+      history: new Map(),
+      items: new Map(),
+      requestIds: new Map(),
+      keyedBodies: new Map(),
+    });
     const end = (): void => void this.#sessions.delete(id);
     if (target.signal.aborted) end();
     else target.signal.addEventListener('abort', end, { once: true });

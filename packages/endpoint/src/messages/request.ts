@@ -1,5 +1,5 @@
-import { jsonObject, onlyNeutral, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
-import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
+import { jsonObject, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
+import { type ChatMessage, type ChatRequest, isServerTool, type ToolCall } from '@agentjet/core';
 import { z } from 'zod';
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
@@ -48,12 +48,6 @@ export const messagesSchema = z.strictObject({
   top_k: samplingFields.top_k,
   stop_sequences: z.array(z.string().min(1)).optional(),
   stream: z.boolean().optional(),
-  mcp_servers: onlyNeutral([]),
-  // Labels and hints that change no token.
-  metadata: z.unknown().optional(),
-  thinking: z.unknown().optional(),
-  service_tier: z.string().optional(),
-  context_management: z.unknown().optional(),
   output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
 
@@ -62,7 +56,7 @@ export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
 export function toChatRequest(body: MessagesBody, requestId: string): ChatRequest {
-  const tools = (body.tools ?? []).map(toToolSpec);
+  const tools = (body.tools ?? []).filter((tool) => !isServerTool('messages', tool.type)).map(toToolSpec);
   const system = typeof body.system === 'string' ? body.system : (body.system ?? []).map(({ text }) => text).join('\n');
   return {
     messages: [

@@ -15,7 +15,7 @@ const protocol: EventProtocol = {
 /** POST /v1/messages */
 export async function handleMessages(call: Call): Promise<Response> {
   refuseThread(call.body);
-  const body = parseBody(messagesSchema, call.body);
+  const body = parseBody('messages', messagesSchema, call.body);
   const id = `msg_${randomUUID()}`;
   const request = toChatRequest(body, call.requestId(0));
   if (body.stream !== true) {
@@ -32,7 +32,7 @@ export async function handleMessages(call: Call): Promise<Response> {
 /** POST /v1/messages/count_tokens: without it, Claude Code asks for answers of one token, and those would be trained. */
 export async function handleCountTokens(call: Call): Promise<Response> {
   refuseThread(call.body);
-  const body = parseBody(countTokensSchema, call.body);
+  const body = parseBody('messages', countTokensSchema, call.body);
   const count = call.countPromptTokens(toChatRequest({ ...body, max_tokens: 1 }, call.requestId(0)));
   return call.respondJson(
     count.then((tokens) => ({ input_tokens: tokens })),

@@ -1,16 +1,7 @@
-import {
-  functionFields,
-  jsonObject,
-  labelFields,
-  onlyNeutral,
-  samplingFields,
-  toSampling,
-  toText,
-  toToolSpec,
-  WireError,
-} from '@agentjet/chat-completions';
-import type { ChatMessage, ChatRequest, ToolCall, ToolSpec } from '@agentjet/core';
+import { jsonObject, labelFields, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
+import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { z } from 'zod';
+import type { ResponseTools } from './tools.js';
 
 const parts = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 const messageItem = z.looseObject({
@@ -22,6 +13,7 @@ const callItem = z.looseObject({
   type: z.literal('function_call'),
   call_id: z.string(),
   name: z.string(),
+  namespace: z.string().nullish(),
   arguments: z.string(),
 });
 const outputItem = z.looseObject({
@@ -34,28 +26,39 @@ const reasoningItem = z.looseObject({
   summary: parts.optional(),
   content: parts.nullish(),
 });
-const item = z.union([callItem, outputItem, reasoningItem, messageItem], {
-  error: ({ input }) =>
-    `is no message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
-});
+const item = z.union([callItem, outputItem, reasoningItem, messageItem]);
 export type InputItem = z.infer<typeof item>;
-
-const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
+/** An item of an earlier answer in this episode, by its id. */
+const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
+const sentItem = z.union([callItem, outputItem, reasoningItem, messageItem, itemReference], {
+  error: ({ input }) =>
+    `is not a message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+});
 
 const textFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'json_object']) }),
   z.looseObject({ type: z.literal('json_schema'), name: z.string(), schema: jsonObject }),
 ]);
 
+const allowedTools = z.object({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })),
+});
+
 /** Everything of the Responses API that this server honours; the rest is refused by name. */
 export const responsesSchema = z.strictObject({
   model: z.string(),
-  input: z.union([z.string(), z.array(item)]),
+  input: z.union([z.string(), z.array(sentItem)]),
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
   tools: z.array(z.looseObject({ type: z.string() })).optional(),
   tool_choice: z
-    .union([z.enum(['auto', 'none', 'required']), z.object({ type: z.literal('function'), name: z.string() })])
+    .union([
+      z.enum(['auto', 'none', 'required']),
+      z.object({ type: z.literal('function'), name: z.string(), namespace: z.string().nullish() }),
+      allowedTools,
+    ])
     .optional(),
   parallel_tool_calls: z.boolean().optional(),
   temperature: samplingFields.temperature,
@@ -63,39 +66,65 @@ export const responsesSchema = z.strictObject({
   max_output_tokens: samplingFields.max_tokens,
   text: z.looseObject({ format: textFormat.nullish() }).optional(),
   stream: z.boolean().optional(),
-  background: onlyNeutral(false),
-  truncation: onlyNeutral('disabled'),
   ...labelFields,
-  // Hints that change no token.
   include: z.array(z.string()).optional(),
-  reasoning: z.unknown().optional(),
-  client_metadata: z.unknown().optional(),
+  reasoning: z.looseObject({}).optional(),
   stream_options: z.unknown().optional(),
 });
 export type ResponsesBody = z.infer<typeof responsesSchema>;
 
-export function toInputItems(body: ResponsesBody): readonly InputItem[] {
-  return typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
+/** `recall` gives the stored item of an id. Throws WireError 400 for an item that is not stored. */
+export function toInputItems(
+  { input }: ResponsesBody,
+  recall: (id: string) => InputItem | undefined,
+): readonly InputItem[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  return input.map((sent) => {
+    const parsed = item.safeParse(sent);
+    if (parsed.success) return parsed.data;
+    const { id } = itemReference.parse(sent);
+    const stored = recall(id);
+    if (stored !== undefined) return stored;
+    throw new WireError(
+      400,
+      'item_not_found',
+      `The item_reference '${id}' is of no item that is stored in this episode. Send the item itself; items of requests with store: false are not kept.`,
+      'input',
+    );
+  });
 }
 
 /** `items` are the stored items of earlier responses followed by this request's input. */
-export function toChatRequest(body: ResponsesBody, items: readonly InputItem[], requestId: string): ChatRequest {
+export function toChatRequest(
+  body: ResponsesBody,
+  { items, tools, requestId }: { items: readonly InputItem[]; tools: ResponseTools; requestId: string },
+): ChatRequest {
   const system: ChatMessage[] = body.instructions === undefined ? [] : [{ role: 'system', content: body.instructions }];
-  const tools = (body.tools ?? []).map(toFunction);
-  const choice = body.tool_choice;
   return {
-    messages: [...system, ...toMessages(items)],
+    messages: [...system, ...toMessages(items, tools)],
     requestId,
     sampling: toSampling({ ...body, max_tokens: body.max_output_tokens }),
-    ...(tools.length > 0 && { tools }),
-    ...(choice !== undefined && { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...chooseTools(tools, body.tool_choice),
     ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...toResponseFormat(body),
   };
 }
 
+function chooseTools(
+  tools: ResponseTools,
+  choice: ResponsesBody['tool_choice'],
+): Pick<ChatRequest, 'tools' | 'toolChoice'> {
+  const all = tools.specs.length > 0 ? { tools: tools.specs } : {};
+  if (choice === undefined) return all;
+  if (typeof choice === 'string') return { ...all, toolChoice: choice };
+  if (choice.type === 'function')
+    return { ...all, toolChoice: { name: tools.toShownName({ ...choice, namespace: choice.namespace ?? undefined }) } };
+  const allowed = new Set(choice.tools.map(({ name }) => name));
+  return { tools: tools.specs.filter(({ name }) => allowed.has(tools.toWireName(name).name)), toolChoice: choice.mode };
+}
+
 /** Items of one assistant turn (reasoning, text, calls) become one message again. */
-function toMessages(items: readonly InputItem[]): ChatMessage[] {
+function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMessage[] {
   const messages: ChatMessage[] = [];
   let turn: { content: string; reasoning: string; toolCalls: ToolCall[] } | undefined;
   const flush = (): void => {
@@ -111,13 +140,19 @@ function toMessages(items: readonly InputItem[]): ChatMessage[] {
     // A text after calls, or a reasoning after anything, starts the next turn.
     if (turn !== undefined && startsTurn(entry, turn)) flush();
     turn ??= { content: '', reasoning: '', toolCalls: [] };
-    if (entry.type === 'function_call')
-      turn.toolCalls.push({ id: entry.call_id, name: entry.name, arguments: entry.arguments });
+    if (entry.type === 'function_call') turn.toolCalls.push(toToolCall(entry, tools));
     else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary, 'input');
     else turn.content += toText(entry.content, 'input');
   }
   flush();
   return messages;
+}
+
+function toToolCall(
+  { call_id: id, name, namespace, arguments: text }: z.infer<typeof callItem>,
+  tools: ResponseTools,
+): ToolCall {
+  return { id, name: tools.toShownName({ name, namespace: namespace ?? undefined }), arguments: text };
 }
 
 type AssistantItem = z.infer<typeof callItem> | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
@@ -161,19 +196,6 @@ function toInputMessage(entry: InputItem): ChatMessage {
     return entry.role === 'user' ? { role: 'user', content } : { role: 'system', content };
   }
   throw new WireError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
-}
-
-function toFunction(tool: { readonly type: string }): ToolSpec {
-  const parsed = functionTool.safeParse(tool);
-  if (!parsed.success) {
-    throw new WireError(
-      400,
-      'unsupported_tool',
-      `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`,
-      'tools',
-    );
-  }
-  return toToolSpec(parsed.data);
 }
 
 function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseFormat'> {

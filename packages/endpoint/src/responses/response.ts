@@ -3,19 +3,37 @@ import type { WireError } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
 import type { ResponsesBody } from './request.js';
+import type { ResponseTools, WireName } from './tools.js';
 
 export type OutputItem = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 
-const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+/** How the answers of one request are shown. */
+export type ResponseView = { readonly tools: Pick<ResponseTools, 'toWireName'>; readonly withLogprobs: boolean };
+
+type Logprobs = NonNullable<ChatResponse['logprobs']>;
+
+const textPart = (text: string, logprobs: Logprobs = []) => ({
+  type: 'output_text',
+  text,
+  annotations: [],
+  logprobs: logprobs.map(toWireLogprob),
+});
+
+const toWireLogprob = ({ text, logprob }: Logprobs[number]) => ({
+  token: text,
+  logprob,
+  bytes: text.includes('\uFFFD') ? null : [...Buffer.from(text)],
+  top_logprobs: [],
+});
 
 const thoughtPart = (text: string) => ({ type: 'reasoning_text', text });
 
-const messageItem = (id: string, text: string, status: string): OutputItem => ({
+const messageItem = (id: string, text: string, status: string, logprobs?: Logprobs): OutputItem => ({
   id,
   type: 'message',
   role: 'assistant',
   status,
-  content: status === 'in_progress' ? [] : [textPart(text)],
+  content: status === 'in_progress' ? [] : [textPart(text, logprobs)],
 });
 
 const reasoningItem = (id: string, text: string): OutputItem => ({
@@ -25,23 +43,29 @@ const reasoningItem = (id: string, text: string): OutputItem => ({
   content: text === '' ? [] : [thoughtPart(text)],
 });
 
-const callItem = (id: string, call: ToolCall, status: string): OutputItem => ({
+const callItem = (id: string, call: ToolCall, { name, namespace }: WireName, status: string): OutputItem => ({
   id,
   type: 'function_call',
   call_id: call.id,
-  name: call.name,
+  name,
+  ...(namespace !== undefined && { namespace }),
   arguments: status === 'in_progress' ? '' : call.arguments,
   status,
 });
 
-export function toOutputItems({ message }: ChatResponse): OutputItem[] {
+export function toOutputItems(
+  { message, logprobs }: ChatResponse,
+  { tools, withLogprobs }: ResponseView,
+): OutputItem[] {
   const status = 'completed';
   return [
     ...(message.reasoning === undefined ? [] : [reasoningItem(`rs_${randomUUID()}`, message.reasoning)]),
     ...(message.content === '' && message.toolCalls !== undefined
       ? []
-      : [messageItem(`msg_${randomUUID()}`, message.content, status)]),
-    ...(message.toolCalls ?? []).map((call) => callItem(`fc_${randomUUID()}`, call, status)),
+      : [messageItem(`msg_${randomUUID()}`, message.content, status, withLogprobs ? logprobs : [])]),
+    ...(message.toolCalls ?? []).map((call) =>
+      callItem(`fc_${randomUUID()}`, call, tools.toWireName(call.name), status),
+    ),
   ];
 }
 
@@ -71,6 +95,14 @@ export function toResponseBody(
     top_p: body.top_p ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     metadata: body.metadata ?? {},
+    background: false,
+    reasoning: { effort: null, summary: null, ...body.reasoning },
+    service_tier: body.service_tier ?? null,
+    store: body.store ?? true,
+    text: { ...body.text, format: body.text?.format ?? { type: 'text' } },
+    top_logprobs: 0,
+    truncation: 'disabled',
+    user: body.user ?? null,
     usage:
       usage === undefined
         ? null
@@ -92,7 +124,7 @@ const toPart = (type: 'message' | 'reasoning', text: string) =>
   type === 'message' ? textPart(text) : thoughtPart(text);
 
 /** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
-export function createResponseWriter() {
+export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
   let stream: EventStream | undefined;
   let sequence = 0;
   const output: OutputItem[] = [];
@@ -101,11 +133,13 @@ export function createResponseWriter() {
     stream?.send({ type, sequence_number: sequence++, ...fields }, type);
   const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
 
-  const close = (): void => {
+  /** The logprobs of all tokens are known at the end, and go with the last text. */
+  const close = (logprobs: Logprobs = []): void => {
     if (open === undefined) return;
     const { id, text, type } = open;
-    const done = type === 'message' ? messageItem(id, text, 'completed') : reasoningItem(id, text);
-    if (type === 'message') send('response.output_text.done', { ...place(id), text, logprobs: [] });
+    const done = type === 'message' ? messageItem(id, text, 'completed', logprobs) : reasoningItem(id, text);
+    if (type === 'message')
+      send('response.output_text.done', { ...place(id), text, logprobs: logprobs.map(toWireLogprob) });
     else send('response.reasoning_text.done', { ...place(id), text });
     send('response.content_part.done', { ...place(id), part: toPart(type, text) });
     send('response.output_item.done', { output_index: output.length, item: done });
@@ -133,11 +167,15 @@ export function createResponseWriter() {
   const writeCall = (call: ToolCall): void => {
     close();
     const id = `fc_${randomUUID()}`;
+    const wireName = tools.toWireName(call.name);
     const { content_index: _unused, ...at } = place(id);
-    send('response.output_item.added', { output_index: output.length, item: callItem(id, call, 'in_progress') });
+    send('response.output_item.added', {
+      output_index: output.length,
+      item: callItem(id, call, wireName, 'in_progress'),
+    });
     send('response.function_call_arguments.delta', { ...at, delta: call.arguments });
-    send('response.function_call_arguments.done', { ...at, name: call.name, arguments: call.arguments });
-    const done = callItem(id, call, 'completed');
+    send('response.function_call_arguments.done', { ...at, name: wireName.name, arguments: call.arguments });
+    const done = callItem(id, call, wireName, 'completed');
     send('response.output_item.done', { output_index: output.length, item: done });
     output.push(done);
   };
@@ -154,9 +192,9 @@ export function createResponseWriter() {
       else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);
     },
     /** Like `toOutputItems`: an answer without calls has a message, be it empty. */
-    finish({ message }: ChatResponse): readonly OutputItem[] {
+    finish({ message, logprobs }: ChatResponse): readonly OutputItem[] {
       if (message.content === '' && message.toolCalls === undefined) ensureOpen('message');
-      close();
+      close(withLogprobs ? logprobs : []);
       return output;
     },
   };

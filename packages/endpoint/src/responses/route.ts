@@ -3,29 +3,37 @@ import { parseBody, toOpenAIErrorBody, WireError } from '@agentjet/chat-completi
 import type { Call } from '../call.js';
 import { openAIProtocol } from '../openai-protocol.js';
 import { type InputItem, responsesSchema, toChatRequest, toInputItems } from './request.js';
-import { createResponseWriter, toFailedBody, toOutputItems, toResponseBody } from './response.js';
+import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';
+import { readTools } from './tools.js';
 
 /** POST /v1/responses */
 export async function handleResponses(call: Call): Promise<Response> {
-  const body = parseBody(responsesSchema, call.body);
+  const body = parseBody('responses', responsesSchema, call.body);
   const head = { id: `resp_${randomUUID()}`, created_at: Math.floor(Date.now() / 1000) };
-  const items = [...recall(call, body.previous_response_id), ...toInputItems(body)];
-  const request = toChatRequest(body, items, call.requestId(0));
-  const remember = (output: readonly unknown[]): void => {
-    if (body.store !== false) call.session.history.set(head.id, [...items, ...output]);
+  const tools = readTools(body.tools ?? []);
+  const view = { tools, withLogprobs: body.include?.includes('message.output_text.logprobs') === true };
+  const items = [
+    ...recall(call, body.previous_response_id),
+    ...toInputItems(body, (id) => call.session.items.get(id) as InputItem | undefined),
+  ];
+  const request = toChatRequest(body, { items, tools, requestId: call.requestId(0) });
+  const remember = (output: readonly OutputItem[]): void => {
+    if (body.store === false) return;
+    call.session.history.set(head.id, [...items, ...output]);
+    for (const item of output) call.session.items.set(item.id, item);
   };
 
   if (body.stream !== true) {
     const complete = async (): Promise<unknown> => {
       const response = await call.generate(request);
-      const output = toOutputItems(response);
+      const output = toOutputItems(response, view);
       remember(output);
       return toResponseBody(head, body, { response, output });
     };
     return call.respondJson(complete(), openAIProtocol);
   }
 
-  const writer = createResponseWriter();
+  const writer = createResponseWriter(view);
   return call.respondEvents(
     async (stream) => {
       writer.start(stream, toResponseBody(head, body));

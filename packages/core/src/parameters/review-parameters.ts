@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Protocol, type Wish, wishes } from './wishes.js';
+
+/** What the table says of the parameters of one request. */
+export type ParameterReview = {
+  /** Those that have no effect, by their names. */
+  readonly ignored: readonly string[];
+  /** The first one that is refused, and why. */
+  readonly refused: RefusedParameter | undefined;
+};
+
+/** `isValue`: another value of the parameter is accepted. `reason` reads as what follows the name. */
+export type RefusedParameter = { readonly name: string; readonly reason: string; readonly isValue: boolean };
+
+/** `given` is the request as its client wrote it. Parameters that are absent or null are not asked for. */
+export function reviewParameters(protocol: Protocol, given: unknown): ParameterReview {
+  const { reported, refused } = entriesOf(protocol);
+  const wrong = refused.find(({ path, wish }) => valuesAt(given, path).some((value) => !isNeutral(wish, value)));
+  return {
+    ignored: reported.flatMap((entry) => findReported(given, entry)),
+    refused: wrong && { name: wrong.name, reason: reasonOf(wrong.wish), isValue: wrong.wish.neutral !== undefined },
+  };
+}
+
+/** Whether a top-level parameter needs no further look: it is a label, or `reviewParameters` has passed it. */
+export function isPassed(protocol: Protocol, name: string): boolean {
+  return entriesOf(protocol).passed.has(name);
+}
+
+/** Whether a tool of this type would be run by a server. It is left out of what the model sees. */
+export function isServerTool(protocol: Protocol, type: unknown): boolean {
+  return entriesOf(protocol).reported.some(({ path: [list, , key], prefixes }) => {
+    return list === 'tools' && key === 'type' && startsWithAny(type, prefixes);
+  });
+}
+
+type Entry = {
+  readonly name: string;
+  /** Keys, and `[]` for each entry of a list. */
+  readonly path: readonly string[];
+  /** What the value must begin with; empty: any value. */
+  readonly prefixes: readonly string[];
+  readonly wish: Wish;
+};
+type Entries = {
+  readonly reported: readonly Entry[];
+  readonly refused: readonly Entry[];
+  readonly passed: ReadonlySet<string>;
+};
+
+const byProtocol = new Map<Protocol, Entries>();
+
+function entriesOf(protocol: Protocol): Entries {
+  const known = byProtocol.get(protocol) ?? readEntries(protocol);
+  byProtocol.set(protocol, known);
+  return known;
+}
+
+function readEntries(protocol: Protocol): Entries {
+  const all = wishes.flatMap((wish) => (wish.names[protocol] ?? []).map((name) => toEntry(name, wish)));
+  const reported = all.filter(({ wish }) => wish.treatment === 'reported');
+  const refused = all.filter(({ wish }) => wish.treatment === 'refused');
+  const labels = all.filter(({ wish }) => wish.isLabel === true);
+  return { reported, refused, passed: new Set([...reported, ...refused, ...labels].map(({ name }) => name)) };
+}
+
+function toEntry(name: string, wish: Wish): Entry {
+  const [place = '', prefixes] = name.split('=');
+  return { name, path: place.split(/\.|(?=\[\])/), prefixes: prefixes?.split('|') ?? [], wish };
+}
+
+function findReported(given: unknown, { name, path, prefixes }: Entry): readonly string[] {
+  const values = valuesAt(given, path);
+  if (prefixes.length === 0) return values.some(isAsked) ? [name] : [];
+  return values.filter((value) => startsWithAny(value, prefixes)).map((value) => `${path[0]}: ${String(value)}`);
+}
+
+function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {
+  return typeof value === 'string' && prefixes.some((prefix) => value.startsWith(prefix));
+}
+
+/** `strict: false` and the like ask for nothing. */
+function isAsked(value: unknown): boolean {
+  return value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** Those that are there; lists on the way are looked into. */
+function valuesAt(given: unknown, [key, ...rest]: readonly string[]): readonly unknown[] {
+  if (given === undefined || given === null) return [];
+  if (key === undefined) return [given];
+  if (key === '[]') return Array.isArray(given) ? given.flatMap((entry) => valuesAt(entry, rest)) : [];
+  return typeof given === 'object' ? valuesAt(Reflect.get(given, key), rest) : [];
+}
+
+function isNeutral({ neutral = [] }: Wish, value: unknown): boolean {
+  return neutral.some((harmless) => isDeepStrictEqual(harmless, value));
+}
+
+function reasonOf({ neutral = [], note }: Wish): string {
+  const instead = neutral.length === 0 ? '' : ` or send ${neutral.map((value) => JSON.stringify(value)).join(' or ')}`;
+  return `is not supported by this model; leave it out${instead}${note === undefined ? '' : ` (${note})`}`;
+}

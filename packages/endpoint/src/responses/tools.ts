@@ -1,0 +1,54 @@
+import { functionFields, toToolSpec, WireError } from '@agentjet/chat-completions';
+import { isServerTool, type ToolSpec } from '@agentjet/core';
+import { z } from 'zod';
+
+const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
+const namespaceTool = z.looseObject({
+  type: z.literal('namespace'),
+  name: z.string(),
+  tools: z.array(z.looseObject({ type: z.string() })),
+});
+
+/** How a function is called on the wire: Codex, for one, groups functions in namespaces. */
+export type WireName = { readonly name: string; readonly namespace?: string | undefined };
+
+/** The functions of a request, as the model sees them. It knows no namespaces, so each function has one name. */
+export interface ResponseTools {
+  readonly specs: readonly ToolSpec[];
+  toShownName(wire: WireName): string;
+  toWireName(shown: string): WireName;
+}
+
+type Named = { readonly wire: WireName; readonly shown: string; readonly spec: ToolSpec };
+
+/** Throws WireError 400 for tools that are neither functions nor run by a server. */
+export function readTools(tools: readonly { readonly type: string }[]): ResponseTools {
+  const functions = tools.flatMap((tool) => readFunctions(tool));
+  const countOf = (name: string): number => functions.filter(({ wire }) => wire.name === name).length;
+  const named = functions.map(({ wire, spec }): Named => {
+    const isUnique = wire.namespace === undefined || countOf(wire.name) === 1;
+    const shown = isUnique ? wire.name : `${wire.namespace}_${wire.name}`;
+    return { wire, shown, spec: { ...spec, name: shown } };
+  });
+  return {
+    specs: named.map(({ spec }) => spec),
+    toShownName: ({ name, namespace }) =>
+      named.find(({ wire }) => wire.name === name && wire.namespace === namespace)?.shown ?? name,
+    toWireName: (name) => named.find(({ shown }) => shown === name)?.wire ?? { name },
+  };
+}
+
+function readFunctions(tool: { readonly type: string }, namespace?: string): readonly Omit<Named, 'shown'>[] {
+  if (isServerTool('responses', tool.type)) return [];
+  const group = namespaceTool.safeParse(tool);
+  if (group.success && namespace === undefined)
+    return group.data.tools.flatMap((inner) => readFunctions(inner, group.data.name));
+  const parsed = functionTool.safeParse(tool);
+  if (parsed.success) return [{ wire: { name: parsed.data.name, namespace }, spec: toToolSpec(parsed.data) }];
+  throw new WireError(
+    400,
+    'unsupported_tool',
+    `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`,
+    'tools',
+  );
+}
