@@ -35,6 +35,7 @@ export {
   type WrapAgentModel,
   type WrapModel,
 } from './episode/open-episode.js';
+export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
 export {
   runGroups,
