@@ -32,6 +32,10 @@ export type Sample = {
    * rows of one episode share is taken to hold one generated token.
    */
   readonly turnIndices?: Int32Array;
+  /**
+   * Shape [T]: temperature that the token was sampled at where lossMask is 1 (0: greedily), else 0. Absent: the run's.
+   */
+  readonly temperatures?: Float32Array;
   /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. All 0 when the tracker makes it. */
   readonly advantages: Float32Array;
 };

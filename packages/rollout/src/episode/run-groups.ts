@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
+import { isSamplingMixed } from './mixed-sampling.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 
@@ -114,11 +115,12 @@ function runRepeat(
 /** What a failed episode does to its group: `drop_group` leaves the group out, `zero_reward` counts it with reward 0. */
 export type FailedPolicy = 'drop_group' | 'zero_reward';
 
-/** What the trainer gets of a group; undefined where it is dropped. */
+/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures. */
 export function toEpisodeGroup(group: TaskGroup, failed: FailedPolicy): EpisodeGroup | undefined {
   if (failed === 'drop_group' && group.episodes.some((episode) => episode.status === 'failed')) {
     return undefined;
   }
+  if (isSamplingMixed(group.episodes)) return undefined;
   const episodes = group.episodes.map((episode) => ({
     episodeId: episode.episodeId,
     reward: episode.status === 'completed' ? episode.reward : 0,

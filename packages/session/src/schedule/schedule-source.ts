@@ -1,5 +1,5 @@
 import { deriveSeed } from '@agentjet/core';
-import { toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
+import { isSamplingMixed, toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
@@ -28,7 +28,7 @@ function toTrainingGroup(
       successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
       rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
       generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
-      counts: countHistories(episodes),
+      counts: { ...countHistories(episodes), ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }) },
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
       means: episodes.map(toEpisodeMeans),
       records: episodes.map(toEpisodeRecord),
@@ -57,6 +57,7 @@ async function runDraws(
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
     sampling: samplingDefaults(context.config),
+    requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
     seed: deriveSeed(trainerCommon.seed, 'training', epoch),
     idPrefix: `e${epoch + 1}-`,
