@@ -1,3 +1,5 @@
+import type { LossSlope, SlopeTerms } from './backbone.js';
+
 /** What the tracker hands to the trainer. */
 
 /** Why the tracker started a new branch instead of extending what the model had seen. */
@@ -65,7 +67,9 @@ export type EpisodeGroup = {
   readonly episodes: readonly RewardedEpisode[];
 };
 
-/** Sets advantages per token, nothing else. Must not depend on how many samples an episode was cut into. */
+/**
+ * Sets advantages per token; may bring a loss of its own. Must not depend on how many samples an episode was cut into.
+ */
 export interface Algorithm {
   readonly name: string;
   /** `sft`: its samples are imitated. Otherwise the policy loss of the configuration trains them. */
@@ -73,4 +77,6 @@ export interface Algorithm {
   credit(group: EpisodeGroup): readonly Sample[];
   /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];
+  /** The algorithm's own loss, in place of the configured one: see LossSlope. */
+  slope?(terms: SlopeTerms): ReturnType<LossSlope>;
 }

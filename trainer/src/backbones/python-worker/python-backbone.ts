@@ -5,6 +5,7 @@ import {
   BackboneError,
   snakeKeys,
   type Backbone,
+  type BackboneCapabilities,
   type Engine,
   type TokenRow,
   type TrainBatch,
@@ -18,6 +19,7 @@ import { createWorkerEngine } from './worker-engine.js';
 export type PythonBackboneOptions = {
   /** For messages. */
   readonly name: string;
+  readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly contextLength: number;
   /** Completions that may be with the worker at once; more wait here. */
@@ -33,6 +35,7 @@ const closeGraceMs = 10_000;
 
 export class PythonBackbone implements Backbone {
   readonly engine: Engine;
+  readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #connection: WorkerConnection;
@@ -40,9 +43,10 @@ export class PythonBackbone implements Backbone {
   #policyVersion = 0;
 
   constructor(connection: WorkerConnection, options: PythonBackboneOptions) {
-    const { name, modelDir, contextLength, maxInFlight, hasProximalLogprobs } = options;
+    const { name, capabilities, modelDir, contextLength, maxInFlight, hasProximalLogprobs } = options;
     this.#connection = connection;
     this.#name = name;
+    this.capabilities = capabilities;
     this.modelDir = modelDir;
     if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
     this.engine = createWorkerEngine(connection, {

@@ -4,6 +4,7 @@ import { readModelFolder } from '../../model-files/model-folder.js';
 import type { ReadyMessage } from '../python-worker/messages.js';
 import { PythonBackbone, toStepMetrics } from '../python-worker/python-backbone.js';
 import { chooseDoor, startPythonWorker, type PythonWorker } from '../python-worker/start-python-worker.js';
+import { torchCapabilities } from './capabilities.js';
 import { findPython, setupCommand } from './find-python.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { toTorchLaunch } from './torch-launch.js';
@@ -75,6 +76,7 @@ class RunningBackbone extends PythonBackbone implements TorchBackbone {
   constructor({ connection, ready, pid }: PythonWorker, options: TorchBackboneOptions) {
     super(connection, {
       name: 'torch',
+      capabilities: torchCapabilities(options.inference?.server),
       modelDir: options.modelDir,
       contextLength: ready.context_length,
       maxInFlight: (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4,
