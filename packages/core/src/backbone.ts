@@ -182,7 +182,7 @@ export type TrainStepMetrics = {
 export type BackboneCapabilities = {
   /** `packs`: token trees. `rows`: every pack of a batch must be one row. */
   readonly takes: 'packs' | 'rows';
-  /** The same request with the same seed gives the same tokens. */
+  /** The same request with the same seed gives the same tokens, whatever else is sampled; so the same run gives the same metrics. */
   readonly repeatsSeed: boolean;
   readonly reportsGradNorm: boolean;
   /** What a loss may hold: `kl` and `entropy` are a policy loss with that coefficient above 0. */

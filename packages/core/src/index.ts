@@ -65,7 +65,6 @@ export {
 } from './algorithm-registration.js';
 export {
   defineBackbone,
-  type BackboneCapabilities,
   type BackboneParts,
   type BackboneRegistration,
 } from './backbone-registration.js';

@@ -1,12 +1,10 @@
 import type { BackboneCapabilities } from '@agentjet/core';
 
-/** The exact sampler repeats a seed on one device; vLLM batches its calls, and draws with its own generators. */
-export function torchCapabilities(server: 'builtin' | 'vllm' = 'builtin'): BackboneCapabilities {
-  return {
-    takes: 'packs',
-    repeatsSeed: server === 'builtin',
-    reportsGradNorm: true,
-    losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
-    streams: true,
-  };
-}
+/** On a GPU, rounding differs with what else is sampled at the same time, so a seed is not repeated. */
+export const torchCapabilities: BackboneCapabilities = {
+  takes: 'packs',
+  repeatsSeed: false,
+  reportsGradNorm: true,
+  losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
+  streams: true,
+};

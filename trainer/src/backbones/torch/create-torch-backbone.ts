@@ -76,7 +76,7 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
   constructor({ connection, ready, pid }: PythonWorker, options: TorchBackboneOptions) {
     super(connection, {
       name: 'torch',
-      capabilities: torchCapabilities(options.inference?.server),
+      capabilities: torchCapabilities,
       modelDir: options.modelDir,
       contextLength: ready.context_length,
       maxInFlight: (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4,
