@@ -42,7 +42,7 @@ export type LossTerms = {
   readonly logprobs: Float32Array;
   /** Shape [K]: what `Backbone.proximalLogprobs` gave for the terms, in a batch of several optimizer steps. */
   readonly proximal?: Float32Array;
-  /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the temperature of the loss. */
+  /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the loss's. */
   readonly temperatures?: Float32Array;
 };
 
@@ -78,7 +78,7 @@ export type LossOptions =
     };
 
 /**
- * A loss of an algorithm's own, as its derivative: shape [K], dLoss_k / dlogprob_k for each term, without the term's
+ * An algorithm's own loss, as its derivative: shape [K], dLoss_k / dlogprob_k for each term, without the term's
  * weight. Backbones run it in two passes: forward for the logprobs, then a cross entropy whose coefficient on each
  * token is -weight * slope, which has the same gradient.
  *
@@ -126,7 +126,7 @@ export type OptimizerOverrides = Partial<
 
 /** Everything one optimizer step needs. The packs of one batch are accumulated, then one update is made. */
 export type TrainBatch = {
-  /** For a backbone that takes rows, each is one row: no branches, and nothing beside it. */
+  /** For a backbone that takes rows, each is one row without branches. */
   readonly packs: readonly TreePack[];
   readonly loss: LossOptions | SlopeLoss;
   /**
@@ -182,7 +182,7 @@ export type TrainStepMetrics = {
 export type BackboneCapabilities = {
   /** `packs`: token trees. `rows`: every pack of a batch must be one row. */
   readonly takes: 'packs' | 'rows';
-  /** The same request with the same seed gives the same tokens, whatever else is sampled; so the same run gives the same metrics. */
+  /** The same request with the same seed gives the same tokens, also among other calls; so the same run gives the same metrics. */
   readonly repeatsSeed: boolean;
   readonly reportsGradNorm: boolean;
   /** What a loss may hold: `kl` and `entropy` are a policy loss with that coefficient above 0. */

@@ -68,7 +68,7 @@ export type EpisodeGroup = {
 };
 
 /**
- * Sets advantages per token; may bring a loss of its own. Must not depend on how many samples an episode was cut into.
+ * Sets advantages per token; may bring its own loss. Must not depend on how many samples an episode was cut into.
  */
 export interface Algorithm {
   readonly name: string;

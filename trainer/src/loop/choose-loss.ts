@@ -22,7 +22,7 @@ export function checkLoss({ algorithm, backbone, loss }: Loss): void {
   if (unused === 'kl' || unused === 'entropy')
     throw new BackboneError(
       'unsupported_loss',
-      `The algorithm "${algorithm.name}" brings a loss of its own, so the "${unused}" term of the configured loss would have no effect. Set its coefficient to 0.`,
+      `The algorithm "${algorithm.name}" brings its own loss, so the "${unused}" term of the configured loss would have no effect. Set its coefficient to 0.`,
     );
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { withoutSeconds } from '../testing/without-seconds.js';
 import { train, type TrainOptions } from './train.js';
@@ -30,7 +30,7 @@ async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
       backbone,
       run,
       source: tinyTaskGroups(backbone.engine, { seed: 42, numRepeat: 4 }),
-      algorithm: createAlgorithm('grpo'),
+      algorithm: createGrpo(),
       loss: plain,
       packing: { maxPackTokens: 64 },
       groupsPerStep: 4,
@@ -47,7 +47,7 @@ async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
   }
 }
 
-// Whoever means to change what a step computes writes these files again: npx vitest run trainer/src/loop/golden-run.test.ts -u
+// After a change of what a step computes, write these files again: npx vitest run trainer/src/loop/golden-run.test.ts -u
 it.each<[string, Partial<TrainOptions>]>([
   ['grpo', {}],
   [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Backbone, LossOptions } from '@agentjet/core';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAlgorithm } from '../algorithms/create-algorithm.js';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
 import { termLoss } from '../testing/term-loss.js';
 import { withoutSeconds } from '../testing/without-seconds.js';
@@ -35,7 +35,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     backbone,
     source: tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4 }),
     run,
-    algorithm: createAlgorithm('grpo'),
+    algorithm: createGrpo(),
     loss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 2,
@@ -188,9 +188,9 @@ async function metricsWith(backbone: Backbone, changes: Partial<TrainOptions>): 
 }
 
 const comparable = (metrics: readonly Record<string, number>[]) =>
-  metrics.map(({ reward_mean, grad_norm, entropy, trained_tokens, row_tokens, tree_tokens, logprob_gap_max }) => ({
-    ...{ reward_mean, trained_tokens, row_tokens, tree_tokens },
-    ...{ grad_norm: grad_norm?.toFixed(5), entropy: entropy?.toFixed(5), gap: logprob_gap_max?.toFixed(5) },
+  metrics.map((record) => ({
+    counts: ['reward_mean', 'trained_tokens', 'row_tokens', 'tree_tokens'].map((key) => record[key]),
+    close: ['grad_norm', 'entropy', 'logprob_gap_max'].map((key) => record[key]?.toFixed(5)),
   }));
 
 describe('the loop', () => {
@@ -205,7 +205,7 @@ describe('the loop', () => {
   it("trains an algorithm's own slope as the loss that has this slope", async () => {
     const builtIn = await metricsWith(createTinyTaskBackbone(1), { numEpochs: 2 });
     const algorithm: TrainOptions['algorithm'] = {
-      ...createAlgorithm('grpo'),
+      ...createGrpo(),
       slope: ({ logprobs, behaviour, advantages }) =>
         logprobs.map((logprob, k) => {
           const term = { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 };
@@ -228,9 +228,9 @@ describe('the loop', () => {
     await expect(
       train({ ...optionsFor(backbone), backbone: limited, source: asked, loss: { ...loss, klCoef: 0.1 } }),
     ).rejects.toThrow(/needs "kl", but this backbone trains sft, policy/);
-    const algorithm = { ...createAlgorithm('grpo'), slope: () => [] };
+    const algorithm = { ...createGrpo(), slope: () => [] };
     await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
-      /"grpo" brings a loss of its own, so the "kl" term/,
+      /"grpo" brings its own loss, so the "kl" term/,
     );
   });
 

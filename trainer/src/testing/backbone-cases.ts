@@ -43,7 +43,7 @@ const samples = createRandomSamples(createRandom(4), { numRows: 10, maxLength: 6
 type Layout = (backbone: Backbone) => readonly TreePack[];
 
 const inTrees: Layout = (backbone) => packFor(backbone, samples, { maxPackTokens: 64 }).packs;
-/** Each row by itself, whatever it shares. */
+/** Each row by itself, even if it shares tokens with others. */
 const rowByRow: Layout = () => packTrees(samples, { maxPackTokens: 1, sharing: 'none' }).packs;
 
 /**

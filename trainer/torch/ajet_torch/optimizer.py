@@ -26,7 +26,7 @@ class Optimizer(Protocol):
     """Updates made; the caller counts."""
 
     def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
-        """With `options` in place of its own in this step. Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
+        """With `options` instead of its configuration in this step. Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
 
         Only queues device work.
         """

@@ -146,7 +146,7 @@ class DeviceTerms:
 class DevicePack:
     """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs.
 
-    With temperatures of their own, predictors are unique together with the temperature, and `inverse_U` holds 1 / temperature.
+    If terms have their own temperatures, predictors are unique together with the temperature, and `inverse_U` holds 1 / temperature.
     """
 
     ids_N: torch.Tensor

@@ -125,7 +125,7 @@ class Trainer:
         return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs), **reports}
 
     def _reports(self, packs: list[TreePack], shares: list[list[TreePack]], parts: list[TermLoss]) -> list[dict[str, bytes]]:
-        """One per pack, in order, on the first rank; ranks hold those of their own share."""
+        """One per pack, in order, on the first rank; each rank holds those of its share."""
         gathered = self.placement.ranks.gather([to_report(part.report) for part in parts])
         of_pack = {id(pack): report for share, reports in zip(shares, gathered) for pack, report in zip(share, reports)}
         return [of_pack[id(pack)] for pack in packs] if gathered else []

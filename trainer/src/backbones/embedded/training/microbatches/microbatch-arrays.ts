@@ -23,7 +23,7 @@ export type MicrobatchArrays = {
   readonly termWeights: Float32Array;
   readonly termAdvantages: Float32Array;
   readonly termLogprobs: Float32Array;
-  /** Where terms bring temperatures of their own; then pairs are of a token and a temperature, and point at scaled rows. */
+  /** Set if terms bring their own temperatures; then pairs are of a token and a temperature, and point at scaled rows. */
   readonly mixed: MixedTemperatures | undefined;
 };
 

@@ -29,7 +29,7 @@ export type GridForm = {
   readonly config: ModelConfig;
   readonly layout: ParameterLayout;
   readonly hasPaths: boolean;
-  /** Whether rows have temperatures of their own. */
+  /** Whether rows have their own temperatures. */
   readonly isMixed: boolean;
 };
 
