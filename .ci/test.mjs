@@ -1,6 +1,6 @@
 // `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are two more
 // jobs, whose downloads run at the same time as the first: clients in Python, and test/newest. The closing line counts all, and a time
-// budget that is exceeded counts as a failure.
+// budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -8,13 +8,29 @@ import { checks, runCheck } from './check.mjs';
 import { runVitest } from './run-vitest.mjs';
 import { formatParts, minutesByPart, processorSeconds, shareOfOthers, slowestFiles } from './time-budget.mjs';
 import { budgets, shares } from './time-shares.mjs';
-import { root } from './workspaces.mjs';
+import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
+
+/** What runs on every platform: the client, the adapters and the embedded backbone. */
+const portablePaths = [
+  ...withAllTheyUse(
+    workspaces()
+      .filter(({ dir, name }) => dir.startsWith('adapters/') || name === '@agentjet/swarm-client')
+      .map(({ name }) => name),
+  ).map(({ dir }) => `${dir}/`),
+  'test/adapters/',
+  'trainer/src/backbones/embedded/',
+  'tutorial/01-frozen-lake/',
+];
 
 const startedAt = performance.now();
 const processorsBefore = processorSeconds();
 const isEverything = process.argv.includes('--all-jobs');
-const vitestArgs = process.argv.slice(2).filter((argument) => argument !== '--all-jobs');
+const isPortable = process.argv.includes('--portable');
+const vitestArgs = [
+  ...process.argv.slice(2).filter((argument) => argument !== '--all-jobs' && argument !== '--portable'),
+  ...(isPortable ? portablePaths : []),
+];
 /** As in vitest.config.ts. */
 const workers = 2;
 const minutes = () => (performance.now() - startedAt) / 60_000;
@@ -69,8 +85,10 @@ function judgeTime({ seconds }, testMinutes) {
 }
 
 const downloads = isEverything ? startDownloads() : undefined;
+const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // The boundaries are vitest files too: counted there.
-const results = checks.filter(([label]) => label !== 'boundaries').map(runCheck);
+const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
+const results = [...wanted, ...(isEverything ? [commitSubjects] : [])].map(runCheck);
 const tests = runVitest(vitestArgs);
 const testMinutes = minutes();
 const counts = [

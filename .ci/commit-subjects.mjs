@@ -1,0 +1,22 @@
+// Are the subjects of commits short enough to be read in a list? Those since the rule was made; in a clone without them, none.
+import { spawnSync } from 'node:child_process';
+import { root } from './workspaces.mjs';
+
+const longest = 72;
+const lastBeforeTheRule = 'bf3f418';
+
+const { status, stdout } = spawnSync('git', ['log', '--no-merges', '--format=%h %s', `${lastBeforeTheRule}..HEAD`], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const subjects = (status === 0 ? stdout : '').split('\n').filter(Boolean);
+const wrong = subjects.flatMap((line) => {
+  const subject = line.slice(line.indexOf(' ') + 1);
+  const problems = [
+    ...(subject.length > longest ? [`has ${subject.length} columns, at most ${longest} are allowed`] : []),
+    ...(/^[^ :]+( [^ :]+)?: \S/.test(subject) ? [] : ['should be "area: imperative"']),
+  ];
+  return problems.map((problem) => `${line}\n  ${problem}`);
+});
+for (const line of wrong) console.log(line);
+process.exit(wrong.length === 0 ? 0 : 1);
