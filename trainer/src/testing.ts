@@ -1,3 +1,4 @@
+export { algorithmCases } from './testing/algorithm-cases.js';
 export { backboneCases, type BackboneCaseOptions } from './testing/backbone-cases.js';
 export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
 export { writeRandomModelFolder } from './testing/random-model-folder.js';

@@ -68,6 +68,7 @@ export {
   type BackboneParts,
   type BackboneRegistration,
 } from './backbone-registration.js';
+export type { ContractCase } from './contract-case.js';
 export { z } from 'zod';
 export {
   composeConfig,

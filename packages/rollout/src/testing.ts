@@ -1,3 +1,5 @@
+export { judgeCases, type JudgeExample } from './testing/judge-cases.js';
+export { readerCases } from './testing/reader-cases.js';
 export {
   createScriptedEngine,
   type ScriptedEngine,

@@ -1,2 +1,3 @@
 export { createChatTokenizerFiles } from './testing/chat-tokenizer-files.js';
 export { chatTemplates, type TemplateFamily } from './testing/templates.js';
+export { templateFamilyCases, type TemplateFamilyOptions } from './testing/template-family-cases.js';

@@ -1,5 +1,4 @@
-/** One statement of a contract, that every implementation must meet. Needs no test framework: it throws where it is broken. */
-export type ContractCase = { readonly name: string; readonly run: () => Promise<void> };
+export type { ContractCase } from '@agentjet/core';
 
 /** Opens what a case looks at, and closes it again whatever happens. */
 export async function withOpened<Subject extends { close(): Promise<void> }>(

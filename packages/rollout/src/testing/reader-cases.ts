@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { isJsonObject, type ContractCase, type Task } from '@agentjet/core';
+import { createTaskReader, type TaskReader } from '../tasks/task-reader.js';
+
+async function listTasks(pass: AsyncIterable<Task>): Promise<readonly Task[]> {
+  const tasks: Task[] = [];
+  for await (const task of pass) tasks.push(task);
+  return tasks;
+}
+
+async function checkPasses(reader: TaskReader): Promise<void> {
+  const first = await listTasks(reader.trainingTasks());
+  assert.ok(first.length > 0, 'The reader has no training tasks.');
+  assert.deepEqual(await listTasks(reader.trainingTasks()), first, 'A second pass gives other tasks than the first.');
+  const evaluation = await listTasks(reader.evaluationTasks());
+  assert.deepEqual(await listTasks(reader.evaluationTasks()), evaluation);
+}
+
+async function checkTogether(reader: TaskReader): Promise<void> {
+  const alone = await listTasks(reader.trainingTasks());
+  const passes = await Promise.all([listTasks(reader.trainingTasks()), listTasks(reader.trainingTasks())]);
+  assert.deepEqual(passes, [alone, alone], 'Two passes at the same time disturb each other.');
+}
+
+async function checkTasks(reader: TaskReader): Promise<void> {
+  const checked = createTaskReader({
+    training: () => reader.trainingTasks(),
+    evaluation: () => reader.evaluationTasks(),
+  });
+  const tasks = [...(await listTasks(checked.trainingTasks())), ...(await listTasks(checked.evaluationTasks()))];
+  for (const { taskId, mainQuery, initMessages, metadata } of tasks) {
+    assert.equal(typeof mainQuery, 'string', `The question of task "${taskId}" is not a string.`);
+    assert.ok(Array.isArray(initMessages), `initMessages of task "${taskId}" is not a list.`);
+    assert.ok(isJsonObject(metadata), `metadata of task "${taskId}" is not an object.`);
+    assert.deepEqual(JSON.parse(JSON.stringify(metadata)), metadata, `metadata of task "${taskId}" is not JSON.`);
+  }
+}
+
+async function checkLeaving(reader: TaskReader): Promise<void> {
+  const all = await listTasks(reader.trainingTasks());
+  for await (const task of reader.trainingTasks()) {
+    assert.deepEqual(task, all[0]);
+    break;
+  }
+  assert.deepEqual(await listTasks(reader.trainingTasks()), all, 'A pass that was left early changes the next.');
+}
+
+/**
+ * What every TaskReader does, ours and an outside author's: `for (const { name, run } of readerCases(open)) it(name, run)`.
+ * `open` gives a reader with at least one training task.
+ */
+export function readerCases(open: () => TaskReader | Promise<TaskReader>): readonly ContractCase[] {
+  const named = (name: string, check: (reader: TaskReader) => Promise<void>): ContractCase => ({
+    name,
+    run: async () => check(await open()),
+  });
+  return [
+    named('gives the same tasks in every pass', checkPasses),
+    named('keeps passes at the same time apart', checkTogether),
+    named('gives each task its own id, and JSON as metadata', checkTasks),
+    named('may be left in the middle of a pass', checkLeaving),
+  ];
+}
