@@ -7,6 +7,8 @@ export const arrows = {
   '@agentjet/run-folder': ['@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/swarm-wire': ['@agentjet/core'],
+  '@agentjet/swarm-client': ['@agentjet/swarm-wire', '@agentjet/core'],
+  '@agentjet/swarm-server': ['@agentjet/ledger', '@agentjet/swarm-wire', '@agentjet/core'],
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],

@@ -9,6 +9,7 @@ export function applyManifest(state: LedgerState, record: ManifestRecord): void 
   requireRecord(record.step > state.step, `the manifest of step ${record.step} comes after that of step ${state.step}`);
   state.manifests.set(record.step, record);
   state.step = record.step;
+  state.highestStep = Math.max(state.highestStep, record.step);
   for (const { groupId, episodes } of record.groups) {
     if (state.finished.has(groupId)) continue;
     const group = findGroup(state, groupId);

@@ -74,6 +74,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
     case 'checkpoint':
       state.checkpoints.add(record.step);
       state.step = Math.max(state.step, record.step);
+      state.highestStep = Math.max(state.highestStep, record.step);
       return;
     case 'incarnation':
       state.incarnation = Math.max(state.incarnation, record.value);
@@ -83,6 +84,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       return;
     case 'operation':
       state.operation = record;
+      state.operationIds.add(record.requestId);
       return;
     case 'config':
       state.configs.push(record);

@@ -25,7 +25,7 @@ import { SuspectTasks } from './suspect-tasks.js';
 /**
  * The ledger of a run: every change is decided here, becomes records, and the records change the state, all in one turn
  * of the event loop. An ordinary run keeps it in memory; a swarm server also writes the records down (`journal`).
- * It starts no timers: whoever owns it calls `expire` when `nextExpiryMs` has passed.
+ * It starts no timers: its owner calls `expire` when `nextExpiryMs` has passed.
  */
 export class Ledger {
   readonly state: LedgerState;

@@ -195,6 +195,8 @@ export type RecoveredRecord = { readonly kind: 'recovered'; readonly bootId: str
 
 export type OperationRecord = {
   readonly kind: 'operation';
+  /** Identifies the order, so that a late copy of it changes nothing. */
+  readonly requestId: string;
   readonly isPaused: boolean;
   readonly isDraining: boolean;
   readonly isStopped: boolean;

@@ -12,7 +12,7 @@ export type LedgerOptions = {
   readonly maxStepMs?: number;
   /** Gets every record in the turn in which it was applied. */
   readonly journal?: (records: readonly LedgerRecord[]) => void;
-  /** A running attempt was dropped: whoever runs it should stop. */
+  /** A running attempt was dropped, and what runs it should stop. */
   readonly onDrop?: (episode: Readonly<LedgerEpisode>) => void;
   /** A folded state to go on from. */
   readonly state?: LedgerState;

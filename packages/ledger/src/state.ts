@@ -32,12 +32,15 @@ export type LedgerState = {
   readonly outcomes: Map<number, (OutcomeRecord | undefined)[]>;
   /** Step of the newest manifest. A version of the weights is a manifest. */
   step: number;
+  /** The newest step there ever was: above `step` only after training was sent back. */
+  highestStep: number;
   readonly checkpoints: Set<number>;
   readonly evaluations: Map<number, EvaluationRecord>;
   readonly configs: ConfigRecord[];
   readonly tasks: Map<string, TaskRecord>;
   readonly keys: Map<string, KeyRecord>;
   operation: OperationRecord;
+  readonly operationIds: Set<string>;
   incarnation: number;
   bootId: string | undefined;
   /** Groups whose records may be gone, and their episodes. */
@@ -103,12 +106,14 @@ export function createState(): LedgerState {
     manifests: new Map(),
     outcomes: new Map(),
     step: 0,
+    highestStep: 0,
     checkpoints: new Set(),
     evaluations: new Map(),
     configs: [],
     tasks: new Map(),
     keys: new Map(),
-    operation: { kind: 'operation', isPaused: false, isDraining: false, isStopped: false },
+    operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
+    operationIds: new Set(),
     incarnation: 0,
     bootId: undefined,
     finished: new Map(),

@@ -4,7 +4,7 @@ import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 
 /**
- * Writes records in the background, many in one transaction, in the order in which they were appended. Whoever answers a
+ * Writes records in the background, many in one transaction, in the order in which they were appended. A route that answers a
  * request waits for `committed` or `synced` first. A failure is final: every waiter gets it, and `onFailure` once.
  */
 export class StoreWriter {

@@ -12,6 +12,7 @@ export class MemoryDisk {
   #bootNumber = 1;
   #numTransactions = 0;
   #synced = 0;
+  #numFailures = 0;
 
   get bootId(): string {
     return `boot-${this.#bootNumber}`;
@@ -25,14 +26,23 @@ export class MemoryDisk {
     file.transactions.push({ number: ++this.#numTransactions, entries, isPoisoned: false });
   }
 
-  async sync(faults: DiskFaults): Promise<void> {
+  /**
+   * Like fsync on Linux: what a failed sync leaves is readable and never durable, and every process hears of the failure
+   * once. `heard` is the newest failure this process knows of; the answer is the newest there is.
+   */
+  async sync(faults: DiskFaults, heard: number): Promise<number> {
     const upTo = this.#numTransactions;
     await faults.wait('sync');
     if (faults.fails('sync')) {
       for (const transaction of this.#unsynced()) transaction.isPoisoned = true;
-      throw new StoreError('failed', 'The disk failed to sync.');
+      this.#numFailures++;
     }
-    this.#synced = Math.max(this.#synced, upTo);
+    if (this.#numFailures === heard) this.#synced = Math.max(this.#synced, upTo);
+    return this.#numFailures;
+  }
+
+  get numFailures(): number {
+    return this.#numFailures;
   }
 
   unsyncedEntries(): readonly Entry[] {
@@ -92,12 +102,14 @@ export class MemoryStore implements Store {
   readonly #faults: DiskFaults;
   #file: MemoryFile;
   #term = -1;
+  #failuresHeard: number;
 
   constructor(disk: MemoryDisk, { faults = {}, bytesPerEntry = 100 }: MemoryStoreOptions = {}) {
     this.#disk = disk;
     this.#faults = { wait: async () => {}, fails: () => false, random: () => 0, ...faults };
     this.#bytesPerEntry = bytesPerEntry;
     this.#file = disk.newest;
+    this.#failuresHeard = disk.numFailures;
   }
 
   get bootId(): string {
@@ -117,7 +129,7 @@ export class MemoryStore implements Store {
     await this.#faults.wait('commit');
     this.#begin();
     this.#disk.write(this.#file, entries);
-    await this.#disk.sync(this.#faults);
+    await this.sync();
   }
 
   files(): readonly StoreFile[] {
@@ -142,7 +154,10 @@ export class MemoryStore implements Store {
   }
 
   async sync(): Promise<void> {
-    await this.#disk.sync(this.#faults);
+    const numFailures = await this.#disk.sync(this.#faults, this.#failuresHeard);
+    if (numFailures === this.#failuresHeard) return;
+    this.#failuresHeard = numFailures;
+    throw new StoreError('failed', 'The disk failed to sync.');
   }
 
   async roll(): Promise<void> {

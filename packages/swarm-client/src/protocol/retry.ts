@@ -1,0 +1,48 @@
+import { WireError } from '@agentjet/swarm-wire';
+import type { ClientHost } from '../host.js';
+
+/**
+ * Repeats a request with the same ids until the server gives an answer that would not change: it may be away for as long
+ * as it likes. Gaps grow to a limit and are spread by chance. Ends early only if the signal is aborted.
+ */
+export async function retry<Answer>(
+  host: ClientHost,
+  request: () => Promise<Answer>,
+  { signal, firstGapMs = 100, maxGapMs = 5000 }: RetryOptions = {},
+): Promise<Answer> {
+  for (let gapMs = firstGapMs; ; gapMs = Math.min(gapMs * 2, maxGapMs)) {
+    try {
+      return await request();
+    } catch (error) {
+      if (signal?.aborted === true || isFinal(error)) throw error;
+      const askedMs = error instanceof WireError ? (error.retryAfterMs ?? 0) : 0;
+      await pause(host, Math.max(askedMs, gapMs * (0.5 + host.random() / 2)), signal);
+    }
+  }
+}
+
+export type RetryOptions = {
+  readonly signal?: AbortSignal | undefined;
+  readonly firstGapMs?: number;
+  readonly maxGapMs?: number;
+};
+
+/** A refusal that another try cannot change. A name that is taken is free again once its old life is silent. */
+function isFinal(error: unknown): boolean {
+  if (!(error instanceof WireError)) return false; // the connection failed
+  return error.status < 500 && error.status !== 429 && error.status !== 408 && error.retryAfterMs === undefined;
+}
+
+/** Resolves after so many milliseconds, or at once if the signal is aborted. */
+export async function pause(host: ClientHost, ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = host.after(ms, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

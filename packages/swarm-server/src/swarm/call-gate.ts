@@ -1,0 +1,39 @@
+/**
+ * Where model calls wait while weights change or the run is paused. Closing it lets the calls that are inside finish, so
+ * that no call sees two versions; it is open when nobody holds it closed.
+ */
+export class CallGate {
+  readonly #holders = new Set<string>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #draining: (() => void)[] = [];
+  #numInside = 0;
+
+  /** Waits until the gate is open. Call what it resolves to when the call is over. */
+  async enter(): Promise<() => void> {
+    while (this.#holders.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#numInside++;
+    return () => this.#leave();
+  }
+
+  /** Closes the gate, and resolves once no call is inside. */
+  async hold(reason: string): Promise<void> {
+    this.#holders.add(reason);
+    if (this.#numInside > 0) await new Promise<void>((resolve) => this.#draining.push(resolve));
+  }
+
+  release(reason: string): void {
+    this.#holders.delete(reason);
+    if (this.#holders.size > 0) return;
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  get isOpen(): boolean {
+    return this.#holders.size === 0;
+  }
+
+  #leave(): void {
+    this.#numInside--;
+    if (this.#numInside > 0) return;
+    for (const resume of this.#draining.splice(0)) resume();
+  }
+}

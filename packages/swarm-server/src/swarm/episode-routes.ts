@@ -1,0 +1,317 @@
+import { mayDraw, nextDraw, placeSeed, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import {
+  WireError,
+  type AbandonAnswer,
+  type AbandonRequest,
+  type ClaimAnswer,
+  type ClaimedEpisode,
+  type ClaimRequest,
+  type EndRequest,
+  type HeartbeatAnswer,
+  type HeartbeatRequest,
+  type Receipt,
+} from '@agentjet/swarm-wire';
+import type { ClientLives } from './client-lives.js';
+import type { GenerateCall } from './swarm.js';
+import type { SwarmContext } from './swarm-context.js';
+
+/** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
+export class EpisodeRoutes {
+  readonly #context: SwarmContext;
+  readonly #lives: ClientLives;
+  readonly #calls = new Map<string, Promise<unknown>>();
+
+  constructor(context: SwarmContext, lives: ClientLives) {
+    this.#context = context;
+    this.#lives = lives;
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    const { host, changes } = this.#context;
+    if (request.can.length > 0 && !request.can.includes('default')) {
+      throw new WireError(
+        'unknown_share',
+        `There is one share, "default"; the client can run ${request.can.join(', ')}.`,
+      );
+    }
+    this.#greet(request);
+    const untilMs = host.now() + request.wait_seconds * 1000;
+    for (;;) {
+      const answer = await this.#claimNow(request);
+      const leftMs = untilMs - host.now();
+      if (answer.episodes.length > 0 || leftMs <= 0) return answer;
+      await changes.next(leftMs);
+    }
+  }
+
+  async heartbeat({ client, life, episodes }: HeartbeatRequest): Promise<HeartbeatAnswer> {
+    const { ledger, store, settings } = this.#context;
+    this.#greet({ client, life });
+    const renewed: string[] = [];
+    const gone: { episode_id: string; reason: string }[] = [];
+    for (const id of episodes) {
+      const episode = ledger.state.episodes.get(id);
+      if (episode?.state === 'running' && episode.client === client) {
+        ledger.renew(id, settings.leaseMs);
+        renewed.push(id);
+      } else if (episode === undefined || episode.state === 'dropped') {
+        gone.push({ episode_id: id, reason: this.#reasonOf(id) });
+      }
+    }
+    if (gone.length > 0 && !(await store.isOwner())) throw this.#goneError(gone[0]?.episode_id ?? '');
+    return { renewed, gone };
+  }
+
+  async end(episodeId: string, request: EndRequest): Promise<Receipt> {
+    const { ledger, writer } = this.#context;
+    const status = request.status;
+    const bodyHash = JSON.stringify([status, status === 'completed' ? request.reward : null, request.is_success]);
+    const old = ledger.state.finishedEpisodes.get(episodeId);
+    if (old !== undefined) {
+      if (old.bodyHash === undefined) throw this.#goneError(episodeId);
+      if (old.bodyHash !== bodyHash) throw endedDifferently(episodeId, old.bodyHash);
+      return receiptOf(episodeId, old.fate, { status, reason: old.reason, step: old.step });
+    }
+    const episode = ledger.state.episodes.get(episodeId);
+    if (episode === undefined) throw this.#goneError(episodeId);
+    this.#requireClient(episode, request.client);
+    if (episode.end === undefined && episode.state === 'dropped') {
+      await writer.synced();
+      throw this.#goneError(episodeId);
+    }
+    if (episode.end === undefined) ledger.end(episodeId, this.#toEnd(episode, request, bodyHash));
+    await writer.synced();
+    const accepted = episode.end?.bodyHash;
+    if (accepted !== bodyHash) throw endedDifferently(episodeId, accepted ?? '');
+    const { step } = ledger.state.groups.get(episode.groupId) ?? {};
+    return receiptOf(episodeId, episode.state, { status, reason: episode.reason, step });
+  }
+
+  async abandon(episodeId: string, request: AbandonRequest): Promise<AbandonAnswer> {
+    const { ledger, writer } = this.#context;
+    const episode = ledger.state.episodes.get(episodeId);
+    if (episode === undefined) throw this.#goneError(episodeId);
+    this.#requireClient(episode, request.client);
+    if (episode.state === 'running') ledger.drop(episodeId, 'abandoned');
+    await writer.committed();
+    return {
+      episode_id: episodeId,
+      state: episode.state,
+      ...(episode.reason !== undefined && { reason: episode.reason }),
+    };
+  }
+
+  async call(episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> {
+    const { ledger, writer } = this.#context;
+    const episode = ledger.state.episodes.get(episodeId);
+    if (episode === undefined) throw this.#goneError(episodeId);
+    const name = `${episodeId} ${requestId}`;
+    const isRecorded = episode.calls.some((call) => call.requestId === requestId);
+    const known =
+      this.#calls.get(name) ?? (isRecorded ? Promise.resolve(this.#recordedAnswer(episodeId, requestId)) : undefined);
+    if (known === undefined && episode.state !== 'running') throw this.#goneError(episodeId);
+    const answer = known ?? this.#generate(episode, requestId, generate);
+    if (known === undefined) {
+      this.#calls.set(name, answer);
+      answer
+        .catch(() => {})
+        .finally(() => this.#calls.delete(name))
+        .catch(() => {});
+    }
+    const content = await answer;
+    await writer.committed();
+    return content;
+  }
+
+  async #generate(episode: Readonly<LedgerEpisode>, requestId: string, generate: GenerateCall): Promise<unknown> {
+    const { ledger, gate, weights } = this.#context;
+    const { episodeId } = episode;
+    const release = ledger.holdLease(episodeId);
+    try {
+      const leave = await gate.enter();
+      try {
+        const { version } = weights;
+        const { incarnation } = ledger.state;
+        const content = await generate({ version, incarnation });
+        if (episode.state !== 'running') throw this.#goneError(episodeId);
+        ledger.recordCall(episodeId, { requestId, version, incarnation, content });
+        return content;
+      } finally {
+        leave();
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** The answer to a call that was recorded before, however long ago. */
+  #recordedAnswer(episodeId: string, requestId: string): unknown {
+    const { store } = this.#context;
+    for (const { number } of [...store.files()].reverse()) {
+      for (const { record } of store.read(number, 'events')) {
+        if (record.kind === 'call' && record.episodeId === episodeId && record.requestId === requestId) {
+          return record.content;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  async #claimNow(request: ClaimRequest): Promise<ClaimAnswer> {
+    const { writer } = this.#context;
+    const known = this.#knownClaims(request);
+    const episodes = known ?? this.#takePlaces(request);
+    if (typeof episodes === 'string') return { episodes: [], reason: episodes, retry_after_ms: 200 };
+    await writer.committed();
+    return { episodes: episodes.map((episodeId) => this.#describe(episodeId, request.lease_seconds)) };
+  }
+
+  /** A repeated claim gets the episodes it made. */
+  #knownClaims({ claim_id }: ClaimRequest): readonly string[] | undefined {
+    const { state } = this.#context.ledger;
+    const made: string[] = [];
+    for (let index = 0; ; index++) {
+      const episodeId = state.claims.get(claimIdOf(claim_id, index));
+      if (episodeId === undefined) break;
+      made.push(episodeId);
+    }
+    const running = made.filter((episodeId) => state.episodes.get(episodeId)?.state === 'running');
+    if (made.length > 0 && running.length === 0) throw this.#goneError(made[0] ?? '');
+    return made.length === 0 ? undefined : running;
+  }
+
+  #takePlaces(request: ClaimRequest): readonly string[] | NonNullable<ClaimAnswer['reason']> {
+    const { ledger, weights, settings } = this.#context;
+    const { operation, episodes } = ledger.state;
+    if (operation.isStopped) return 'stopped';
+    if (operation.isPaused) return 'paused';
+    if (weights.version < 0) return 'starting';
+    this.#context.newest.revision = request.revision;
+    const taken: string[] = [];
+    let numRunning = [...episodes.values()].filter(({ state }) => state === 'running').length;
+    for (let index = 0; index < request.count && numRunning < settings.capacity; index++, numRunning++) {
+      const place = this.#findPlace(request);
+      if (place === undefined) break;
+      taken.push(this.#take(place, request, claimIdOf(request.claim_id, index)));
+    }
+    if (taken.length > 0) return taken;
+    if (numRunning >= settings.capacity) return 'capacity';
+    return operation.isDraining ? 'draining' : 'no_open_place';
+  }
+
+  /** The oldest open place that this client's code may fill, or that of a new draw. */
+  #findPlace({ revision, purpose }: ClaimRequest): OpenPlace | undefined {
+    const { ledger, settings, tasks } = this.#context;
+    const place = ledger.nextPlace((group) => {
+      return group.revision === revision && (purpose === 'any' || group.purpose === purpose);
+    });
+    if (place !== undefined || purpose === 'evaluation' || !mayDraw(ledger.state, settings.rules)) return place;
+    const draw = nextDraw(ledger.state, { isDraining: ledger.state.operation.isDraining });
+    const task = draw === undefined ? undefined : tasks.trainingTask(draw.draw);
+    if (draw === undefined || task === undefined) return undefined;
+    const groupId = `g${draw.draw}.${draw.tryIndex}`;
+    const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
+    ledger.openGroup({
+      ...draw,
+      groupId,
+      taskId: task.taskId,
+      numPlaces: settings.numPlaces,
+      revision,
+      configRevision,
+    });
+    return { groupId, place: 0, attempt: 0 };
+  }
+
+  #take({ groupId, place }: OpenPlace, { client, life, lease_seconds }: ClaimRequest, claimId: string): string {
+    const { ledger, host, tasks } = this.#context;
+    const group = ledger.group(groupId);
+    const task = group.purpose === 'train' ? tasks.trainingTask(group.draw) : tasks.evaluationTask(group.draw);
+    const episodeId = `e${randomName(host.random)}`;
+    const seed = placeSeed(task?.seed ?? 0, group.taskId, place);
+    ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, leaseMs: lease_seconds * 1000 });
+    return episodeId;
+  }
+
+  #describe(episodeId: string, leaseSeconds: number): ClaimedEpisode {
+    const { ledger } = this.#context;
+    const { groupId, place, attempt, seed } = ledger.episode(episodeId);
+    const { purpose, taskId } = ledger.group(groupId);
+    const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId };
+    return { episode_id: episodeId, ...position, lease_seconds: leaseSeconds, base_url: '', model: '', key: '' };
+  }
+
+  /** A new life of a client gives the episodes of its old one back. */
+  #greet({ client, life }: { readonly client: string; readonly life: string }): void {
+    const { ledger } = this.#context;
+    if (!this.#lives.greet(client, life)) return;
+    const old = [...ledger.state.episodes.values()].filter(
+      (episode) => episode.state === 'running' && episode.client === client && episode.life !== life,
+    );
+    for (const episode of old)
+      if (episode.state === 'running') ledger.drop(episode.episodeId, 'abandoned', { isCounted: false });
+  }
+
+  #toEnd({ groupId }: Readonly<LedgerEpisode>, request: EndRequest, bodyHash: string) {
+    const { metadata, log_metrics, rewards, error, messages } = request;
+    return {
+      status: request.status,
+      reward: request.reward,
+      isSuccess: request.is_success,
+      bodyHash,
+      revision: request.revision ?? this.#context.ledger.group(groupId).revision,
+      content: { metadata, log_metrics, rewards, error, messages },
+    };
+  }
+
+  #requireClient({ episodeId, client }: Readonly<LedgerEpisode>, found: string): void {
+    if (client === found) return;
+    throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed by "${client}", not by "${found}".`);
+  }
+
+  #reasonOf(episodeId: string): string {
+    const { state } = this.#context.ledger;
+    const found = state.episodes.get(episodeId) ?? state.finishedEpisodes.get(episodeId);
+    return found?.reason ?? 'machine_restarted'; // a claim may be lost in a power cut
+  }
+
+  #goneError(episodeId: string): WireError {
+    const reason = this.#reasonOf(episodeId);
+    return new WireError('gone', `Episode "${episodeId}" is over: ${reason}. Claim another one.`, {
+      details: { reason },
+    });
+  }
+}
+
+const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
+
+function randomName(random: () => number): string {
+  const part = (): string =>
+    Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  return part() + part();
+}
+
+function receiptOf(
+  episodeId: string,
+  state: LedgerEpisode['state'],
+  {
+    status,
+    reason,
+    step,
+  }: { readonly status: Receipt['status']; readonly reason?: string | undefined; readonly step?: number | undefined },
+): Receipt {
+  return {
+    episode_id: episodeId,
+    status,
+    state: state === 'running' ? 'ended' : state,
+    ...(reason !== undefined && { reason }),
+    ...(step !== undefined && { step }),
+  };
+}
+
+function endedDifferently(episodeId: string, stored: string): WireError {
+  return new WireError('ended_differently', `Episode "${episodeId}" ended already, as ${stored}; this end differs.`, {
+    details: { stored },
+  });
+}

@@ -1,0 +1,26 @@
+import type { BatchRules } from '@agentjet/ledger';
+
+/** How a swarm runs. Times are in milliseconds. */
+export type SwarmSettings = {
+  readonly rules: BatchRules;
+  readonly numPlaces: number;
+  /** Episodes that may run at the same time. */
+  readonly capacity: number;
+  readonly tickMs: number;
+  /** The lease of episodes that were running before a recovery. */
+  readonly leaseMs: number;
+  /** For how long a client that says nothing is still taken to be alive, when another uses its name. */
+  readonly aliveMs: number;
+  readonly stragglerPatienceMs: number | null;
+  /** Steps between evaluations; 0: none. */
+  readonly testFreq: number;
+  readonly numEvaluationTasks: number;
+  readonly evaluationPlaces: number;
+  readonly evaluationPatienceMs: number;
+  /** Steps between checkpoints. */
+  readonly saveFreq: number;
+  readonly keptCheckpoints: number;
+  readonly maxSteps: number;
+  readonly maxFileBytes: number;
+  readonly maxFileEntries: number;
+};

@@ -1,0 +1,30 @@
+import type { Host, Ledger, LedgerRecord, Store, StoreWriter } from '@agentjet/ledger';
+import type { CallGate } from './call-gate.js';
+import type { Changes } from './changes.js';
+import type { SwarmSettings } from './settings.js';
+import type { TaskPort, TrainerPort } from './trainer-port.js';
+
+/** What the parts of one swarm share. It lives from a recovery to the next failure of the store. */
+export type SwarmContext = {
+  readonly host: Host;
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly writer: StoreWriter;
+  readonly gate: CallGate;
+  readonly changes: Changes;
+  readonly settings: SwarmSettings;
+  readonly trainer: TrainerPort;
+  readonly tasks: TaskPort;
+  readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
+  /** Revision of the agent code that was claimed last. */
+  readonly newest: { revision: string };
+};
+
+/** Appends, and waits until what was appended survives the end of the machine. */
+export async function appendSynced(
+  { ledger, writer }: SwarmContext,
+  ...records: readonly LedgerRecord[]
+): Promise<void> {
+  ledger.append(...records);
+  await writer.synced();
+}

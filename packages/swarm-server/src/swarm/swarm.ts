@@ -1,0 +1,233 @@
+import { toErrorMessage } from '@agentjet/core';
+import {
+  Ledger,
+  recover,
+  StoreError,
+  StoreWriter,
+  type Entry,
+  type Host,
+  type LedgerRecord,
+  type Store,
+} from '@agentjet/ledger';
+import {
+  WireError,
+  wireVersion,
+  type AbandonAnswer,
+  type AbandonRequest,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type ConfigAnswer,
+  type ConfigRequest,
+  type EndRequest,
+  type GroupsAnswer,
+  type HeartbeatAnswer,
+  type HeartbeatRequest,
+  type Receipt,
+  type RewardsRequest,
+  type ServerAnswer,
+} from '@agentjet/swarm-wire';
+import { CallGate } from './call-gate.js';
+import { Changes } from './changes.js';
+import { ClientLives } from './client-lives.js';
+import { EpisodeRoutes } from './episode-routes.js';
+import { OperatorRoutes } from './operator-routes.js';
+import type { SwarmSettings } from './settings.js';
+import type { SwarmContext } from './swarm-context.js';
+import { trainLoop } from './train-loop.js';
+import type { TaskPort, TrainerPort } from './trainer-port.js';
+
+/**
+ * The server without its transport: what each route decides, the passing of time, and the trainer. Its memory is the fold
+ * of its store. When the store fails, every waiting request is answered, and this object is over: open another one.
+ */
+export class Swarm {
+  readonly #context: SwarmContext;
+  readonly #episodes: EpisodeRoutes;
+  readonly #operator: OperatorRoutes;
+  readonly #options: SwarmOptions;
+  readonly #waiting = new Set<(error: WireError) => void>();
+  #end: WireError | undefined;
+  #training: Promise<void> = Promise.resolve();
+
+  private constructor(context: SwarmContext, options: SwarmOptions) {
+    this.#context = context;
+    this.#options = options;
+    const lives = new ClientLives(() => context.ledger.clock.read(), options.settings.aliveMs);
+    this.#episodes = new EpisodeRoutes(context, lives);
+    this.#operator = new OperatorRoutes(context);
+  }
+
+  /** Recovers what the store holds, and only then resolves. The weights are opened afterwards. */
+  static async open(options: SwarmOptions): Promise<Swarm> {
+    const { host, store, settings } = options;
+    const { state, nextSequence, conclusions } = await recover(store);
+    let swarm: Swarm | undefined;
+    let early: StoreError | undefined;
+    const writer = new StoreWriter(store, {
+      nextSequence,
+      maxFileBytes: settings.maxFileBytes,
+      maxFileEntries: settings.maxFileEntries,
+      ...(options.onCommit !== undefined && { onCommit: options.onCommit }),
+      onFailure: (error) => {
+        if (swarm === undefined) early = error;
+        else swarm.#stop(error);
+      },
+    });
+    const gate = new CallGate();
+    const changes = new Changes(host);
+    const ledger = new Ledger({
+      rules: settings.rules,
+      now: host.now,
+      maxStepMs: 10 * settings.tickMs,
+      state,
+      journal: (records) => {
+        writer.append(records);
+        options.onRecords?.(records);
+        changes.notify();
+      },
+    });
+    ledger.clock.stop();
+    void gate.hold('weights');
+    if (state.operation.isPaused) void gate.hold('paused');
+    const newest = { revision: [...state.groups.values()].at(-1)?.revision ?? '' };
+    const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
+    const { trainer, tasks } = options;
+    const context = { host, ledger, store, writer, gate, changes, settings, trainer, tasks, weights, newest };
+    for (const { episodeId, state: found } of state.episodes.values()) {
+      if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
+    }
+    if (conclusions.length > 0) ledger.append(...conclusions);
+    await writer.synced();
+    if (early !== undefined) throw early;
+    swarm = new Swarm(context, options);
+    swarm.#start();
+    return swarm;
+  }
+
+  claim = (request: ClaimRequest): Promise<ClaimAnswer> => this.#answer(() => this.#episodes.claim(request));
+
+  heartbeat = (request: HeartbeatRequest): Promise<HeartbeatAnswer> =>
+    this.#answer(() => this.#episodes.heartbeat(request));
+
+  end = (episodeId: string, request: EndRequest): Promise<Receipt> =>
+    this.#answer(() => this.#episodes.end(episodeId, request));
+
+  abandon = (episodeId: string, request: AbandonRequest): Promise<AbandonAnswer> =>
+    this.#answer(() => this.#episodes.abandon(episodeId, request));
+
+  /** Answers a model call of an episode. A repeated request id gets the recorded answer. */
+  call = (episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> =>
+    this.#answer(() => this.#episodes.call(episodeId, requestId, generate));
+
+  /** Groups that wait for rewards; with `all`, those too that have some. */
+  unscored = (all = false): Promise<GroupsAnswer> => this.#answer(async () => this.#operator.unscored(all));
+
+  score = (groupId: string, request: RewardsRequest): Promise<void> =>
+    this.#answer(() => this.#operator.score(groupId, request));
+
+  configure = (request: ConfigRequest, ifMatch: number): Promise<ConfigAnswer> =>
+    this.#answer(() => this.#operator.configure(request, ifMatch));
+
+  /** Drops the groups in flight of all revisions but this one; their draws come back. */
+  supersede = (revision: string): Promise<void> => this.#answer(() => this.#operator.supersede(revision));
+
+  operate = (operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> =>
+    this.#answer(() => this.#operator.operate(operation, requestId));
+
+  /** What the server is doing. */
+  describe(): ServerAnswer {
+    return { ...this.#operator.describe(), wire: wireVersion };
+  }
+
+  /** The newest reason why this swarm ended; undefined while it works. */
+  get ended(): WireError | undefined {
+    return this.#end;
+  }
+
+  get context(): SwarmContext {
+    return this.#context;
+  }
+
+  /** Resolves when the trainer has stopped. */
+  async closed(): Promise<void> {
+    await this.#training;
+  }
+
+  /** Ends this swarm without a word to the store: what is not written is not true. */
+  close(): void {
+    this.#stop(new StoreError('closed', 'The server is closing.'));
+  }
+
+  #start(): void {
+    this.#tick();
+    this.#training = trainLoop(this.#context).catch((error: unknown) => {
+      if (this.#end !== undefined) return;
+      this.#context.weights.phase = 'failed';
+      this.#options.onTrainerFailure?.(error);
+    });
+  }
+
+  #tick(): void {
+    const { host, ledger, settings, gate } = this.#context;
+    if (this.#end !== undefined) return;
+    if (gate.isOpen) ledger.clock.start();
+    else ledger.clock.stop();
+    ledger.expire();
+    host.after(settings.tickMs, () => this.#tick());
+  }
+
+  /** Every request is answered, even if the store fails while it waits. */
+  #answer<Answer>(route: () => Promise<Answer>): Promise<Answer> {
+    if (this.#end !== undefined) return Promise.reject(this.#end);
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting.add(reject);
+      const settle = (act: () => void): void => {
+        this.#waiting.delete(reject);
+        act();
+      };
+      route().then(
+        (answer) => settle(() => resolve(answer)),
+        (error: unknown) => void this.#refuse(error).then((refusal) => settle(() => reject(refusal))),
+      );
+    });
+  }
+
+  /** A refusal rests on the absence of records, so only the owner of the store may make it. */
+  async #refuse(error: unknown): Promise<unknown> {
+    if (error instanceof StoreError) return toWireError(error);
+    const restsOnRecords = error instanceof WireError && [404, 409, 410].includes(error.status);
+    if (!restsOnRecords || (await this.#context.store.isOwner())) return error;
+    this.#stop(new StoreError('not_owner', 'Another server has taken the store over.'));
+    return this.#end ?? error;
+  }
+
+  #stop(error: StoreError): void {
+    if (this.#end !== undefined) return;
+    const end = toWireError(error);
+    this.#end = end;
+    for (const reject of this.#waiting) reject(end);
+    this.#options.onEnd(error);
+  }
+}
+
+export type SwarmOptions = {
+  readonly host: Host;
+  readonly store: Store;
+  readonly settings: SwarmSettings;
+  readonly trainer: TrainerPort;
+  readonly tasks: TaskPort;
+  /** The store failed, or another server took it over: this swarm is over. */
+  readonly onEnd: (error: StoreError) => void;
+  readonly onTrainerFailure?: (error: unknown) => void;
+  /** Sees records in the turn in which they are applied. */
+  readonly onRecords?: (records: readonly LedgerRecord[]) => void;
+  readonly onCommit?: (entries: readonly Entry[]) => void;
+};
+
+/** Answers a call with the weights of one version. */
+export type GenerateCall = (weights: { readonly version: number; readonly incarnation: number }) => Promise<unknown>;
+
+function toWireError(error: StoreError): WireError {
+  const code = error.code === 'not_owner' ? 'not_owner' : error.code === 'full' ? 'store_full' : 'store_failed';
+  return new WireError(code, toErrorMessage(error), { retryAfterMs: 500 });
+}

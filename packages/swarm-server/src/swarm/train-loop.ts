@@ -1,0 +1,137 @@
+import {
+  groupsInFlight,
+  nextBatch,
+  planRetirement,
+  type Batch,
+  type LedgerGroup,
+  type ManifestRecord,
+  type Outcome,
+} from '@agentjet/ledger';
+import { AgentJetError } from '@agentjet/core';
+import { evaluateIfDue } from './evaluate.js';
+import { appendSynced, type SwarmContext } from './swarm-context.js';
+
+/**
+ * The life of the weights: load, redo what was decided before, then step after step. Writing a manifest is the decision
+ * to train; nothing of the next version leaves the server before all outcomes of its step are synced.
+ */
+export async function trainLoop(context: SwarmContext): Promise<void> {
+  await openWeights(context);
+  let heldSinceMs: number | undefined;
+  while (context.weights.version < context.settings.maxSteps) {
+    await evaluateIfDue(context);
+    const batch = context.ledger.state.operation.isPaused ? undefined : findBatch(context);
+    if (batch?.kind === 'ready') await makeStep(context, batch.groups);
+    else await context.changes.next(context.settings.tickMs);
+    heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? context.ledger.clock.read()) : undefined;
+    if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
+  }
+}
+
+/** Loads the newest whole checkpoint and makes the steps after it again, following their recorded outcomes. */
+async function openWeights(context: SwarmContext): Promise<void> {
+  const { ledger, trainer, weights, gate } = context;
+  const { state } = ledger;
+  const newest = await findCheckpoint(context);
+  await trainer.load(newest);
+  for (let step = newest + 1; step <= state.step; step++) await optimizeStep(context, manifestOf(context, step));
+  if (state.step > newest && !trainer.repeatsExactly) {
+    await appendSynced(context, { kind: 'incarnation', value: state.incarnation + 1 });
+  }
+  await trainer.publish(state.step);
+  weights.version = state.step;
+  weights.phase = 'waiting';
+  gate.release('weights');
+  context.changes.notify();
+}
+
+/** The newest checkpoint that the ledger knows. Those of steps that training was sent back from are removed. */
+async function findCheckpoint({ ledger, trainer }: SwarmContext): Promise<number> {
+  const { step: newest, highestStep } = ledger.state;
+  const whole = await trainer.checkpoints();
+  const unknown = whole.find((step) => step > highestStep);
+  if (unknown !== undefined) {
+    throw new AgentJetError(
+      'unknown_checkpoint',
+      `There is a checkpoint of step ${unknown}, and the ledger knows ${highestStep} steps. Restore the ledger that belongs to it, or begin a new run from the checkpoint.`,
+    );
+  }
+  for (const step of whole) if (step > newest) await trainer.removeCheckpoint(step);
+  return Math.max(0, ...whole.filter((step) => step <= newest));
+}
+
+function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
+  const manifest = ledger.state.manifests.get(step);
+  if (manifest !== undefined) return manifest;
+  throw new AgentJetError(
+    'redo_impossible',
+    `Step ${step} has to be made again, and its manifest is gone. Begin a new run from a checkpoint that is whole.`,
+  );
+}
+
+function findBatch({ ledger, settings }: SwarmContext): Batch {
+  const { state } = ledger;
+  const flight = groupsInFlight(state);
+  const isPooled = flight.every(({ groupId }) => ledger.statusOf(groupId) === 'trainable');
+  const isLast = state.operation.isDraining && isPooled && state.returned.size === 0;
+  return nextBatch(state, settings.rules, { isLast });
+}
+
+async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): Promise<void> {
+  const { ledger, writer, trainer, weights, gate, settings } = context;
+  weights.phase = 'updating';
+  await gate.hold('weights');
+  const ready = groups.filter(({ fate }) => fate === undefined); // a request may have dropped one meanwhile
+  if (ready.length > 0) {
+    const optimizerSteps = trainer.planSteps(ready.map(({ groupId }) => groupId));
+    const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
+    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+    await writer.synced();
+    await optimizeStep(context, manifest);
+    await trainer.publish(manifest.step);
+    weights.version = manifest.step;
+  }
+  weights.phase = 'waiting';
+  gate.release('weights');
+  context.changes.notify();
+  if (ready.length > 0 && weights.version % settings.saveFreq === 0) await saveCheckpoint(context, weights.version);
+}
+
+/** Makes the optimizer steps of a manifest; those that were made before follow what was recorded of them. */
+async function optimizeStep({ ledger, writer, trainer }: SwarmContext, manifest: ManifestRecord): Promise<void> {
+  for (let index = 0; index < manifest.optimizerSteps.length; index++) {
+    const known = ledger.state.outcomes.get(manifest.step)?.[index];
+    const outcome: Outcome = await trainer.optimize(manifest, index, known);
+    if (known === undefined) ledger.conclude(manifest.step, index, outcome);
+    await writer.synced();
+  }
+}
+
+async function saveCheckpoint(context: SwarmContext, step: number): Promise<void> {
+  const { trainer, settings, weights } = context;
+  weights.phase = 'saving';
+  await trainer.save(step);
+  await appendSynced(context, { kind: 'checkpoint', step });
+  const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
+  const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));
+  for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
+  await retireFiles(context, kept.length < 2 ? 0 : (kept.at(-1) ?? 0)); // the newest may turn out not to be whole
+  weights.phase = 'waiting';
+}
+
+/** Removes files that nothing needs: not before what replaces their records is synced. */
+async function retireFiles({ store, ledger, writer }: SwarmContext, oldestCheckpoint: number): Promise<void> {
+  const plan = planRetirement(store, ledger.state, oldestCheckpoint);
+  if (plan === undefined) return;
+  if (plan.finished.length > 0) ledger.append(...plan.finished);
+  writer.carry(plan.carried);
+  await writer.synced();
+  await store.remove(plan.files);
+}
+
+function giveUpStragglers(context: SwarmContext, { by }: Extract<Batch, { kind: 'held' }>, sinceMs: number): void {
+  const { ledger, settings } = context;
+  const patience = settings.stragglerPatienceMs;
+  if (patience === null || ledger.clock.read() - sinceMs <= patience) return;
+  for (const { groupId, fate } of by) if (fate === undefined) ledger.dropGroup(groupId, 'stale');
+}

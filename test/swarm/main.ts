@@ -1,0 +1,45 @@
+/**
+ * Runs the swarm's ledger, batches and protocol on a virtual clock, with faults from a seed:
+ * `npm run swarm:simulate -- --runs 300 --seed 1 [--json]`. A failing seed is printed and replays alone:
+ * `npm run swarm:simulate -- --runs 1 --seed 407`. The exit code is 1 if a run failed.
+ */
+import { parseArgs } from 'node:util';
+import { simulate } from './simulation/simulate.js';
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '300' },
+    seed: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const runs = toWhole('--runs', values.runs, 1);
+const seed = toWhole('--seed', values.seed, 0);
+
+let episodesTrained = 0;
+let steps = 0;
+let violations = 0;
+let first: { readonly seed: number; readonly violation: string } | null = null;
+for (let each = seed; each < seed + runs; each++) {
+  const result = await simulate(each);
+  episodesTrained += result.episodesTrained;
+  steps += result.steps;
+  violations += result.violations.length;
+  const [violation] = result.violations;
+  if (violation === undefined) continue;
+  first ??= { seed: each, violation };
+  if (!values.json) console.log(`seed ${each} ${JSON.stringify(result.settings)}\n  ${result.violations.join('\n  ')}`);
+}
+const report = { runs, episodes_trained: episodesTrained, steps, violations, first_violation: first };
+console.log(
+  values.json
+    ? JSON.stringify(report)
+    : `${runs} runs, ${episodesTrained} episodes trained in ${steps} steps, ${violations} violations`,
+);
+process.exitCode = violations === 0 ? 0 : 1;
+
+function toWhole(name: string, text: string, least: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= least) return value;
+  throw new Error(`${name} is ${JSON.stringify(text)}; it must be a whole number from ${least}.`);
+}

@@ -1,0 +1,57 @@
+import { isClosed, type LedgerState, type ManifestRecord } from '@agentjet/ledger';
+import type { RunSettings } from './settings.js';
+
+/** What the outside was told, and whether the server ever contradicts it. It never looks at a server's mind for that. */
+export class Audit {
+  readonly violations = new Set<string>();
+  /** Episode to the body of its end that got a receipt. */
+  readonly receipts = new Map<string, string>();
+  /** Episode to the calls whose answer its agent has seen. */
+  readonly answered = new Map<string, Set<string>>();
+  /** Group to the newest rewards that were acknowledged. */
+  readonly scores = new Map<string, number>();
+  readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
+  readonly #served = new Map<string, number>();
+
+  require(condition: boolean, violation: string): void {
+    if (!condition) this.violations.add(violation);
+  }
+
+  /** A version of an incarnation stands for one set of weights. */
+  served(version: number, incarnation: number, hash: number | undefined): void {
+    this.require(hash !== undefined, `a call of version ${version} was answered without weights`);
+    const key = `${incarnation}:${version}`;
+    const known = this.#served.get(key);
+    this.require(known === undefined || known === hash, `version ${key} stood for two weights`);
+    if (hash !== undefined) this.#served.set(key, hash);
+  }
+
+  /** What must be true of a manifest at the moment in which it is decided. */
+  manifest(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
+    for (const { groupId, episodes } of manifest.groups) {
+      const group = state.groups.get(groupId);
+      if (group === undefined) continue;
+      this.require(isClosed(state, group, rules), `${groupId} was trained with open places`);
+      const found = episodes.flatMap(({ episodeId }) => state.episodes.get(episodeId) ?? []);
+      const revisions = new Set(found.map(({ rewardRevision }) => rewardRevision));
+      this.require(revisions.size <= 1, `${groupId} was trained with rewards of two revisions`);
+      const put = this.scores.get(groupId);
+      const isOld = put !== undefined && Number(group.scoreRevision ?? 0) < put;
+      this.require(!isOld, `an acknowledged rescoring of ${groupId} was forgotten`);
+      for (const episode of found) {
+        const requests = new Set(episode.calls.map(({ requestId }) => requestId));
+        for (const request of this.answered.get(episode.episodeId) ?? []) {
+          this.require(requests.has(request), `an answered call of ${episode.episodeId} was lost`);
+        }
+        const oldest = Math.max(0, ...episode.calls.map(({ version }) => manifest.step - 1 - version));
+        this.require(oldest <= run.maxStaleness, `${groupId} was trained at staleness ${oldest}`);
+      }
+    }
+    for (const { revision, fromStep } of this.configs) {
+      const isKept = manifest.step < fromStep || manifest.configRevision >= revision;
+      this.require(isKept, `configuration ${revision} was promised for step ${fromStep}`);
+    }
+  }
+}
+
+type ManifestRules = { readonly run: RunSettings; readonly rules: Parameters<typeof isClosed>[2] };

@@ -1,0 +1,30 @@
+import type { Host } from '@agentjet/ledger';
+import type { World } from './world.js';
+
+/** One life of a process. Once it is killed, its timers never fire and what it waits for never comes. */
+export class Life {
+  readonly host: Host;
+  readonly world: World;
+  isAlive = true;
+
+  constructor(world: World, skew = 1) {
+    this.world = world;
+    const born = world.now;
+    this.host = {
+      now: () => (world.now - born) * skew,
+      after: (ms, action) =>
+        world.after(ms, () => {
+          if (this.isAlive) action();
+        }),
+      random: world.random,
+    };
+  }
+
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.host.after(ms, resolve));
+  }
+
+  kill(): void {
+    this.isAlive = false;
+  }
+}
