@@ -44,32 +44,11 @@ function parseReference(reference: string, named: string): { readonly file: stri
 }
 
 /**
- * TypeScript is loaded as ES modules, whatever the nearest package.json says: as CommonJS it would get a second copy
- * of our packages. So is JavaScript that looks like one, where no package.json says what it is. A package that the user's folder
- * does not have is looked for where this one is installed, so that a workflow may stand anywhere. (Written as text, since hooks run in a thread that knows no TypeScript.)
+ * TypeScript is loaded as ES modules, no matter what the nearest package.json says: as CommonJS it would get a second copy
+ * of our packages. So is JavaScript that looks like one, if no package.json says what it is. A package that the user's folder
+ * does not have is looked for where this one is installed, so that a workflow may be anywhere.
  */
-const hooks = `
-import { readFile } from 'node:fs/promises';
-const isPackage = (specifier) => /^[@a-z]/i.test(specifier) && !/^[a-z][a-z0-9+.-]*:/i.test(specifier);
-async function find(specifier, context, nextResolve) {
-  try {
-    return await nextResolve(specifier, context);
-  } catch (error) {
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !isPackage(specifier)) throw error;
-    return nextResolve(specifier, { ...context, parentURL: ${JSON.stringify(import.meta.url)} }).catch(() => { throw error; });
-  }
-}
-export async function resolve(specifier, context, nextResolve) {
-  const resolved = await find(specifier, context, nextResolve);
-  const isUsers = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/');
-  return isUsers && await isModule(resolved) ? { ...resolved, format: 'module' } : resolved;
-}
-async function isModule({ url, format }) {
-  if (/\\.tsx?(\\?|$)/.test(url)) return true;
-  if (format || !/\\.jsx?(\\?|$)/.test(url)) return false;
-  const text = await readFile(new URL(url), 'utf8').catch(() => '');
-  return /^\\s*(import|export)\\b(?!\\s*\\()/m.test(text);
-}`;
+const hooks = new URL('../threads/user-module-hooks.mjs', import.meta.url);
 
 let isRegistered = false;
 
@@ -79,7 +58,7 @@ async function registerTypeScript(): Promise<void> {
   if (isRegistered) return;
   isRegistered = true;
   // The last one registered is asked first: ours answers what tsx asks for.
-  module.register(`data:text/javascript,${encodeURIComponent(hooks)}`);
+  module.register(hooks, { data: { parentURL: import.meta.url } });
   register();
   process.setSourceMapsEnabled(true);
 }

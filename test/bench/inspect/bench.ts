@@ -17,8 +17,7 @@ import { createEpisodes } from './episodes.js';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
 /** The command says at its end how much processor time it took. */
-const sayCpu =
-  "--import=data:text/javascript,process.on('exit',()=>{const{user,system}=process.cpuUsage();process.stderr.write(`cpu ${(user+system)/1e6}`)})";
+const sayCpu = `--import=${new URL('./say-cpu.mjs', import.meta.url).href}`;
 
 export const wallTimeOf = 'one core';
 

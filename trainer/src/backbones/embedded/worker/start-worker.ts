@@ -13,12 +13,8 @@ export function startWorker(options: LocalBackboneOptions): Worker {
 
 /** Tests and tools that run the sources have tsx; the path mapping lets it find the sources of the other packages. */
 function startFromSource(options: LocalBackboneOptions): Worker {
-  const loader = import.meta.resolve('tsx/esm/api');
-  const entry = new URL('./worker.ts', import.meta.url).href;
-  const bootstrap = `import(${JSON.stringify(loader)}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;
   const pathMapping = fileURLToPath(new URL('../../../../../tsconfig.check.json', import.meta.url));
-  return new Worker(bootstrap, {
-    eval: true,
+  return new Worker(new URL('../../../testing/worker-from-source.mjs', import.meta.url), {
     workerData: options,
     env: { ...process.env, TSX_TSCONFIG_PATH: pathMapping },
   });

@@ -1,0 +1,35 @@
+// The thread that ends a process whose main thread is blocked. It counts ticks of its clock, not time, so a process that was stopped as a
+// whole is not ended. It is not compiled: sources and builds start the same file. See src/rollout/watchdog.ts.
+import { writeSync } from 'node:fs';
+import { workerData } from 'node:worker_threads';
+
+const { shared, tickMs, limitMs, warnAfterMs } = workerData;
+let seen = -1;
+let blockedMs = 0;
+
+const say = (text) => {
+  try {
+    writeSync(2, `${text}\n`);
+  } catch {
+    // nobody reads it
+  }
+};
+
+setInterval(() => {
+  const beats = Atomics.load(shared, 0);
+  const isBlocked = beats === seen && Atomics.load(shared, 1) === 0;
+  seen = beats;
+  const before = blockedMs;
+  blockedMs = isBlocked ? blockedMs + tickMs : 0;
+  const seconds = Math.round(blockedMs / 1000);
+  if (before < warnAfterMs && blockedMs >= warnAfterMs) {
+    say(
+      `A workflow has kept the process busy for ${seconds} s without awaiting anything; everything else waits for it, Ctrl-C too.`,
+    );
+  }
+  if (blockedMs < limitMs) return;
+  say(
+    `error: A workflow has blocked the process for ${seconds} s, longer than an episode may take (rollout.episode_timeout). It loops, or computes without ever awaiting, so that no time limit and no Ctrl-C gets its turn. Ended. Repair the workflow, then go on with --resume.`,
+  );
+  process.kill(process.pid, 'SIGKILL');
+}, tickMs);
