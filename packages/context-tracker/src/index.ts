@@ -1,7 +1,6 @@
 export type {
   AgentIdentity,
   AgentTranscript,
-  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,

@@ -7,6 +7,7 @@ import type {
   TurnDescription,
 } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { EpisodeError } from './episode/episode-error.js';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
 export type ModelOptions<M> = {
@@ -141,7 +142,7 @@ export type Episode = {
   | ({ readonly status: 'completed' } & Verdict)
   | {
       readonly status: 'failed';
-      readonly error: { readonly code: string; readonly message: string; readonly stack?: string };
+      readonly error: EpisodeError;
     }
 );
 

@@ -10,6 +10,8 @@ export type Evaluation = {
   readonly step: number;
   readonly episodes: number;
   readonly failedEpisodes: number;
+  /** Of the failed ones, those that the world or the judge lost: they count in no mean. Absent if there are none. */
+  readonly unscoredEpisodes?: number;
   /** Share of all episodes that succeeded, 0..1; a failed episode did not. */
   readonly successRate: number;
   /** Over all episodes; a failed one counts as 0. */

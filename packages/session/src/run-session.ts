@@ -24,10 +24,12 @@ export type SessionOptions = {
 export async function runSession({ run, source, evaluations = noEvaluations }: SessionOptions): Promise<JobResult> {
   const { config, folder, emit, tally } = run;
   emit({ type: 'run_started', runDir: folder.dir, model: config.model.path, plan: toPlan(run, source) });
-  const steps = new StepObserver(emit, source.totalSteps);
+  const steps = new StepObserver(emit, {
+    totalSteps: source.totalSteps,
+    maxEmptySteps: config.trainerCommon.maxEmptySteps,
+  });
   const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
   const outcome = await makeSteps({ run, source, evaluations }, steps);
-  if (outcome.status === 'failed') throw outcome.error;
   const isInterrupted = outcome.status === 'stopped';
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
   await folder.writeReport();

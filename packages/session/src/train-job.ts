@@ -25,7 +25,7 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   const chatTokenizer = await loadModelTokenizer(config, inputs);
   return withTrainingRun(config, { ...options, startedAt, totalSteps: schedule.totalSteps }, (run) => {
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
-    return withRollout(config, { inputs, policy, emit: run.emit }, (context) =>
+    return withRollout(config, { inputs, policy, emit: run.emit, checkEngine: run.watched.check }, (context) =>
       runSession({
         run,
         source: createScheduleSource(context, schedule, run.watched.check),

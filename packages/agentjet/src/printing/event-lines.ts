@@ -15,8 +15,9 @@ const fixed = (value: number | undefined, digits: number): string =>
   value === undefined ? '-' : value.toFixed(digits);
 
 function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
-  const { step, successRate, rewardMean, episodes, failedEpisodes, seconds, passes } = evaluation;
-  const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed`;
+  const { step, successRate, rewardMean, episodes, failedEpisodes, unscoredEpisodes, seconds, passes } = evaluation;
+  const unscored = unscoredEpisodes === undefined ? '' : ` (${unscoredEpisodes} by an outage, not counted)`;
+  const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed${unscored}`;
   const inRun = step === 0 ? 'before training' : `after step ${step}`;
   const label = subject === undefined ? inRun : `of ${showPath(subject)}`;
   const passed =

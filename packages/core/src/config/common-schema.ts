@@ -65,11 +65,6 @@ const rollout = z.strictObject({
   temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(topP, 1),
   top_k: setting(topK, -1, '-1 keeps all'),
-  request_sampling: setting(
-    z.enum(['ignore', 'honour']),
-    'ignore',
-    'temperature, top_p, top_k and seed of a request whose agent is trained. ignore: these settings decide | honour: the request decides; tokens that it samples with top_p below 1 or top_k are then not trained',
-  ),
   max_model_len: setting(
     z.int().min(2).max(numTokens),
     2048,
@@ -97,9 +92,29 @@ const rollout = z.strictObject({
   ),
   episode_timeout: setting(positive.max(mostSeconds), 300, 'seconds; a longer episode is aborted and counts as failed'),
   failed_episode_policy: setting(
-    z.enum(['drop_group', 'zero_reward']),
-    'drop_group',
-    'an episode that throws or times out: drop_group (train nothing of its task) | zero_reward',
+    z.enum(['partial_group', 'drop_group', 'zero_reward']),
+    'partial_group',
+    'an episode whose agent throws or times out: partial_group (train its siblings) | drop_group (train nothing of its task) | zero_reward',
+  ),
+  min_group_share: setting(
+    z.number().gt(0).max(1),
+    0.5,
+    "partial_group: the share of a task's episodes, and at least two, that must be left",
+  ),
+  max_attempts: setting(
+    count(1000),
+    3,
+    'an episode that the world lost (connection, quota, service) is run again with the same seed; so often at most',
+  ),
+  max_outage: setting(
+    positive.max(mostSeconds).nullable(),
+    1800,
+    'seconds; a longer outage ends the run with a checkpoint; null: wait for ever',
+  ),
+  score_patience: setting(
+    positive.max(mostSeconds).nullable(),
+    null,
+    'seconds that an episode waits for a judge that cannot be reached; null: as max_outage',
   ),
   name: setting(
     z.enum(['builtin', 'vllm']),
@@ -184,6 +199,11 @@ const trainerCommon = z.strictObject({
     ),
     gamma: setting(share, 1, 'grpo, reinforce: what a reward is worth one turn of its agent earlier'),
   }),
+  max_empty_steps: setting(
+    count(numSteps).nullable(),
+    3,
+    'so many steps in a row that trained nothing end the run with a checkpoint; null: never',
+  ),
   max_staleness: setting(
     countOrZero(1000),
     0,

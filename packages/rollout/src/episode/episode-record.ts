@@ -8,7 +8,6 @@ import {
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
-import type { RequestSampling } from '../model/sampling.js';
 import { createTunedModel } from '../model/tuned-model.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
@@ -33,16 +32,12 @@ type EpisodeRecord = {
   readonly transcripts: () => readonly AgentTranscript[];
 };
 
-type RecordOptions = {
-  readonly policy: Policy;
-  readonly sampling: SamplingDefaults;
-  readonly requestSampling?: RequestSampling | undefined;
-};
+type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
 type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
 export function openRecord(
-  { policy, sampling, requestSampling }: RecordOptions,
+  { policy, sampling }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
   { signal, onTurn = () => undefined }: RecordListeners,
 ): EpisodeRecord {
@@ -78,7 +73,6 @@ export function openRecord(
         seed,
         signal,
         untrainedModels: untrainedModels ?? [],
-        requestSampling,
         onTurn: (turnId) => onTurn(agent.agentName, turnId),
       }),
     read,

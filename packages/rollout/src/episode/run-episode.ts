@@ -11,7 +11,10 @@ import type { Episode } from '../contract.js';
 import { askJudge, type Judge, type JudgeContext } from '../judge.js';
 import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '../workflow.js';
 import { copyPlain } from './copy-plain.js';
+import type { AttemptKeeper } from './attempts.js';
+import { outageOf } from '../outage/outage-of.js';
 import { toEpisodeError } from './episode-error.js';
+import { judgeAgain } from './judge-again.js';
 import { openEpisode, type OpenEpisode, type OpenEpisodeIdentity, type OpenEpisodeOptions } from './open-episode.js';
 import { catchStrayErrors } from './stray-errors.js';
 import { checkOutput, type CheckedOutput } from './workflow-output.js';
@@ -24,6 +27,8 @@ export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   /** Goes before the workflow's own `trainableTargets`; undefined or null: the workflow's. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly judge?: Judge | undefined;
+  /** Asked about a judge that cannot be reached; without it such an episode fails at once. */
+  readonly keeper?: Pick<AttemptKeeper, 'judgeIsAway' | 'scorePatienceMs'> | undefined;
 };
 
 /** Which episode it is. */
@@ -37,10 +42,12 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
   const startedAt = performance.now();
   const open = openEpisode(options, identity);
   try {
-    const outcome = await catchStrayErrors(open.fail, () => settle(task, options, { open, seed: identity.seed }));
+    const settled = await catchStrayErrors(open.fail, () => settle(task, options, { open, seed: identity.seed }));
+    const recorded = open.finish();
+    const outcome = settled.status === 'unscored' ? await scoreAgain(settled, options, identity) : settled;
     return {
       ...toIdentity(task, identity),
-      ...open.finish(),
+      ...recorded,
       ...outcome,
       seconds: (performance.now() - startedAt) / 1000,
     };
@@ -52,21 +59,61 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
   (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
+/** The workflow is done, and the judge could not be reached. */
+type Unscored = {
+  readonly status: 'unscored';
+  readonly output: CheckedOutput;
+  readonly thrown: unknown;
+  readonly ask: (signal: AbortSignal) => Promise<Verdict>;
+};
+
 async function settle(
   task: Task,
   options: EpisodeOptions,
   { open, seed }: { readonly open: OpenEpisode; readonly seed: number },
-): Promise<Outcome> {
+): Promise<Outcome | Unscored> {
+  let unscored: Omit<Unscored, 'thrown'> | undefined;
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
     const output = checkOutput(returned, open.targets);
-    const verdict = await rejectOnAbort(score(task, output, { judge: options.judge, open, seed }), open.signal);
-    return { status: 'completed', ...verdict, metadata: output.metadata, logMetrics: output.logMetrics };
+    const ask = (signal: AbortSignal): Promise<Verdict> =>
+      rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal }), signal);
+    unscored = { status: 'unscored', output, ask };
+    return toCompleted(output, await ask(open.signal));
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
-    return { status: 'failed', error: toEpisodeError(thrown), metadata: {}, logMetrics: {} };
+    const isAway = unscored !== undefined && options.keeper !== undefined && outageOf(thrown) !== undefined;
+    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown);
   }
+}
+
+/** The judge is asked until it answers; each time it has as long as an episode. */
+async function scoreAgain(
+  { output, ask, thrown }: Unscored,
+  { keeper, timeoutMs }: EpisodeOptions,
+  { episodeId, signal = new AbortController().signal }: EpisodeIdentity,
+): Promise<Outcome> {
+  const askOnce = (): Promise<Verdict> => ask(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  try {
+    const verdict = await judgeAgain(askOnce, thrown, {
+      patienceMs: keeper?.scorePatienceMs ?? null,
+      signal,
+      onAway: (message) => keeper?.judgeIsAway(episodeId, message),
+    });
+    return toCompleted(output, verdict);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    return toFailed(error);
+  }
+}
+
+function toCompleted({ metadata, logMetrics }: CheckedOutput, verdict: Verdict): Outcome {
+  return { status: 'completed', ...verdict, metadata, logMetrics };
+}
+
+function toFailed(thrown: unknown): Outcome {
+  return { status: 'failed', error: toEpisodeError(thrown), metadata: {}, logMetrics: {} };
 }
 
 async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<WorkflowOutput> {
@@ -76,9 +123,14 @@ async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): 
   return workflow.execute(copyPlain(task), tuner);
 }
 
-type Scoring = { readonly judge: Judge | undefined; readonly open: OpenEpisode; readonly seed: number };
+type Scoring = {
+  readonly judge: Judge | undefined;
+  readonly open: OpenEpisode;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+};
 
-async function score(task: Task, output: CheckedOutput, { judge, open, seed }: Scoring): Promise<Verdict> {
+async function score(task: Task, output: CheckedOutput, { judge, open, seed, signal }: Scoring): Promise<Verdict> {
   const own = ownVerdict(output);
   if (own !== undefined) return own;
   if (judge === undefined && open.record().turnRewards !== undefined)
@@ -89,11 +141,11 @@ async function score(task: Task, output: CheckedOutput, { judge, open, seed }: S
       `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
     );
   }
-  return askJudge(judge, { task, output, context: toContext(open, seed) });
+  return askJudge(judge, { task, output, context: toContext(open, seed, signal) });
 }
 
 /** The transcripts are put together only for a judge that reads them. */
-function toContext({ episodeId, signal, transcripts }: OpenEpisode, seed: number): JudgeContext {
+function toContext({ episodeId, transcripts }: OpenEpisode, seed: number, signal: AbortSignal): JudgeContext {
   return {
     episodeId,
     signal,

@@ -1,10 +1,11 @@
-import { ConfigError, TaskError, type Task } from '@agentjet/core';
+import { ConfigError, Outage, TaskError, type Task, type Verdict } from '@agentjet/core';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { describe, expect, it } from 'vitest';
 import type { Episode } from '../contract.js';
 import { createScriptedEngine } from '../testing.js';
 import type { WorkflowSource } from '../workflow.js';
+import type { AttemptKeeper } from './attempts.js';
 import { runGroups, toEpisodeGroup, type GroupsOptions, type TaskGroup } from './run-groups.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
@@ -238,23 +239,6 @@ describe('toEpisodeGroup', () => {
     expect(failed).not.toHaveProperty('turnRewards');
   });
 
-  it('drops a group whose agent began at different temperatures', async () => {
-    const drawing =
-      (temperatureOf: (episodeId: string) => number): WorkflowSource =>
-      async (_task, tuner) => {
-        const model = tuner.selectModel({ agentName: 'a' }, (given) => given);
-        const sampling = { temperature: temperatureOf(tuner.episodeId) };
-        await model.generate({ messages: [{ role: 'user', content: 'hi' }], sampling });
-        return { reward: 1 };
-      };
-    const groupOf = async (temperatureOf: (episodeId: string) => number) => {
-      const [group] = await collect(open(drawing(temperatureOf), { tasks: tasksOf(1) }));
-      return group && toEpisodeGroup(group, 'drop_group');
-    };
-    expect(await groupOf((episodeId) => (episodeId.endsWith('r1') ? 0.2 : 0.9))).toBeUndefined();
-    expect(await groupOf(() => 0.5)).toMatchObject({ groupId: 't0' });
-  });
-
   it('drops a group with a failed episode, or counts it with reward 0', async () => {
     const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
     if (group === undefined) throw new Error('no group');
@@ -266,5 +250,88 @@ describe('toEpisodeGroup', () => {
         { reward: 0, samples: [{}] },
       ],
     });
+  });
+});
+
+describe('attempts', () => {
+  const outage = (): Outage => new Outage('the sandbox is away', { host: 'sandbox' });
+  /** Loses the first attempts of every second place; keeps nothing back. */
+  function createKeeper(maxAttempts: number): AttemptKeeper {
+    return {
+      scorePatienceMs: 500, // shorter than the first gap
+      begin: () => Promise.resolve(),
+      end: ({ attempt }, episode) =>
+        attempt + 1 < maxAttempts && episode.status === 'failed' && episode.error.outage !== undefined,
+      judgeIsAway: () => undefined,
+    };
+  }
+  const seen: { readonly episodeId: string; readonly seed: number; readonly attempt: number | undefined }[] = [];
+
+  it('repeat what the world lost with the same seed, and keep what was lost apart from the group', async () => {
+    const workflow: WorkflowSource = async (_task, tuner) => {
+      await tuner
+        .selectModel({ agentName: 'a' }, (model) => model)
+        .generate({ messages: [{ role: 'user', content: 'hi' }] });
+      if (tuner.episodeId.includes('-r1') && tuner.attempt < 3) throw new Error('x', { cause: outage() });
+      return { reward: tuner.attempt };
+    };
+    const onEpisode = (episode: Episode): void =>
+      void seen.push({ episodeId: episode.episodeId, seed: episode.seed, attempt: episode.attempt });
+    const options = { tasks: tasksOf(1), keeper: createKeeper(3), onEpisode };
+    const [group] = await collect(open(workflow, options));
+    expect(group?.episodes).toMatchObject([
+      { episodeId: 't0-r0', status: 'completed', reward: 1 },
+      { episodeId: 't0-r1-a2', status: 'completed', reward: 3 },
+    ]);
+    expect(group?.lost).toMatchObject([
+      { episodeId: 't0-r1', error: { outage: { source: 'workflow', host: 'sandbox' } } },
+      { episodeId: 't0-r1-a1' },
+    ]);
+    const ofPlace = seen.filter(({ episodeId }) => episodeId.includes('-r1'));
+    expect(new Set(ofPlace.map(({ seed }) => seed)).size).toBe(1);
+  });
+
+  it('are no reward under any policy if the world or the judge failed', async () => {
+    const workflow: WorkflowSource = (task) => {
+      if (task.taskId === 't0') throw outage();
+      return task.taskId === 't1' ? {} : { reward: 1 };
+    };
+    const judge = {
+      judge: (): Verdict => {
+        throw new TypeError('the judge has a bug');
+      },
+    };
+    const groups = await collect(open(workflow, { tasks: tasksOf(3), judge, keeper: createKeeper(1) }));
+    for (const policy of ['zero_reward', 'partial_group', 'drop_group'] as const)
+      expect(groups.map((group) => toEpisodeGroup(group, policy)?.episodes.length)).toEqual([undefined, undefined, 2]);
+  });
+
+  it('end without a reward if the judge stays away for longer than its patience', async () => {
+    const judge = {
+      judge: (): Verdict => {
+        throw outage();
+      },
+    };
+    const [group] = await collect(open(() => ({}), { tasks: tasksOf(1), judge, keeper: createKeeper(1) }));
+    expect(group?.episodes[0]).toMatchObject({ status: 'failed', error: { outage: { source: 'judge' } } });
+  });
+});
+
+describe('a partial group', () => {
+  const workflow: WorkflowSource = (_task, tuner) => {
+    if (Number(tuner.episodeId.at(-1)) >= 2) throw new Error('the agent failed');
+    return { reward: Number(tuner.episodeId.at(-1)) };
+  };
+
+  it('trains the episodes that are left if they are enough', async () => {
+    const [four] = await collect(open(workflow, { tasks: tasksOf(1), numRepeat: 4 }));
+    const [five] = await collect(open(workflow, { tasks: tasksOf(1), numRepeat: 5 }));
+    if (four === undefined || five === undefined) throw new Error('no group');
+    expect(toEpisodeGroup(four, 'partial_group')?.episodes.map(({ episodeId }) => episodeId)).toEqual([
+      't0-r0',
+      't0-r1',
+    ]);
+    expect(toEpisodeGroup(five, 'partial_group')).toBeUndefined();
+    expect(toEpisodeGroup(five, 'partial_group', 0.4)?.episodes).toHaveLength(2);
   });
 });

@@ -1,12 +1,20 @@
 import { setMaxListeners } from 'node:events';
 import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
-import { isSamplingMixed } from './mixed-sampling.js';
+import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
+import { isAgentsFailure } from './episode-error.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 
 /** The siblings of one task, failed ones among them. */
-export type TaskGroup = { readonly groupId: string; readonly task: Task; readonly episodes: readonly Episode[] };
+export type TaskGroup = {
+  readonly groupId: string;
+  readonly task: Task;
+  /** One per place. */
+  readonly episodes: readonly Episode[];
+  /** Attempts that the world lost and that were made again. */
+  readonly lost: readonly Episode[];
+};
 
 export type GroupsOptions = EpisodeOptions & {
   /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, each with its ids and seeds. */
@@ -26,6 +34,8 @@ export type GroupsOptions = EpisodeOptions & {
   readonly idPrefix?: string;
   readonly onEpisodeStart?: (start: { readonly episodeId: string; readonly task: Task }) => void;
   readonly onEpisode?: (episode: Episode) => void;
+  /** Default: every place has one attempt. */
+  readonly keeper?: AttemptKeeper | undefined;
   /** Ends the run: running episodes are aborted, and no further group comes out. */
   readonly signal?: AbortSignal;
 };
@@ -84,50 +94,62 @@ function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOpti
 
 function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
   const { task, groupId } = draw;
-  const repeats = Array.from({ length: options.numRepeat }, (_none, repeatIndex) =>
-    runRepeat(draw, repeatIndex, options, shared),
-  );
-  const group = Promise.all(repeats).then((episodes) => ({ groupId, task, episodes }));
+  const places = Array.from({ length: options.numRepeat }, (_none, place) => startPlace(draw, place, options, shared));
+  const group = Promise.all(places).then((outcomes) => ({
+    groupId,
+    task,
+    episodes: outcomes.map(({ episode }) => episode),
+    lost: outcomes.flatMap(({ lost }) => lost),
+  }));
   group.catch(() => {});
   return group;
 }
 
-function runRepeat(
+function startPlace(
   { task, groupId, seedOf }: Draw,
-  repeatIndex: number,
+  place: number,
   options: GroupsOptions,
   { semaphore, signal }: Shared,
-): Promise<Episode> {
-  const episodeId = `${groupId}-r${repeatIndex}`;
-  return semaphore.run(async () => {
+): Promise<PlaceOutcome> {
+  const { keeper, numRepeat: numPlaces } = options;
+  const run = async ({ episodeId, seed, attempt }: Attempt): Promise<Episode> => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
-    const episode = await runEpisode(task, options, {
-      episodeId,
-      repeatIndex,
-      seed: seedOf(repeatIndex),
-      signal,
-    });
+    const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
+    const episode = await runEpisode(task, options, identity);
     if (!signal.aborted) options.onEpisode?.(episode);
     return episode;
-  });
+  };
+  const seat = { groupId, task, place, numPlaces, episodeId: `${groupId}-r${place}`, seed: seedOf(place) };
+  return semaphore.run(() => runPlace(seat, { keeper, signal, run }));
 }
 
-/** What a failed episode does to its group: `drop_group` leaves the group out, `zero_reward` counts it with reward 0. */
-export type FailedPolicy = 'drop_group' | 'zero_reward';
+/**
+ * What an agent's failure does to its group: `drop_group` leaves the group out, `zero_reward` counts the episode with reward 0,
+ * `partial_group` trains the others if at least half of the places and two episodes are filled. A failure of the world or of
+ * the judge never counts as a reward: such an episode is left out.
+ */
+export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 
-/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures. */
-export function toEpisodeGroup(group: TaskGroup, failed: FailedPolicy): EpisodeGroup | undefined {
-  if (failed === 'drop_group' && group.episodes.some((episode) => episode.status === 'failed')) {
-    return undefined;
-  }
-  if (isSamplingMixed(group.episodes)) return undefined;
-  const episodes = group.episodes.map((episode) => ({
-    episodeId: episode.episodeId,
-    reward: episode.status === 'completed' ? episode.reward : 0,
-    ...(episode.status === 'completed' && rewardsOf(episode)),
-    samples: episode.samples,
-  }));
-  return { groupId: group.groupId, episodes };
+/** The smallest share of a group's places that `partial_group` trains; at least two episodes. */
+const defaultMinShare = 0.5;
+
+/** What the trainer gets of a group; undefined if the group is dropped. */
+export function toEpisodeGroup(
+  group: TaskGroup,
+  failed: FailedPolicy,
+  minShare = defaultMinShare,
+): EpisodeGroup | undefined {
+  const episodes = group.episodes.flatMap((episode) => toRewarded(episode, failed));
+  const numPlaces = group.episodes.length;
+  const needed = failed === 'partial_group' ? Math.min(numPlaces, Math.max(2, minShare * numPlaces)) : numPlaces;
+  return episodes.length < needed ? undefined : { groupId: group.groupId, episodes };
+}
+
+/** None if the place is not filled. */
+function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEpisode[] {
+  const { episodeId, samples } = episode;
+  if (episode.status === 'completed') return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples }];
+  return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples }] : [];
 }
 
 /** What a failed episode earned on the way is not counted: its reward is 0. */

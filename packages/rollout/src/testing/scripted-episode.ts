@@ -2,7 +2,6 @@ import type { HistoryPolicy } from '@agentjet/context-tracker';
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import type { EndpointHost, Episode, SamplingDefaults, Tuner } from '../contract.js';
-import type { RequestSampling } from '../model/sampling.js';
 import { openEpisode, type WrapModel } from '../episode/open-episode.js';
 import { createScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions } from './scripted-engine.js';
 
@@ -14,7 +13,7 @@ export type ScriptedEpisode = {
   /** Ends the episode: its models are closed, running calls aborted. */
   readonly end: () => void;
   /** Ends the episode and says what it has recorded. */
-  readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
+  readonly finish: () => Pick<Episode, 'samples' | 'stats' | 'calls' | 'ignoredParameters'>;
 };
 
 export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'> & {
@@ -28,7 +27,6 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly historyPolicy?: HistoryPolicy;
   readonly untrainedModels?: readonly string[];
   readonly wrapModel?: WrapModel;
-  readonly requestSampling?: RequestSampling;
 };
 
 let numEpisodes = 0;
@@ -53,11 +51,8 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }),
     ...(options.untrainedModels !== undefined && { untrainedModels: options.untrainedModels }),
   } as const;
-  const { endpointHost, wrapModel, requestSampling } = options;
-  const open = openEpisode(
-    { policy, sampling, endpointHost, wrapModel, requestSampling },
-    { episodeId, seed: options.seed ?? 0 },
-  );
+  const { endpointHost, wrapModel } = options;
+  const open = openEpisode({ policy, sampling, endpointHost, wrapModel }, { episodeId, seed: options.seed ?? 0 });
   return {
     tuner: open.createTuner(options.trainableTargets),
     engine,

@@ -1,6 +1,7 @@
 import type { ChatModel } from '@agentjet/core';
 import { createTaskReader, type EndpointHost, type Policy, type WorkflowFunction } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
+import { createPlaceKeeper } from '../rollout/place-keeper.js';
 import { limitCalls } from '../rollout/call-limit.js';
 import type { JobEvent } from '../events.js';
 import { createConfig } from '../testing/test-composition.js';
@@ -42,7 +43,8 @@ async function debug(given: WorkflowFunction, config = createConfig({ debug: { d
   const emit = (event: JobEvent): void => void (event.type === 'transcript' && transcripts.push(event.transcript));
   const { maxSteps } = config.rollout.multiTurn;
   const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
-  const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, emit };
+  const keeper = createPlaceKeeper(config, { onNotice: () => undefined });
+  const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, keeper, emit };
   const result = await debugJob(shared, { reader });
   return { result, transcripts };
 }

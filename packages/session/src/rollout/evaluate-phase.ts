@@ -1,5 +1,5 @@
 import { deriveSeed, type Task } from '@agentjet/core';
-import type { Episode } from '@agentjet/rollout';
+import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation } from '../events.js';
 import { toEpisodeMeans } from '../schedule/episode-means.js';
 import { evaluationSampling } from './sampling-defaults.js';
@@ -15,15 +15,18 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
 }
 
-/** A failed episode has reward 0 and is no success. */
+/** An agent's failure has reward 0 and is not a success. What the world or the judge lost is counted apart: it is not a wrong answer. */
 export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation, 'step' | 'seconds'> {
   const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
+  const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
+  const numScored = episodes.filter(isScored).length;
   const means = meansOf(episodes.map(toEpisodeMeans));
   return {
     episodes: episodes.length,
     failedEpisodes: episodes.length - completed.length,
-    successRate: episodes.length === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / episodes.length,
-    rewardMean: episodes.length === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / episodes.length,
+    ...(numScored < episodes.length && { unscoredEpisodes: episodes.length - numScored }),
+    successRate: numScored === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / numScored,
+    rewardMean: numScored === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / numScored,
     generatedTokens: sum(episodes.map(({ stats }) => stats.generatedTokens)),
     logMetrics: meansOf(episodes.map(({ logMetrics }) => logMetrics)),
     ...(Object.keys(means).length > 0 && { means }),
@@ -74,6 +77,7 @@ export async function evaluatePhase(
     idPrefix: `eval-${step}-`,
     signal,
   });
+  context.keeper.release(groups);
   if (signal?.aborted) return undefined;
   const episodes = groups.flatMap((group) => group.episodes);
   const passes = summarizePasses(groups.map((group) => group.episodes));

@@ -31,6 +31,7 @@ function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation
     ...(passes && { [`pass_at_${passes.episodesPerTask}`]: passes.any, all_pass: passes.all }),
     episodes: evaluation.episodes,
     failed_episodes: evaluation.failedEpisodes,
+    ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
     generated_tokens: evaluation.generatedTokens,
     seconds: Math.round(evaluation.seconds * 1000) / 1000,
     ...means,

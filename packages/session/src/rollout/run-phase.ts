@@ -4,7 +4,6 @@ import {
   runGroups,
   type EndpointHost,
   type Policy,
-  type RequestSampling,
   type SamplingDefaults,
   type TaskGroup,
   type WorkflowSource,
@@ -12,6 +11,7 @@ import {
 } from '@agentjet/rollout';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import type { JobListener, Phase } from '../events.js';
+import type { PlaceKeeper } from './place-keeper.js';
 
 /** What every phase of a run shares. */
 export type RolloutContext = {
@@ -22,6 +22,8 @@ export type RolloutContext = {
   /** The limits of the configuration, around every tuned model. */
   readonly wrapModel: WrapModel | undefined;
   readonly endpointHost: EndpointHost;
+  /** Keeps the places of all groups of the run. */
+  readonly keeper: PlaceKeeper;
   readonly emit: JobListener;
 };
 
@@ -33,8 +35,6 @@ export type PhaseOptions = {
   readonly numRepeat: number;
   readonly maxParallel: number;
   readonly sampling: SamplingDefaults;
-  /** Default: `honour`. */
-  readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
   readonly seed: number;
   /** Keeps episode ids of different phases apart. */
@@ -50,7 +50,7 @@ export type PhaseOutcome = {
 
 /** Runs all episodes of a phase and tells the listener of each. */
 export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
-  const { config, workflow, judge, policy, wrapModel, endpointHost, emit } = context;
+  const { config, workflow, judge, policy, wrapModel, endpointHost, keeper, emit } = context;
   const { phase, step, signal, ...rest } = options;
   const startedAt = performance.now();
   emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
@@ -63,6 +63,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     policy,
     wrapModel,
     endpointHost,
+    ...(phase !== 'debug' && { keeper }), // there, each failure is shown at once
     trainableTargets: config.trainableTargets,
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });

@@ -1,5 +1,5 @@
-import { deriveSeed } from '@agentjet/core';
-import { isSamplingMixed, toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
+import { deriveSeed, type Task } from '@agentjet/core';
+import { toEpisodeGroup, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
@@ -14,11 +14,14 @@ import { countHistories } from './history-counts.js';
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
 function toTrainingGroup(
   group: TaskGroup,
-  failedPolicy: RolloutContext['config']['rollout']['failedEpisodePolicy'],
+  { rollout }: RolloutContext['config'],
   draw: Draw | undefined,
 ): TrainingGroup {
-  const { groupId, episodes } = group;
-  const trained = toEpisodeGroup(group, failedPolicy) ?? { groupId, episodes: [] };
+  const { groupId, episodes, lost } = group;
+  const trained = toEpisodeGroup(group, rollout.failedEpisodePolicy, rollout.minGroupShare) ?? {
+    groupId,
+    episodes: [],
+  };
   return {
     ...trained,
     ...(draw === undefined ? {} : { draw }),
@@ -27,42 +30,91 @@ function toTrainingGroup(
       failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
       successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
       rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
-      generatedTokens: episodes.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
-      counts: { ...countHistories(episodes), ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }) },
+      generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
+      counts: { ...countHistories(episodes), ...countOutages(group) },
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
       means: episodes.map(toEpisodeMeans),
-      records: episodes.map(toEpisodeRecord),
+      records: [...episodes, ...lost.map(withoutSamples)].map(toEpisodeRecord),
     },
   };
 }
 
-/** Draws of one epoch stay together: ids and seeds carry the epoch. */
-function groupByEpoch(draws: readonly Draw[]): readonly (readonly Draw[])[] {
-  const epochs = [...new Set(draws.map(({ epoch }) => epoch))];
-  return epochs.map((epoch) => draws.filter((draw) => draw.epoch === epoch));
+/** Only an episode that fills a place is trained. */
+const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });
+
+/** Attempts that the world lost, and what they had generated; nothing if there were none. */
+function countOutages({ episodes, lost }: TaskGroup): Readonly<Record<string, number>> {
+  const outages = [...lost, ...episodes].filter((each) => each.status === 'failed' && each.error.outage !== undefined);
+  if (outages.length === 0) return {};
+  return {
+    outages: outages.length,
+    outage_tokens: outages.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
+  };
 }
 
-/** The groups of draws of one epoch, in their order; fewer if the signal aborts. */
+/** A draw with the task that it stands for. */
+type DrawnTask = { readonly draw: Draw; readonly task: Task };
+
+/** Draws of one epoch stay together: ids and seeds carry the epoch. */
+function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask[])[] {
+  const epochs = [...new Set(batch.map(({ draw }) => draw.epoch))];
+  return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
+}
+
+type RunAt = { readonly step: number; readonly signal: AbortSignal };
+
+/**
+ * The groups of draws of one epoch, in their order; fewer if the signal aborts. A group that the world has spoiled is drawn
+ * again, in its place in the batch.
+ */
 async function runDraws(
   context: RolloutContext,
-  { schedule, draws }: { readonly schedule: TaskSchedule; readonly draws: readonly Draw[] },
-  at: { readonly step: number; readonly signal: AbortSignal },
+  drawn: readonly DrawnTask[],
+  at: RunAt,
 ): Promise<readonly TrainingGroup[]> {
+  const { keeper, config } = context;
+  const epoch = drawn[0]?.draw.epoch ?? 0;
+  const tasks = drawn.map(({ task }) => task);
+  let groups = await runTasks(context, { tasks, epoch, numTries: 0 }, at);
+  for (let numTries = 1; !at.signal.aborted; numTries++) {
+    const expired = keeper.expired(groups, numTries);
+    if (expired.length === 0) break;
+    const again = await runTasks(context, { tasks: expired.map(({ task }) => task), epoch, numTries }, at);
+    const replacements = new Map(expired.map((group, index) => [group, again[index]]));
+    keeper.release(expired);
+    groups = groups.map((group) => withEarlier(replacements.get(group), group));
+  }
+  keeper.release(groups);
+  return groups.map((group, index) => toTrainingGroup(group, config, drawn[index]?.draw));
+}
+
+/** The new group, with what was lost in the one that it replaces; the old one if it was not replaced. */
+function withEarlier(replacement: TaskGroup | undefined, group: TaskGroup): TaskGroup {
+  if (replacement === undefined) return group;
+  return { ...replacement, lost: [...group.lost, ...group.episodes, ...replacement.lost] };
+}
+
+type Drawn = { readonly tasks: readonly Task[]; readonly epoch: number; readonly numTries: number };
+
+/** The seeds do not depend on `numTries`: a group that is drawn again is the same experiment. */
+async function runTasks(
+  context: RolloutContext,
+  { tasks, epoch, numTries }: Drawn,
+  at: RunAt,
+): Promise<readonly TaskGroup[]> {
   const { rollout, trainerCommon } = context.config;
-  const epoch = draws[0]?.epoch ?? 0;
   const { groups } = await runPhase(context, {
     ...at,
     phase: 'sample',
-    tasks: await Promise.all(draws.map((draw) => readTask(() => schedule.taskOf(draw)))),
+    tasks,
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
     sampling: samplingDefaults(context.config),
-    requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
     seed: deriveSeed(trainerCommon.seed, 'training', epoch),
-    idPrefix: `e${epoch + 1}-`,
+    idPrefix: `e${epoch + 1}-${numTries === 0 ? '' : `try${numTries + 1}-`}`,
   });
-  return groups.map((group, at) => toTrainingGroup(group, rollout.failedEpisodePolicy, draws[at]));
+  return groups;
 }
 
 /**
@@ -86,16 +138,25 @@ async function* pullGroups(
   checkEngine: () => void,
 ): AsyncGenerator<TrainingGroup> {
   const left = schedule.draws(drawn);
+  let next = readBatch(schedule, take(left, schedule.batchSize));
   for (let step = stepsMade + 1; ; step++) {
-    const batch = take(left, schedule.batchSize);
+    const batch = await next;
     if (batch.length === 0) return;
+    // Read ahead: episodes that may be sampled while a step is made must not begin after it because of a file.
+    next = readBatch(schedule, take(left, schedule.batchSize));
     const groups: TrainingGroup[] = [];
-    for (const draws of groupByEpoch(batch))
-      groups.push(...(await runDraws(context, { schedule, draws }, { step, signal })));
+    for (const part of groupByEpoch(batch)) groups.push(...(await runDraws(context, part, { step, signal })));
     if (signal.aborted) return;
     checkEngine();
     yield* groups;
   }
+}
+
+/** An error is the caller's when it waits for the batch, not before. */
+function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {
+  const batch = Promise.all(draws.map(async (draw) => ({ draw, task: await readTask(() => schedule.taskOf(draw)) })));
+  batch.catch(() => undefined);
+  return batch;
 }
 
 function take(draws: Iterator<Draw, void>, count: number): readonly Draw[] {

@@ -39,7 +39,7 @@ function reasonOf({
   const isEqual = `${groups === 1 ? 'in its group no episode got' : `in none of its ${groups} groups did one episode get`} another reward than the next. ${equalRewards}`;
   return failed === 0
     ? isEqual
-    : `${failed} episodes failed, and a group with a failed one is trained only with rollout.failed_episode_policy: zero_reward; for the others, ${isEqual}`;
+    : `${failed} episodes failed, and are left out unless rollout.failed_episode_policy is zero_reward; of the others, ${isEqual}`;
 }
 
 const tooLong =

@@ -1,6 +1,13 @@
+import { WorkflowError } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { TrainObserver } from '@agentjet/trainer';
 import type { JobListener } from '../events.js';
+
+type StepLimits = {
+  readonly totalSteps: number;
+  /** So many steps in a row that trained nothing end the run; null: never. */
+  readonly maxEmptySteps: number | null;
+};
 
 /** Tells the listener what the training loop does, and adds up where the time went. */
 export class StepObserver {
@@ -9,9 +16,13 @@ export class StepObserver {
   readonly #emit: JobListener;
   readonly #totalSteps: number;
 
-  constructor(emit: JobListener, totalSteps: number) {
+  readonly #maxEmptySteps: number | null;
+  #emptySteps = 0;
+
+  constructor(emit: JobListener, { totalSteps, maxEmptySteps }: StepLimits) {
     this.#emit = emit;
     this.#totalSteps = totalSteps;
+    this.#maxEmptySteps = maxEmptySteps;
   }
 
   readonly observer: TrainObserver = {
@@ -26,5 +37,22 @@ export class StepObserver {
     this.secondsTraining += training;
     this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
     this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
+    this.#emptySteps = metrics['trained_tokens'] === 0 ? this.#emptySteps + 1 : 0;
+    if (this.#emptySteps === this.#maxEmptySteps) throw nothingTrained(this.#emptySteps, metrics);
   }
+}
+
+function nothingTrained(
+  numSteps: number,
+  { step, failed_episodes: failed = 0, episodes = 0 }: MetricsRecord,
+): WorkflowError {
+  const why =
+    failed === episodes
+      ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
+      : 'the episodes of each task all got the same reward, or were too long';
+  return new WorkflowError(
+    'nothing_trained',
+    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. A checkpoint is saved. ` +
+      'Repair the cause and go on with --resume, or set trainer_common.max_empty_steps to null to go on regardless.',
+  );
 }

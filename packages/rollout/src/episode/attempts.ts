@@ -1,0 +1,55 @@
+import type { Task } from '@agentjet/core';
+import type { Episode } from '../contract.js';
+
+/** One try at a place of a group. A try that the world lost is made again, with the same seed: it is the same experiment. */
+export type Attempt = {
+  readonly groupId: string;
+  readonly task: Task;
+  /** Which of the group's `numPlaces` episodes it is, from 0. */
+  readonly place: number;
+  readonly numPlaces: number;
+  /** From 0. */
+  readonly attempt: number;
+  readonly episodeId: string;
+  readonly seed: number;
+};
+
+/** Decides about attempts: when one may start, and whether a lost one is made again. Shared by all groups of a run. */
+export interface AttemptKeeper {
+  /** Resolves once the attempt may start. Rejects to end the run. */
+  begin(attempt: Attempt, signal: AbortSignal): Promise<void>;
+  /** Told what became of an attempt. True: its place is tried again. Throws to end the run. */
+  end(attempt: Attempt, episode: Episode): boolean;
+  /** The judge cannot be reached; the episode waits for its reward. */
+  judgeIsAway(episodeId: string, message: string): void;
+  /** How long an episode may wait for its reward, ms; null: for ever. */
+  readonly scorePatienceMs: number | null;
+}
+
+/** What became of one place: the episode that counts, and the attempts that were lost before it. */
+export type PlaceOutcome = { readonly episode: Episode; readonly lost: readonly Episode[] };
+
+/** `e1-task7-r3`, and `e1-task7-r3-a1` for the first attempt after a lost one. */
+function attemptId(firstId: string, attempt: number): string {
+  return attempt === 0 ? firstId : `${firstId}-a${attempt}`;
+}
+
+/** Attempts at one place until one is kept, or given up. Without a keeper there is one attempt. */
+export async function runPlace(
+  place: Omit<Attempt, 'attempt'>,
+  options: {
+    readonly keeper: AttemptKeeper | undefined;
+    readonly signal: AbortSignal;
+    readonly run: (attempt: Attempt) => Promise<Episode>;
+  },
+): Promise<PlaceOutcome> {
+  const { keeper, signal, run } = options;
+  const lost: Episode[] = [];
+  for (;;) {
+    const attempt = { ...place, attempt: lost.length, episodeId: attemptId(place.episodeId, lost.length) };
+    if (!signal.aborted) await keeper?.begin(attempt, signal);
+    const episode = await run(attempt);
+    if (signal.aborted || keeper?.end(attempt, episode) !== true) return { episode, lost };
+    lost.push(episode);
+  }
+}
