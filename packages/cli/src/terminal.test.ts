@@ -30,6 +30,7 @@ function createEpisode(reward: number): Episode {
       forks: {},
       splices: {},
       foreignMessages: {},
+      specialTokens: {},
     },
     ignoredParameters: {},
     calls: {

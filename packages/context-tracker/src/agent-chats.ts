@@ -1,7 +1,8 @@
 import type { ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { AgentIdentity } from './contract.js';
+import type { AgentIdentity, SpecialTokensInText } from './contract.js';
 import { MessageNode } from './history/message-node.js';
+import { SpecialText } from './prompt/special-text.js';
 import { TailRenderer } from './prompt/tail-text.js';
 import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
 
@@ -9,14 +10,16 @@ import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
 export class ChatSide {
   readonly chatTokenizer: ChatTokenizer;
   readonly marks: TurnMarks;
+  readonly special: SpecialText;
   readonly tails: TailRenderer;
   /** By the tools that they offer, as JSON. */
   readonly #roots = new Map<string, MessageNode>();
 
-  constructor(chatTokenizer: ChatTokenizer) {
+  constructor(chatTokenizer: ChatTokenizer, specialTokensInText: SpecialTokensInText) {
     this.chatTokenizer = chatTokenizer;
     this.marks = findTurnMarks(chatTokenizer);
-    this.tails = new TailRenderer(chatTokenizer.template, this.marks);
+    this.special = new SpecialText(chatTokenizer, specialTokensInText);
+    this.tails = new TailRenderer(chatTokenizer.template, { marks: this.marks, special: this.special });
   }
 
   /** The root of all conversations with these tools. It is kept only by `keepRoot`. */
@@ -34,24 +37,29 @@ export class ChatSide {
   }
 }
 
+type AgentChatsOptions = {
+  readonly chatOf?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
+  readonly specialTokensInText: SpecialTokensInText;
+};
+
 /** Which chat template each agent of an episode speaks. */
 export class AgentChats {
   readonly #default: ChatTokenizer;
-  readonly #chatOf: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
+  readonly #options: AgentChatsOptions;
   readonly #sides = new Map<ChatTokenizer, ChatSide>();
   readonly #byAgent = new Map<string, ChatSide>();
 
-  constructor(chatTokenizer: ChatTokenizer, chatOf?: (agent: AgentIdentity) => ChatTokenizer | undefined) {
+  constructor(chatTokenizer: ChatTokenizer, options: AgentChatsOptions) {
     this.#default = chatTokenizer;
-    this.#chatOf = chatOf;
+    this.#options = options;
   }
 
   of(agent: AgentIdentity): ChatSide {
     const key = JSON.stringify([agent.agentName, agent.targetTag]);
     const known = this.#byAgent.get(key);
     if (known !== undefined) return known;
-    const chatTokenizer = this.#chatOf?.(agent) ?? this.#default;
-    const side = this.#sides.get(chatTokenizer) ?? new ChatSide(chatTokenizer);
+    const chatTokenizer = this.#options.chatOf?.(agent) ?? this.#default;
+    const side = this.#sides.get(chatTokenizer) ?? new ChatSide(chatTokenizer, this.#options.specialTokensInText);
     this.#sides.set(chatTokenizer, side);
     this.#byAgent.set(key, side);
     return side;

@@ -10,6 +10,7 @@ import type {
   ForeignCause,
   HistoryPolicy,
   PartAuthor,
+  SpecialTokensInText,
   TrackerStats,
   Turn,
   TurnDescription,
@@ -44,6 +45,8 @@ export type ContextTrackerOptions = {
   readonly chatOf?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
   /** Default: `as_generated`. */
   readonly historyPolicy?: HistoryPolicy;
+  /** Default: `split`. */
+  readonly specialTokensInText?: SpecialTokensInText;
 };
 
 /** The tracker of one episode. Its `begin` throws EngineError `bad_request` for messages or tools the template cannot print. */
@@ -82,10 +85,16 @@ class EpisodeTracker implements ContextTracker {
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
 
-  constructor({ episodeId, chatTokenizer, chatOf, historyPolicy = 'as_generated' }: ContextTrackerOptions) {
+  constructor({
+    episodeId,
+    chatTokenizer,
+    chatOf,
+    historyPolicy = 'as_generated',
+    specialTokensInText = 'split',
+  }: ContextTrackerOptions) {
     this.#episodeId = episodeId;
     this.#policy = historyPolicy;
-    this.#chats = new AgentChats(chatTokenizer, chatOf);
+    this.#chats = new AgentChats(chatTokenizer, { chatOf, specialTokensInText });
   }
 
   begin(agent: AgentIdentity, request: ChatRequest, options: TurnOptions = {}): Turn {
@@ -106,7 +115,7 @@ class EpisodeTracker implements ContextTracker {
     checkHasMessages(request.messages);
     const toolsKey = printTools(request.tools ?? []);
     const chat = this.#chats.of(agent);
-    const { tokenizer, template } = chat.chatTokenizer;
+    const { template } = chat.chatTokenizer;
     const root = chat.rootFor(toolsKey);
     const known = this.#guides.follow(agent.agentName, root, request.messages);
     const history = readHistory(known, request.messages, {
@@ -115,7 +124,9 @@ class EpisodeTracker implements ContextTracker {
       index: this.#turns,
       isPrintedAlike: (own, sent) => isPrintedAlike(own, sent, template, root.tools),
     });
-    const tools = { tree: this.#tree, tokenizer, marks: chat.marks, tails: chat.tails };
+    for (const [place, { message, origin }] of history.tail.entries())
+      if (origin === undefined) chat.special.check(message, history.node.length + place);
+    const tools = { tree: this.#tree, tokenizer: chat.special, marks: chat.marks, tails: chat.tails };
     const prompt = withOpening(preparePrompt(history, tools), opening, tools);
     if (prompt.ids.length === 0)
       throw new EngineError(
@@ -229,13 +240,18 @@ class EpisodeTracker implements ContextTracker {
   }
 
   /** Who wrote the messages of the call, and what was done to them. An answer counts as spliced once, in however many requests it comes back respelled. */
-  #describeHistory({ history, prompt }: OpenCall): Pick<RecordedCall, 'added' | 'splices' | 'foreignMessages'> {
+  #describeHistory({
+    chat,
+    history,
+    prompt,
+  }: OpenCall): Pick<RecordedCall, 'added' | 'splices' | 'foreignMessages' | 'specialTokens'> {
     const splices = history.respelled.filter(({ turn }) => !this.#spliced.has(turn));
     const foreign = history.tail.flatMap((entry) => this.#foreignCause(entry) ?? []);
     return {
       added: prompt.added.map((entry) => ({ message: entry.message, author: this.#authorOf(entry) })),
       splices: [...new Map(splices.map(({ turn, cause }) => [turn.index, { index: turn.index, cause }])).values()],
       foreignMessages: countEach(foreign),
+      specialTokens: chat.special.countAll(history.tail),
     };
   }
 

@@ -15,6 +15,12 @@ export type AgentIdentity = { readonly agentName: string; readonly targetTag: st
 /** `as_generated`: a recognised turn of ours keeps its own ids, however the framework re-spelled it. `as_sent`: what was sent is what the model sees. */
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
+/**
+ * What becomes of special tokens in text that the model did not write. `split`: they are plain text. `as_template`: they
+ * are control tokens, as most servers have it. `refuse`: the request is an error.
+ */
+export type SpecialTokensInText = 'split' | 'as_template' | 'refuse';
+
 export type TurnOptions = {
   /**
    * Text that the answer is made to begin with. It stands behind the prompt (the model is given it and did not choose it,
@@ -63,6 +69,8 @@ export type TrackerStats = {
   readonly splices: CountsByAgent<SpliceCause>;
   /** Assistant messages in a request that no engine of ours wrote. */
   readonly foreignMessages: CountsByAgent<ForeignCause>;
+  /** Special tokens in text that the model did not write, by the role of the message. */
+  readonly specialTokens: CountsByAgent<ChatMessage['role']>;
 };
 
 /** By agentName, then cause; what never happened is left out. */

@@ -8,6 +8,7 @@ export type {
   ForeignCause,
   HistoryPolicy,
   PartAuthor,
+  SpecialTokensInText,
   SpliceCause,
   TrackerStats,
   Turn,

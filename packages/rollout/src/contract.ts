@@ -3,6 +3,7 @@ import type {
   AgentIdentity,
   CountsByAgent,
   HistoryPolicy,
+  SpecialTokensInText,
   TrackerStats,
   TurnDescription,
 } from '@agentjet/context-tracker';
@@ -93,6 +94,7 @@ export type Policy =
        */
       readonly chat?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
       readonly historyPolicy?: HistoryPolicy;
+      readonly specialTokensInText?: SpecialTokensInText;
       /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
       readonly untrainedModels?: readonly string[];
     }

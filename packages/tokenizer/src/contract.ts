@@ -1,9 +1,16 @@
 import type { ChatDelta, ChatMessage, ToolSpec } from '@agentjet/core';
 
-/** Text to token ids and back. Special tokens written in the text are recognised; nothing is added around it. */
+/** Text to token ids and back. Special tokens in the text are recognised; nothing is added around it. */
 export interface Tokenizer {
   readonly vocabSize: number;
   encode(text: string): Int32Array;
+  /** Text of the tokens that structure a conversation, such as `<|im_end|>`. Absent if it knows none. */
+  readonly specialTokens?: readonly string[];
+  /**
+   * `encode` of the text without its marks, except that a token with a mark inside is plain text: it is spelled by
+   * ordinary tokens. `mark` must be a string that occurs nowhere else in the text.
+   */
+  encodeMarked?(text: string, mark: string): Int32Array;
   /** A lower bound of `encode(text).length`, found without encoding. Absent if the tokenizer knows none. */
   countAtLeast?(text: string): number;
   /** Special tokens are kept as their text. */

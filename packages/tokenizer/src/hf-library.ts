@@ -13,7 +13,7 @@ export type HfLibrary = {
   id_to_token(id: number): string | undefined;
   /** One entry has no token if there are ids without one. */
   get_vocab(): ReadonlyMap<string | undefined, number>;
-  get_added_tokens_decoder(): ReadonlyMap<number, { readonly content: string }>;
+  get_added_tokens_decoder(): ReadonlyMap<number, { readonly content: string; readonly special: boolean }>;
   readonly model: {
     encode(words: readonly string[]): readonly string[];
     readonly tokens_to_ids: ReadonlyMap<string, number>;

@@ -159,6 +159,23 @@ describe('a byte-level tokenizer', () => {
   });
 });
 
+describe('a special token with a mark inside', () => {
+  const mark = 'qMARKq';
+
+  test('is plain text, and all marks are taken out', () => {
+    const ids = tokenizer.encodeMarked?.(`<|im_start|>a<${mark}|im_start|>${mark}b`, mark) ?? [];
+    expect(tokenizer.decode(ids)).toBe('<|im_start|>a<|im_start|>b');
+    expect([...ids].filter((id) => id === tokenizer.idOf('<|im_start|>'))).toHaveLength(1);
+    expect(tokenizer.specialTokens).toEqual(['<|endoftext|>', '<|im_start|>', '<|im_end|>']);
+  });
+
+  test('is plain text for a tokenizer of pieces too', () => {
+    const ids = sentencePiece.encodeMarked?.(`<s>a <${mark}s>`, mark) ?? [];
+    expect([...ids].filter((id) => id === sentencePiece.idOf('<s>'))).toHaveLength(1);
+    expect(sentencePiece.decode(ids)).toContain('a <s>');
+  });
+});
+
 describe('a tokenizer of pieces', () => {
   test('streams exactly what it decodes', () => {
     fc.assert(

@@ -2,6 +2,7 @@ import type { JsonObject } from '@agentjet/core';
 import { toTokenBytes } from './byte-level.js';
 import type { Tokenizer } from './contract.js';
 import { type HfLibrary, openHfLibrary } from './hf-library.js';
+import { createMarkedEncoder } from './marked-encoder.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
 import { checkTokenIds } from './token-ids.js';
 import { createTokenBound } from './token-bound.js';
@@ -36,7 +37,11 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   const countAtLeast = encodeWords === undefined ? undefined : createTokenBound(library);
   const common = {
     vocabSize,
-    encode: encodeWords ?? encodeWhole,
+    encode: encodeWords === undefined ? encodeWhole : (text: string) => encodeWords(text),
+    encodeMarked: encodeWords ?? createMarkedEncoder(library, tokenizerJson, tokenizerConfig),
+    specialTokens: [...library.get_added_tokens_decoder().values()].flatMap(({ special, content }) =>
+      special ? [content] : [],
+    ),
     ...(countAtLeast !== undefined && { countAtLeast }),
     idOf: (token: string) => library.token_to_id(token),
   };

@@ -41,7 +41,7 @@ function isPlain(added: unknown, hasNormalizer: boolean): boolean {
   );
 }
 
-function createAddedPattern(texts: readonly string[]): RegExp | undefined {
+export function createAddedPattern(texts: readonly string[]): RegExp | undefined {
   const escaped = texts
     .toSorted((a, b) => b.length - a.length)
     .map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
@@ -67,7 +67,7 @@ function spell(word: string): string {
 export function createWordEncoder(
   library: HfLibrary,
   tokenizerJson: JsonObject,
-): ((text: string) => Int32Array) | undefined {
+): ((text: string, mark?: string) => Int32Array) | undefined {
   const { model } = library;
   const pattern = findPattern(library, tokenizerJson['pre_tokenizer']);
   const normalizer = tokenizerJson['normalizer'] ?? null;
@@ -92,14 +92,16 @@ export function createWordEncoder(
     if (word.length <= maxWordLength) known.set(word, ids);
     return ids;
   };
-  return (text) => {
+  return (text, mark) => {
     const ids: number[] = [];
     for (const section of addedPattern === undefined ? [text] : text.split(addedPattern)) {
       const addedId = addedIds.get(section);
       if (addedId !== undefined) ids.push(addedId);
-      else
-        for (const word of splitWords(isNfc ? section.normalize('NFC') : section, pattern))
+      else {
+        const plain = mark === undefined ? section : section.replaceAll(mark, '');
+        for (const word of splitWords(isNfc ? plain.normalize('NFC') : plain, pattern))
           for (const id of encodeWord(word)) ids.push(id);
+      }
     }
     return Int32Array.from(ids);
   };

@@ -34,7 +34,7 @@ export type PreparedPrompt = {
 
 export type PromptTools = {
   readonly tree: TokenTree;
-  readonly tokenizer: Tokenizer;
+  readonly tokenizer: Pick<Tokenizer, 'encode'>;
   readonly marks: TurnMarks;
   readonly tails: TailRenderer;
 };

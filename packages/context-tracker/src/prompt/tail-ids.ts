@@ -4,7 +4,7 @@ import type { SeenState, SeenTurn } from '../history/seen-state.js';
 import { endAt, type TurnMarks } from './turn-marks.js';
 
 export type TailIdsOptions = {
-  readonly tokenizer: Tokenizer;
+  readonly tokenizer: Pick<Tokenizer, 'encode'>;
   readonly marks: TurnMarks;
   readonly before: SeenState | undefined;
 };

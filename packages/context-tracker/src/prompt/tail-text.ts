@@ -1,10 +1,11 @@
 import { type ChatMessage, EngineError } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
-import { entriesTo, messagesTo, entryOf } from '../history/message-node.js';
+import { entriesTo, entryOf } from '../history/message-node.js';
 import { type MessageShape, shapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
 import { chainOf, type SeenState } from '../history/seen-state.js';
+import type { SpecialText } from './special-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
 /**
@@ -18,13 +19,18 @@ import type { TurnMarks } from './turn-marks.js';
 export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
+  readonly #special: SpecialText;
   /** By system message and tools, since some templates print every turn in a way that the system message chooses. */
   readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 
-  constructor(template: ChatTemplate, marks: TurnMarks) {
+  constructor(
+    template: ChatTemplate,
+    { marks, special }: { readonly marks: TurnMarks; readonly special: SpecialText },
+  ) {
     this.#template = template;
     this.#marks = marks;
+    this.#special = special;
   }
 
   render(node: MessageNode, tail: readonly HistoryEntry[]): RenderedTail {
@@ -41,7 +47,7 @@ export class TailRenderer {
 
   #renderWhole(node: MessageNode, tail: readonly HistoryEntry[], last: LastSeen | undefined): RenderedTail {
     const entries = [...entriesTo(node), ...tail];
-    const rendered = this.#print(toMessages(entries), node);
+    const rendered = this.#print(this.#toPrinted(entries), node);
     const chain = chainOf(last?.state);
     const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
     const text = at === 0 ? rendered : copy(rendered.slice(at));
@@ -72,12 +78,12 @@ export class TailRenderer {
   /** The tail as it looks after a short stand-in for the history; undefined where the stand-in cannot be rendered. */
   #renderShort(kind: 'stub' | 'opening', { node, state, since }: LastSeen): string | undefined {
     const opening = kind === 'stub' ? undefined : node.opening;
-    const messages = opening === undefined ? stub : messagesTo(opening);
+    const messages = opening === undefined ? stub : this.#toPrinted(entriesTo(opening));
     const answer = state.kind === 'turn' ? [state] : [];
     try {
       const heading = this.#heading(opening, messages);
       const rendered = this.#print(
-        [...messages, ...answer.map(({ message }) => message), ...toMessages(since)],
+        [...messages, ...answer.map(({ message }) => message), ...this.#toPrinted(since)],
         opening,
       );
       const chain = [{ kind: 'prompt', text: heading } as const, ...answer];
@@ -97,8 +103,12 @@ export class TailRenderer {
     return heading;
   }
 
+  #toPrinted(entries: readonly HistoryEntry[]): readonly ChatMessage[] {
+    return entries.map((entry) => this.#special.toPrinted(entry));
+  }
+
   #print(messages: readonly ChatMessage[], node: MessageNode | undefined): string {
-    const tools = node?.tools ?? [];
+    const tools = this.#special.toPrintedTools(node?.tools ?? []);
     return this.#template.render(messages, { addGenerationPrompt: true, ...(tools.length === 0 ? {} : { tools }) });
   }
 }
@@ -134,10 +144,6 @@ function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | 
     since.push(entryOf(current.message, current.origin));
   }
   return undefined;
-}
-
-function toMessages(entries: readonly HistoryEntry[]): readonly ChatMessage[] {
-  return entries.map(({ message }) => message);
 }
 
 /** Number of messages that a state on the way to the node stands for. */

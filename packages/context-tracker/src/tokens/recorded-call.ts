@@ -25,6 +25,7 @@ export type RecordedCall = {
   /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
   readonly foreignMessages: Counts<ForeignCause>;
+  readonly specialTokens: Counts<ChatMessage['role']>;
 };
 
 export type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };

@@ -7,16 +7,23 @@ type Counter = Map<string, Map<string, number>>;
 /** What happened to the histories that agents sent, by agent and cause. */
 export function countByAgent(
   calls: readonly RecordedCall[],
-): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages'> {
+): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'specialTokens'> {
   const forks: Counter = new Map();
   const splices: Counter = new Map();
   const foreignMessages: Counter = new Map();
-  for (const { agent, fork, splices: spliced, foreignMessages: foreign } of calls) {
+  const specialTokens: Counter = new Map();
+  for (const { agent, fork, splices: spliced, foreignMessages: foreign, specialTokens: special } of calls) {
     if (fork !== undefined) add(forks, agent.agentName, fork, 1);
     for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
     for (const [cause, count] of Object.entries(foreign)) add(foreignMessages, agent.agentName, cause, count);
+    for (const [role, count] of Object.entries(special)) add(specialTokens, agent.agentName, role, count);
   }
-  return { forks: toObject(forks), splices: toObject(splices), foreignMessages: toObject(foreignMessages) };
+  return {
+    forks: toObject(forks),
+    splices: toObject(splices),
+    foreignMessages: toObject(foreignMessages),
+    specialTokens: toObject(specialTokens),
+  };
 }
 
 function add(counter: Counter, agentName: string, cause: string, count: number): void {

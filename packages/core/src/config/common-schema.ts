@@ -90,6 +90,11 @@ const rollout = z.strictObject({
     ['*:untrained'],
     "calls that ask for a model of such a name are answered and not trained: titles, summaries, e.g. ['*haiku*']",
   ),
+  special_tokens_in_text: setting(
+    z.enum(['split', 'as_template', 'refuse']),
+    'split',
+    'special tokens, such as <|im_end|>, in text of users and tools: split (into plain text) | as_template (they can forge turns) | refuse (an error); counted',
+  ),
   episode_timeout: setting(positive.max(mostSeconds), 300, 'seconds; a longer episode is aborted and counts as failed'),
   failed_episode_policy: setting(
     z.enum(['partial_group', 'drop_group', 'zero_reward']),

@@ -19,6 +19,7 @@ const nothingTracked: TrackerStats = {
   forks: {},
   splices: {},
   foreignMessages: {},
+  specialTokens: {},
 };
 
 /** What the models of an episode have said: as trainable rows, as turns, and counted. */
@@ -53,12 +54,13 @@ export function openRecord(
       transcripts: () => conversations.read(),
     };
   }
-  const { engine, chat, historyPolicy, untrainedModels } = policy;
+  const { engine, chat, historyPolicy, specialTokensInText, untrainedModels } = policy;
   const tracker = createContextTracker({
     episodeId,
     chatTokenizer: policy.chatTokenizer,
     chatOf: chat,
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
+    ...(specialTokensInText === undefined ? {} : { specialTokensInText }),
   });
   const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), ...countsOf(ledger) });
   return {

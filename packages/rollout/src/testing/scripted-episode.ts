@@ -1,4 +1,4 @@
-import type { HistoryPolicy } from '@agentjet/context-tracker';
+import type { HistoryPolicy, SpecialTokensInText } from '@agentjet/context-tracker';
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import type { EndpointHost, Episode, SamplingDefaults, Tuner } from '../contract.js';
@@ -26,6 +26,7 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly endpointHost?: EndpointHost;
   readonly historyPolicy?: HistoryPolicy;
   readonly untrainedModels?: readonly string[];
+  readonly specialTokensInText?: SpecialTokensInText;
   readonly wrapModel?: WrapModel;
 };
 
@@ -49,6 +50,7 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     engine,
     chatTokenizer,
     ...(options.historyPolicy !== undefined && { historyPolicy: options.historyPolicy }),
+    ...(options.specialTokensInText !== undefined && { specialTokensInText: options.specialTokensInText }),
     ...(options.untrainedModels !== undefined && { untrainedModels: options.untrainedModels }),
   } as const;
   const { endpointHost, wrapModel } = options;

@@ -27,6 +27,7 @@ export function toEnginePolicy(
     engine,
     chatTokenizer: parts.chatTokenizer,
     historyPolicy: config.contextTracker.historyPolicy,
+    specialTokensInText: config.rollout.specialTokensInText,
     untrainedModels: config.rollout.untrainedModels,
   };
 }

@@ -8,7 +8,16 @@ const base = {
   seed: 1,
   samples: [],
   turns: [],
-  stats: { calls: 1, generatedTokens: 10, trainedTokens: 10, samples: 1, forks: {}, splices: {}, foreignMessages: {} },
+  stats: {
+    calls: 1,
+    generatedTokens: 10,
+    trainedTokens: 10,
+    samples: 1,
+    forks: {},
+    splices: {},
+    foreignMessages: {},
+    specialTokens: {},
+  },
   ignoredParameters: {},
   calls: {
     answered: 1,

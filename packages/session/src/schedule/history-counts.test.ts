@@ -10,6 +10,7 @@ const nothing: TrackerStats = {
   forks: {},
   splices: {},
   foreignMessages: {},
+  specialTokens: {},
 };
 
 it('forks, splices and foreign messages are counted in all, and by agent and cause', () => {

@@ -3,7 +3,15 @@ import type { Episode } from '@agentjet/rollout';
 import type { JobEvent } from '../events.js';
 import { noticeStall } from './notice-stall.js';
 
-const stats = { generatedTokens: 0, trainedTokens: 0, samples: 0, forks: {}, splices: {}, foreignMessages: {} };
+const stats = {
+  generatedTokens: 0,
+  trainedTokens: 0,
+  samples: 0,
+  forks: {},
+  splices: {},
+  foreignMessages: {},
+  specialTokens: {},
+};
 const calls = {
   answered: 0,
   aborted: 0,

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { type ChatMessage, EngineError, type ToolSpec } from '@agentjet/core';
+import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
+import type { Counts, SpecialTokensInText } from '../contract.js';
+import type { HistoryEntry } from '../history/message-node.js';
+
+/**
+ * Text from outside that holds special tokens, such as a tool result with `<|im_end|>`. Printed and encoded as it is, it
+ * would end its own turn and could forge another one. So before a template prints such text, a mark is put into each of
+ * its special tokens, and the tokenizer reads what has a mark inside as plain text. The mark is random: nobody who writes
+ * to the model can know it. The model's own turns have no marks, since they must be printed as they were seen.
+ */
+export class SpecialText {
+  readonly #tokenizer: Tokenizer;
+  readonly #policy: SpecialTokensInText;
+  readonly #pattern: RegExp | undefined;
+  /** What is printed instead of messages and tools; most are printed as they are. */
+  readonly #printed = new WeakMap<object, object>();
+
+  constructor({ tokenizer, template }: ChatTokenizer, policy: SpecialTokensInText) {
+    this.#tokenizer = tokenizer;
+    this.#policy = tokenizer.encodeMarked === undefined && policy === 'split' ? 'as_template' : policy;
+    const ends = template.stopIds.map((id) => tokenizer.decode([id]));
+    this.#pattern = toPattern([...(tokenizer.specialTokens ?? []), ...ends]);
+  }
+
+  /** Throws EngineError `bad_request` if the policy is to refuse such text. */
+  check(message: ChatMessage, at: number): void {
+    if (this.#policy !== 'refuse') return;
+    const [token] = this.#findAll(message);
+    if (token === undefined) return;
+    throw new EngineError(
+      'bad_request',
+      `Message ${at} (${message.role}) holds the special token ${JSON.stringify(token)}, which could forge a turn. Take it out, or set rollout.special_tokens_in_text to split.`,
+    );
+  }
+
+  /** How many special tokens the messages hold, by role. The model's own turns are not looked at. */
+  countAll(entries: readonly HistoryEntry[]): Counts<ChatMessage['role']> {
+    const counts: Partial<Record<ChatMessage['role'], number>> = {};
+    for (const { message, origin } of entries) {
+      const count = origin === undefined ? this.#findAll(message).length : 0;
+      if (count > 0) counts[message.role] = (counts[message.role] ?? 0) + count;
+    }
+    return counts;
+  }
+
+  /** The message as the template is to print it. */
+  toPrinted({ message, origin }: HistoryEntry): ChatMessage {
+    if (origin !== undefined || this.#policy !== 'split') return message;
+    return this.#mark(message);
+  }
+
+  toPrintedTools(tools: readonly ToolSpec[]): readonly ToolSpec[] {
+    return this.#policy === 'split' ? this.#mark(tools) : tools;
+  }
+
+  encode(text: string): Int32Array {
+    return this.#policy === 'split' && text.includes(mark)
+      ? (this.#tokenizer.encodeMarked?.(text, mark) ?? this.#tokenizer.encode(text))
+      : this.#tokenizer.encode(text);
+  }
+
+  #findAll(value: unknown): readonly string[] {
+    const pattern = this.#pattern;
+    if (pattern === undefined) return [];
+    const found: string[] = [];
+    mapTexts(value, (text) => {
+      found.push(...(text.match(pattern) ?? []));
+      return text;
+    });
+    return found;
+  }
+
+  /** The very same object if there is nothing to mark. */
+  #mark<Value extends object>(value: Value): Value {
+    const pattern = this.#pattern;
+    if (pattern === undefined) return value;
+    const known = this.#printed.get(value);
+    // Only this function writes, under the object itself.
+    if (known !== undefined) return known as Value;
+    const marked =
+      this.#findAll(value).length === 0 ? value : mapTexts(value, (text) => text.replace(pattern, putMark));
+    this.#printed.set(value, marked);
+    return marked;
+  }
+}
+
+/** Lower-case letters and digits, which templates print as they are. */
+const mark = `q${randomBytes(12).toString('hex')}q`;
+
+/** After the first character, so that no part of the token is one. */
+function putMark(token: string): string {
+  const [first = ''] = token;
+  return first + mark + token.slice(first.length);
+}
+
+function toPattern(tokens: readonly string[]): RegExp | undefined {
+  const longestFirst = [...new Set(tokens)]
+    .filter((token) => [...token].length > 1)
+    .toSorted((left, right) => right.length - left.length);
+  if (longestFirst.length === 0) return undefined;
+  return new RegExp(longestFirst.map((token) => token.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|'), 'gu');
+}
+
+function mapTexts<Value>(value: Value, change: (text: string) => string): Value;
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((entry: unknown) => mapTexts(entry, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapTexts(inner, change)]));
+}
