@@ -1,7 +1,9 @@
 // Which of our packages each package may import: the one table of arrows. The lowest package comes first, and a package imports only
 // packages above its own line, so no cycle can be written down. AGENTS.md and README.md list the packages in this order.
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 
-/** @type {Readonly<Record<string, readonly string[]>>} */
+/** @type {Record<string, readonly string[]>} */
 export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
@@ -44,12 +46,15 @@ export const arrows = {
     '@agentjet/core',
   ],
   '@agentjet/cli': ['agentjet', '@agentjet/session', '@agentjet/inspect', '@agentjet/core'],
-  '@agentjet/react': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
-  '@agentjet/langgraph': ['@agentjet/rollout', '@agentjet/core'],
-  '@agentjet/ai-sdk': ['@agentjet/rollout', '@agentjet/core'],
-  '@agentjet/openai-agents': ['@agentjet/rollout', '@agentjet/core'],
 };
+
+/** What an adapter imports in addition to its framework, unless it has its own line above. */
+export const adapterArrows = ['@agentjet/adapter-kit', '@agentjet/rollout', '@agentjet/core'];
+
+const adapters = path.join(path.dirname(import.meta.dirname), 'adapters');
+for (const folder of readdirSync(adapters).sort())
+  if (existsSync(path.join(adapters, folder, 'package.json'))) arrows[`@agentjet/${folder}`] ??= adapterArrows;
 
 /**
  * What the folders that hold no package may import from one another (`.` is the root itself). All of them import packages too, through their doors.

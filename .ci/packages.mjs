@@ -3,7 +3,7 @@
 // in .ci/arrows.mjs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { arrows } from './arrows.mjs';
+import { adapterArrows, arrows } from './arrows.mjs';
 import { root, workspaces } from './workspaces.mjs';
 
 const all = workspaces();
@@ -27,14 +27,19 @@ function packageConfig({ dir, uses }) {
   return [file, print(references.length === 0 ? config : { ...config, references })];
 }
 
+const isAdapter = ({ dir }) => dir.startsWith('adapters/');
+
+/** Nothing of ours imports an adapter, so that one more changes as few files as possible. */
 function buildConfig() {
-  return ['tsconfig.json', print({ files: [], references: all.map(({ dir }) => ({ path: dir })) })];
+  const packages = all.filter((each) => !isAdapter(each));
+  return ['tsconfig.json', print({ files: [], references: packages.map(({ dir }) => ({ path: dir })) })];
 }
 
 /** What tsconfig.check.json extends: types are checked on the sources, without a build. */
 function pathsConfig() {
-  const doors = all.flatMap((each) => Object.entries(each.doors));
-  const paths = Object.fromEntries(doors.map(([door, source]) => [door, [`./${source}`]]));
+  const doors = all.filter((each) => !isAdapter(each)).flatMap((each) => Object.entries(each.doors));
+  const adapters = { '@agentjet/*': ['./adapters/*/src/index.ts'] };
+  const paths = { ...Object.fromEntries(doors.map(([door, source]) => [door, [`./${source}`]])), ...adapters };
   return ['tsconfig.paths.json', print({ compilerOptions: { paths } })];
 }
 
@@ -49,14 +54,23 @@ function fillIn(page, mark, lines) {
 
 const widest = Math.max(...all.map(({ dir }) => dir.length));
 const described = all.map(({ dir, manifest }) => `${dir.padEnd(widest)}  ${manifest.description ?? ''}`);
-const arrowLines = all.map(
-  ({ dir, name }) => `${dir.padEnd(widest)}  -> ${(arrows[name] ?? []).map(dirOf).join(', ') || 'nothing of ours'}`,
-);
+const toArrow = (place, names) => `${place.padEnd(widest)}  -> ${names.map(dirOf).join(', ') || 'nothing of ours'}`;
+const arrowLines = [
+  ...all
+    .filter((each) => !isAdapter(each) || arrows[each.name] !== adapterArrows)
+    .map(({ dir, name }) => toArrow(dir, arrows[name] ?? [])),
+  toArrow('adapters/*', adapterArrows),
+];
+/** For those who work here: README.md names the adapters one by one. */
+const rooms = [
+  ...described.filter((_, at) => !isAdapter(all[at])),
+  `${'adapters/*'.padEnd(widest)}  One agent framework each, thin.`,
+];
 
 function pages() {
   return [
     ['README.md', fillIn(read('README.md'), 'packages', described)],
-    ['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', described), 'arrows', arrowLines)],
+    ['AGENTS.md', fillIn(fillIn(read('AGENTS.md'), 'packages', rooms), 'arrows', arrowLines)],
   ];
 }
 
