@@ -8,7 +8,7 @@ const bin = (name) => path.join(root, 'node_modules/.bin', name);
 export const checks = [
   ['format', bin('biome'), ['format', '--error-on-warnings', '.']],
   ['packages', process.execPath, ['.ci/packages.mjs', '--check']],
-  ['manual', process.execPath, ['.ci/manual.mjs', '--check']],
+  ['manual', bin('tsx'), ['--tsconfig', 'tsconfig.check.json', '.ci/manual.mjs', '--check']],
   ['figures', process.execPath, ['.ci/figures.mjs', '--check']],
   ['words', process.execPath, ['.ci/words.mjs', '--check']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
