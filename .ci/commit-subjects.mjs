@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { root } from './workspaces.mjs';
 
 const longest = 72;
-const lastBeforeTheRule = 'bf3f418';
+const lastBeforeTheRule = 'ba5b17a';
 
 const { status, stdout } = spawnSync('git', ['log', '--no-merges', '--format=%h %s', `${lastBeforeTheRule}..HEAD`], {
   cwd: root,

@@ -85,6 +85,7 @@ function judgeTime({ seconds }, testMinutes) {
 }
 
 const downloads = isEverything ? startDownloads() : undefined;
+if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // The boundaries are vitest files too: counted there.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));

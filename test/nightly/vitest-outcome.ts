@@ -9,6 +9,7 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   const made = spawnSync(process.execPath, [path.join(root, setup)], { stdio: 'inherit' });
   if (made.status !== 0)
     return { passed: false, summary: `${setup} could not make the environment`, details: { ran: false } };
+  process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);
   return {
     passed: counts.failed === 0 && counts.skipped === 0 && counts.passed > 0,

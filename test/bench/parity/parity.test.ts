@@ -34,7 +34,14 @@ if (!existsSync(python))
     'Skipped the parity of onnx, torch and transformers: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
   );
 
-test.skipIf(!existsSync(python))(
+/** Minutes: part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
+const isAsked = process.env['AJET_LONG_TESTS'] === '1';
+if (existsSync(python) && !isAsked)
+  console.warn(
+    'Skipped the parity of onnx, torch and transformers, which takes minutes: AJET_LONG_TESTS=1 asks for it.',
+  );
+
+test.skipIf(!existsSync(python) || !isAsked)(
   'onnx, torch and plain transformers compute the same on the nano model',
   { timeout: 900_000 },
   async () => {

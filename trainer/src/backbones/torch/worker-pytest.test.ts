@@ -10,7 +10,12 @@ if (!hasTorch)
     'Skipped the tests of the torch worker: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
   );
 
-test.skipIf(!hasTorch)('the tests of the Python package pass', { timeout: 900_000 }, () => {
+/** Minutes: they are part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
+const isAsked = process.env['AJET_LONG_TESTS'] === '1';
+if (hasTorch && !isAsked)
+  console.warn('Skipped the Python tests of the torch worker, which take minutes: AJET_LONG_TESTS=1 asks for them.');
+
+test.skipIf(!hasTorch || !isAsked)('the tests of the Python package pass', { timeout: 900_000 }, () => {
   const env = { ...process.env, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
   const done = spawnSync(testPython, ['-m', 'pytest', '-q', '--no-header', '-p', 'no:cacheprovider'], {
     cwd: workerDir,
