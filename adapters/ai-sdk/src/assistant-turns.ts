@@ -28,8 +28,8 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call');
   const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
-  // The SDK replaces arguments by what the tool's schema made of them, so a difference there says nothing.
-  const shown = { content, toolCalls: calls.map(({ toolCallId, toolName }) => ({ id: toolCallId, name: toolName })) };
+  // The SDK shows what the tool's schema made of the arguments; the tracker, which knows the schema, tells that from an edit.
+  const shown = { content, toolCalls: calls.map(toToolCall) };
   return (
     fromStash(stash, shown) ?? {
       role: 'assistant',

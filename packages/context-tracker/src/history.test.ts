@@ -20,6 +20,11 @@ const system: ChatMessage = { role: 'system', content: 'S' };
 const user: ChatMessage = { role: 'user', content: 'the U' };
 const next: ChatMessage = { role: 'user', content: 'next' };
 const tool: ToolSpec = { name: 'calc', parameters: { type: 'object' } };
+/** What a framework may parse arguments with: it drops what it does not know, and fills in what is missing. */
+const parsed: ToolSpec = {
+  name: 'calc',
+  parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'boolean', default: true } } },
+};
 
 function writeCall(written = '{"a":  1.0, "zzz": 2}', name = 'calc'): string {
   return `<tool_call>\n{"name": "${name}", "arguments": ${written}}\n</tool_call>`;
@@ -67,7 +72,6 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
       (message) => withArguments(message, '{}'),
       'call_ids',
     ],
-    ['text beside calls dropped', `thinking\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'call_ids'],
     [
       'reasoning dropped',
       `<think>\nwhy\n</think>\n\n${writeCall()}`,
@@ -102,11 +106,14 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     ],
   ])('%s', (_, answer, respell, cause) => {
     const player = start();
-    const message = player.say([system, user], answer, { isOdd: true });
-    const turn = player.begin([system, user, respell(message), next]);
+    const request = { tools: [parsed] };
+    const message = player.say([system, user], answer, { isOdd: true, request });
+    const turn = player.begin([system, user, respell(message), next], { request });
     expect({ fork: turn.fork, isKept: goesOnFrom(player, turn) }).toEqual({ fork: undefined, isKept: true });
     player.commit(turn, 'done');
-    player.say([system, user, respell(message), next, { role: 'assistant', content: 'done' }, next], 'again');
+    player.say([system, user, respell(message), next, { role: 'assistant', content: 'done' }, next], 'again', {
+      request,
+    });
     expect(countsOf(player)).toEqual({
       splices: { agent: { [cause]: 1 } },
       foreignMessages: {},
@@ -212,6 +219,15 @@ describe('a match that is not certain is a fork', () => {
       'edited',
     ],
     ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' }), 'edited'],
+    ['text emptied beside our calls', `secret\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'edited'],
+    ['an argument added', writeCall('{}'), (message) => withArguments(message, '{"a":1000000}'), 'edited'],
+    ['an argument taken out', writeCall('{"a":1,"c":5}'), (message) => withArguments(message, '{"a":1}'), 'edited'],
+    [
+      'unreadable arguments put right',
+      writeCall('{"a": 1, "b": '),
+      (message) => withArguments(message, '{"a":1}'),
+      'edited',
+    ],
     ['text edited', 'one', (message) => ({ ...message, content: 'two' }), 'unknown'],
     [
       'a call dropped',
@@ -233,11 +249,11 @@ describe('a match that is not certain is a fork', () => {
     const message = player.say([system, user], answer);
     const sent = [system, user, edit(message), next];
     const turn = player.begin(sent);
-    expect(turn.fork).toBe('rewritten');
+    expect(turn.fork).toBe('edited');
     expect(textOf(turn)).toBe(chatTokenizer.template.render(sent, { addGenerationPrompt: true }));
     player.commit(turn, 'done');
     expect(countsOf(player)).toMatchObject({
-      forks: { agent: { rewritten: 1 } },
+      forks: { agent: { edited: 1 } },
       foreignMessages: { agent: { [cause]: 1 } },
       samples: 2,
     });
@@ -270,7 +286,7 @@ test.each(['constructor', '__proto__', 'toString'])(
     player.say([system, user, { ...message, content: 'another' }, next], 'done', { agent });
     const { forks, foreignMessages } = player.tracker.stats();
     expect([Object.entries(forks), Object.entries(foreignMessages)]).toEqual([
-      [[agent, { rewritten: 1 }]],
+      [[agent, { edited: 1 }]],
       [[agent, { unknown: 1 }]],
     ]);
     expect(Object.keys(Object.prototype)).toEqual([]);

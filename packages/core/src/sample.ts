@@ -1,7 +1,10 @@
 /** What the tracker hands to the trainer. */
 
-/** Why the tracker started a new branch instead of extending what the model had seen. */
-export type ForkCause = 'rewritten' | 'template' | 'retokenized' | 'tools' | 'system';
+/**
+ * Why the tracker started a new branch instead of extending what the model had seen. `edited`: the request has other
+ * words or arguments where the model's answer was; `rewritten`: it has other messages.
+ */
+export type ForkCause = 'rewritten' | 'edited' | 'template' | 'retokenized' | 'tools' | 'system';
 
 /**
  * One trainable token row of an episode: a root-to-leaf path of what the model really saw.

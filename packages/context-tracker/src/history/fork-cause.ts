@@ -1,6 +1,7 @@
 import type { AssistantMessage, ChatMessage, ForkCause } from '@agentjet/core';
 import type { SeenTurn } from './seen-state.js';
 import { type HistoryEntry, type MessageNode, messagesTo } from './message-node.js';
+import { isRespelling } from './respelling.js';
 import { isSameMessage } from './same-message.js';
 import type { TurnIndex } from './turn-index.js';
 
@@ -21,7 +22,8 @@ export function findForkCause(
   if (moved !== undefined) return moved;
   const own = node.turns.flatMap(({ turn }) => (turn?.agent.agentName === options.agentName ? [turn] : []));
   if (own.length === 0) return undefined;
-  return own.some((turn) => goesOn(turn, first.message)) ? 'retokenized' : 'rewritten';
+  if (own.some((turn) => goesOn(turn, first.message))) return 'retokenized';
+  return isEdit(own, first, options.index) ? 'edited' : 'rewritten';
 }
 
 /** The first turn of ours among the new messages was sampled after other messages: which ones changed? */
@@ -74,6 +76,13 @@ function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[])
     left.length === right.length &&
     left.every((message, at) => right[at] !== undefined && isSameMessage(message, right[at]))
   );
+}
+
+/** Whether the message is in the place of one answer of ours and says something else. Several in one message are a rewriting. */
+function isEdit(own: readonly SeenTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
+  if (message.role !== 'assistant' || origin !== undefined) return false;
+  if (new Set((message.toolCalls ?? []).map(({ id }) => index.ofCallId(id))).size > 1) return false;
+  return !own.some((turn) => isRespelling(turn, message, false) || isRespelling(turn, message, true));
 }
 
 /** Whether the message begins with the turn's text and goes on: the same text, but other tokens at the seam. */

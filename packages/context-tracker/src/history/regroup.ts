@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '@agentjet/core';
 import type { SeenTurn } from './seen-state.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
-import { squash } from './respelling.js';
+import { schemaOf, squash } from './respelling.js';
 import { isSameArguments } from './same-arguments.js';
 import type { TurnIndex } from './turn-index.js';
 
@@ -54,17 +54,18 @@ function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): read
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];
   const known = turns.filter((turn) => turn !== undefined);
-  const own = known.flatMap(({ message }) => message.toolCalls ?? []);
+  const own = known.flatMap((turn) => (turn.message.toolCalls ?? []).map((call) => ({ turn, call })));
   const isWhole = known.length > 0 && known.length === turns.length && own.length === calls.length && isInOrder(known);
-  return isWhole && own.every((call, at) => isSameCall(call, calls[at])) ? known : undefined;
+  return isWhole && own.every(({ turn, call }, at) => isSameCall(turn, call, calls[at])) ? known : undefined;
 }
 
 function isInOrder(turns: readonly SeenTurn[]): boolean {
   return turns.every((turn, at) => at === 0 || turn.index > (turns[at - 1]?.index ?? 0));
 }
 
-function isSameCall(own: ToolCall, sent: ToolCall | undefined): boolean {
-  return sent?.id === own.id && sent.name === own.name && isSameArguments(own.arguments, sent.arguments, 'lossy');
+function isSameCall(turn: SeenTurn, own: ToolCall, sent: ToolCall | undefined): boolean {
+  const schema = schemaOf(turn, own.name);
+  return sent?.id === own.id && sent.name === own.name && isSameArguments(own.arguments, sent.arguments, schema);
 }
 
 /** Each result answers a call, once; only the last turn may still wait for results. */

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolCall } from '@agentjet/core';
+import type { AssistantMessage, JsonObject, ToolCall } from '@agentjet/core';
 import type { SeenTurn } from './seen-state.js';
 import { isSameArguments } from './same-arguments.js';
 import { isSameMessage } from './same-message.js';
@@ -6,13 +6,13 @@ import { isSameMessage } from './same-message.js';
 /**
  * Whether `sent` is this turn of ours as some framework spells it: whitespace trimmed, null as "", arguments parsed
  * and printed again, reasoning dropped or moved into the text, the text cut at a stop text, a name added. `byId`: the
- * calls carry the ids that we minted, so that lossier spellings are still certain.
+ * calls carry the ids that we minted, so that what parsing with a tool's schema does to them is still certain. A turn
+ * whose text or arguments say something else was edited: then the model must see what was sent.
  */
 export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
   if (turn.spelling !== undefined && isSameMessage(turn.spelling, sent)) return true;
-  const own = turn.message;
   if (isRawText(turn, sent)) return true;
-  return isSameCalls(own.toolCalls ?? [], sent.toolCalls ?? [], byId) && isSameText(turn, sent, byId);
+  return isSameCalls(turn, sent.toolCalls ?? [], byId) && isSameText(turn, sent);
 }
 
 /** The whole answer, tags and calls included, given back as plain text. */
@@ -20,22 +20,28 @@ function isRawText(turn: SeenTurn, sent: AssistantMessage): boolean {
   return (sent.toolCalls ?? []).length === 0 && sent.content !== '' && sent.content.trim() === turn.text.trim();
 }
 
-function isSameCalls(own: readonly ToolCall[], sent: readonly ToolCall[], byId: boolean): boolean {
+function isSameCalls(turn: SeenTurn, sent: readonly ToolCall[], byId: boolean): boolean {
+  const own = turn.message.toolCalls ?? [];
   const isSame = (call: ToolCall, index: number): boolean => {
     const other = sent[index];
     return (
       other?.name === call.name &&
       (!byId || other.id === call.id) &&
-      isSameArguments(call.arguments, other.arguments, byId ? 'lossy' : 'exact')
+      isSameArguments(call.arguments, other.arguments, byId ? schemaOf(turn, call.name) : undefined)
     );
   };
   return own.length === sent.length && own.every(isSame);
 }
 
-function isSameText(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
+/** The parameters of a tool that the turn was offered; empty for one that it was not offered. */
+export function schemaOf({ node }: SeenTurn, name: string): JsonObject {
+  return node.tools.find((tool) => tool.name === name)?.parameters ?? {};
+}
+
+function isSameText(turn: SeenTurn, sent: AssistantMessage): boolean {
   const { content, reasoning = '' } = turn.message;
   const text = sent.content.trim();
-  if (isKeptReasoning(reasoning, sent.reasoning ?? '') && isSameContent(turn, text, byId)) return true;
+  if (isKeptReasoning(reasoning, sent.reasoning ?? '') && isSameContent(turn, text)) return true;
   return reasoning !== '' && squash(withoutReasoningTags(text, turn)) === squash(reasoning + content);
 }
 
@@ -44,8 +50,8 @@ function isKeptReasoning(own: string, sent: string): boolean {
   return sent.trim() === '' || own.trim().endsWith(sent.trim());
 }
 
-function isSameContent({ message: { content }, stops }: SeenTurn, text: string, byId: boolean): boolean {
-  if (content.trim() === text || (byId && text === '')) return true;
+function isSameContent({ message: { content }, stops }: SeenTurn, text: string): boolean {
+  if (content.trim() === text) return true;
   return stops.some((stop) => content.includes(stop) && content.slice(0, content.lastIndexOf(stop)).trim() === text);
 }
 

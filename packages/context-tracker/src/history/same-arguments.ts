@@ -1,24 +1,32 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * Whether two argument texts say the same. Frameworks parse what the model wrote and print it again.
- * `exact`: the same JSON value. `lossy`: what schema parsers make of it as well: unknown keys dropped, defaults
- * added, scalars coerced, and anything at all where the model's own text was no JSON object.
+ * Whether two argument strings say the same JSON value. Frameworks parse what the model wrote and print it again. With
+ * `schema`, the tool's parameters, also what parsing with that schema makes of it: keys that the schema does not know are
+ * gone, its defaults are filled in, scalars are converted. Anything else is an edit, and an edit must be seen. A schema
+ * without properties knows nothing of its keys.
  */
-export function isSameArguments(own: string, sent: string, kind: 'exact' | 'lossy'): boolean {
+export function isSameArguments(own: string, sent: string, schema?: JsonObject): boolean {
   if (own.trim() === sent.trim()) return true;
   const ownValue = parseJson(own);
   const sentValue = parseJson(sent);
-  if (kind === 'exact') return ownValue !== undefined && isSameValue(ownValue, sentValue);
-  return !isJsonObject(ownValue) || (isJsonObject(sentValue) && isLossyObject(ownValue, sentValue));
+  if (isJsonObject(ownValue) && schema !== undefined) return isParsed(ownValue, sentValue, schema);
+  if (ownValue !== undefined && isSameValue(ownValue, sentValue)) return true;
+  return schema !== undefined && !isJsonObject(ownValue) && isStandIn(own, sentValue);
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // models write what is no JSON; it then equals nothing but itself
+    return undefined; // models write what is not JSON; it then equals nothing but itself
   }
+}
+
+/** What frameworks send for arguments that they could not read: nothing, or the text itself in a place where they keep it. */
+function isStandIn(own: string, sent: unknown): boolean {
+  if (sent === null || sent === '' || sent === own) return true;
+  return isJsonObject(sent) && Object.values(sent).every((value) => value === own);
 }
 
 function isSameValue(left: unknown, right: unknown): boolean {
@@ -37,18 +45,32 @@ function isSameValue(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Every key that both have says the same, and at least one is left of those that the model wrote. */
-function isLossyObject(own: JsonObject, sent: JsonObject): boolean {
-  const shared = Object.keys(own).filter((key) => Object.hasOwn(sent, key));
-  const isEmptied = shared.length === 0 && Object.keys(own).length > 0 && Object.keys(sent).length > 0;
-  return !isEmptied && shared.every((key) => isLossyValue(own[key], sent[key]));
+/** Whether parsing `own` with the schema may give `sent`. */
+function isParsed(own: unknown, sent: unknown, schema: unknown): boolean {
+  if (isSameValue(own, sent)) return true;
+  if (isJsonObject(own)) return isJsonObject(sent) && isParsedObject(own, sent, isJsonObject(schema) ? schema : {});
+  if (Array.isArray(own)) {
+    const items = isJsonObject(schema) ? schema['items'] : undefined;
+    return (
+      Array.isArray(sent) && own.length === sent.length && own.every((value, at) => isParsed(value, sent[at], items))
+    );
+  }
+  return !isJsonObject(sent) && !Array.isArray(sent) && String(own).trim() === String(sent).trim();
 }
 
-function isLossyValue(own: unknown, sent: unknown): boolean {
-  if (isJsonObject(own)) return isJsonObject(sent) && isLossyObject(own, sent);
-  if (Array.isArray(own))
-    return (
-      Array.isArray(sent) && own.length === sent.length && own.every((value, index) => isLossyValue(value, sent[index]))
-    );
-  return own === sent || (!isJsonObject(sent) && !Array.isArray(sent) && String(own).trim() === String(sent).trim());
+function isParsedObject(own: JsonObject, sent: JsonObject, schema: JsonObject): boolean {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const { additionalProperties } = schema;
+  const isKept =
+    schema['properties'] === undefined || additionalProperties === true || isJsonObject(additionalProperties);
+  const mayGo = (key: string): boolean => !isKept && !Object.hasOwn(properties, key);
+  const mayCome = (key: string): boolean => {
+    const property = properties[key];
+    return isJsonObject(property) && Object.hasOwn(property, 'default') && isSameValue(property['default'], sent[key]);
+  };
+  return (
+    Object.keys(own).every((key) =>
+      Object.hasOwn(sent, key) ? isParsed(own[key], sent[key], properties[key]) : mayGo(key),
+    ) && Object.keys(sent).every((key) => Object.hasOwn(own, key) || mayCome(key))
+  );
 }

@@ -70,7 +70,7 @@ function findOtherEnd(
 function saysTheSame(printed: ParsedReply, own: AssistantMessage): boolean {
   const calls = own.toolCalls ?? [];
   const isSameCall = (call: ParsedReply['toolCalls'][number], index: number): boolean =>
-    call.name === calls[index]?.name && isSameArguments(call.arguments, calls[index].arguments, 'exact');
+    call.name === calls[index]?.name && isSameArguments(call.arguments, calls[index].arguments);
   return (
     printed.content.trim() === own.content.trim() &&
     (printed.reasoning ?? '').trim() === (own.reasoning ?? '').trim() &&

@@ -1,16 +1,7 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from '@agentjet/core';
 
 /** What frameworks do to an assistant's message on its way back. */
-export const spellings = [
-  'json',
-  'keys',
-  'trim',
-  'space',
-  'no reasoning',
-  'reasoning in text',
-  'name',
-  'no text',
-] as const;
+export const spellings = ['json', 'keys', 'trim', 'space', 'no reasoning', 'reasoning in text', 'name'] as const;
 export type Spelling = (typeof spellings)[number];
 
 export function respell(message: ChatMessage, how: Spelling): ChatMessage {
@@ -29,8 +20,7 @@ function respellAnswer(message: AssistantMessage, how: Spelling): AssistantMessa
     return reasoning === undefined
       ? message
       : { ...rest, content: `<think>\n${reasoning}\n</think>\n\n${message.content}` };
-  if (how === 'name') return { ...message, name: 'assistant' };
-  return (message.toolCalls ?? []).length > 0 ? { ...message, content: '' } : message;
+  return { ...message, name: 'assistant' };
 }
 
 function withArguments(message: AssistantMessage, print: (written: object) => string): AssistantMessage {

@@ -15,8 +15,8 @@ export type ShownMessage = {
 export type ShownToolCall = {
   readonly id: string | undefined;
   readonly name: string;
-  /** Parsed, or as text. Left out where the framework itself rewrites them, so that a difference would mean nothing. */
-  readonly arguments?: unknown;
+  /** Parsed, or as text. */
+  readonly arguments: unknown;
 };
 
 /** The stashed turn, or undefined where there is none or the shown message says something else. */
@@ -36,8 +36,8 @@ function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
   if (shown === undefined || shown.name !== call.name) {
     return false;
   }
-  const text = typeof shown.arguments === 'string' ? shown.arguments : JSON.stringify(shown.arguments);
-  return text === undefined || text === call.arguments || canonicalJson(text) === canonicalJson(call.arguments);
+  const text = typeof shown.arguments === 'string' ? shown.arguments : JSON.stringify(shown.arguments ?? null);
+  return text === call.arguments || canonicalJson(text) === canonicalJson(call.arguments);
 }
 
 /** Equal for texts that mean the same JSON; a text that is no JSON stands for itself. */
