@@ -13,7 +13,7 @@ export type ScriptedEpisode = {
   /** Ends the episode: its models are closed, running calls aborted. */
   readonly end: () => void;
   /** Ends the episode and says what it has recorded. */
-  readonly finish: () => Pick<Episode, 'samples' | 'stats' | 'calls' | 'ignoredParameters'>;
+  readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 };
 
 export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'> & {
