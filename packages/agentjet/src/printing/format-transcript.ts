@@ -112,8 +112,10 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
       `reward ${Number(episode.reward.toFixed(4))}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`,
     );
   }
-  const { code, message } = episode.error;
-  return style('bad', [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n')) + `\n(${facts})`;
+  const { code, message, agent } = episode.error;
+  const whose = agent === undefined ? '' : `, agent "${agent}"`;
+  const failure = [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n');
+  return `${style('bad', failure)}\n(${facts}${whose})`;
 }
 
 /** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */

@@ -28,6 +28,8 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['forks', formatByAgent(record['forks'])],
     ['splices', formatByAgent(record['splices'])],
     ['foreign messages', formatByAgent(record['foreign_messages'])],
+    ...optional('without effect', formatOptional(record['ignored_parameters'])),
+    ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),
     ...(tree.areTurnsRecorded
       ? []
@@ -67,7 +69,11 @@ function describeOutcome(record: JsonObject): string {
 }
 
 function messageOf(error: unknown): string {
-  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message);
+  if (isJsonObject(error) && 'message' in error) {
+    const { message, agent, place } = error;
+    const whose = typeof agent === 'string' ? `agent "${agent}": ` : '';
+    return `${whose}${String(message)}${typeof place === 'string' ? `\n${place}` : ''}`;
+  }
   return typeof error === 'string' ? error : 'no reason was kept';
 }
 
@@ -85,6 +91,11 @@ function formatByAgent(counts: unknown): string {
     ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
   );
   return agents.length === 0 ? 'none' : agents.join('; ');
+}
+
+/** Nothing rather than `none`. */
+function formatOptional(counts: unknown): string {
+  return isJsonObject(counts) && Object.keys(counts).length > 0 ? formatByAgent(counts) : '';
 }
 
 function optional(label: string, value: string): readonly Fact[] {

@@ -31,6 +31,8 @@ type EpisodeRecord = {
   /** The tracker takes no further calls. */
   readonly finish: () => Recorded;
   readonly transcripts: () => readonly AgentTranscript[];
+  /** The agent whose call failed with a message that this text repeats. */
+  readonly failedAgent: (text: string) => string | undefined;
 };
 
 type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
@@ -52,6 +54,7 @@ export function openRecord(
       read,
       finish: () => ({ samples: [], ...read() }),
       transcripts: () => conversations.read(),
+      failedAgent: (text) => ledger.failedAgent(text),
     };
   }
   const { engine, chat, historyPolicy, specialTokensInText, untrainedModels } = policy;
@@ -80,6 +83,7 @@ export function openRecord(
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
     transcripts: () => tracker.transcripts(),
+    failedAgent: (text) => ledger.failedAgent(text),
   };
 }
 

@@ -25,6 +25,8 @@ export type OpenEpisode = {
   readonly targets: ReadonlySet<string>;
   /** What each agent was told and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
+  /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
+  readonly failedAgent: (text: string) => string | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
@@ -69,6 +71,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const recorder = openRecord(options, identity, { signal, onTurn });
   const spans = new Spans();
   const targets = new Set<string>();
+  const agents = new Set<string>();
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
     const model = recorder.createModel(agent);
@@ -93,10 +96,14 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         trainableTargets,
         createModel,
         endpointHost: options.endpointHost,
-        onAgent: ({ targetTag }) => targets.add(targetTag),
+        onAgent: ({ agentName, targetTag }) => {
+          targets.add(targetTag);
+          agents.add(agentName);
+        },
         span: spans.measure,
         reward: (value, to) => turnRewards.give(value, to),
       }),
+    failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,
     transcripts: recorder.transcripts,

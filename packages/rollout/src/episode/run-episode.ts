@@ -84,7 +84,7 @@ async function settle(
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
     const isAway = unscored !== undefined && options.keeper !== undefined && outageOf(thrown) !== undefined;
-    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown);
+    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown, open.failedAgent);
   }
 }
 
@@ -112,8 +112,8 @@ function toCompleted({ metadata, logMetrics }: CheckedOutput, verdict: Verdict):
   return { status: 'completed', ...verdict, metadata, logMetrics };
 }
 
-function toFailed(thrown: unknown): Outcome {
-  return { status: 'failed', error: toEpisodeError(thrown), metadata: {}, logMetrics: {} };
+function toFailed(thrown: unknown, failedAgent?: OpenEpisode['failedAgent']): Outcome {
+  return { status: 'failed', error: toEpisodeError(thrown, failedAgent), metadata: {}, logMetrics: {} };
 }
 
 async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<WorkflowOutput> {

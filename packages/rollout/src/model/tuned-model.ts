@@ -119,7 +119,8 @@ async function countedCall(
     return response;
   } catch (error) {
     const isAborted = error instanceof EngineError && (error.code === 'aborted' || error.code === 'closed');
-    options.ledger.count(isAborted ? 'aborted' : 'failed');
+    if (isAborted) options.ledger.count('aborted');
+    else options.ledger.countFailure(options.agent.agentName, error);
     throw error;
   }
 }

@@ -25,6 +25,8 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     forks: stats.forks,
     splices: stats.splices,
     foreign_messages: stats.foreignMessages,
+    ...(hasAny(stats.specialTokens) && { special_tokens: stats.specialTokens }),
+    ...(hasAny(episode.ignoredParameters) && { ignored_parameters: episode.ignoredParameters }),
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
     /** 1: each generated token is trained exactly once; null where nothing was generated. */
@@ -34,6 +36,10 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     turns: episode.turns.map(toTurnRecord),
     samples: episode.samples.map(toSampleRecord),
   };
+}
+
+function hasAny(counts: object): boolean {
+  return Object.keys(counts).length > 0;
 }
 
 /** What a verdict may say beyond the reward. */

@@ -80,10 +80,11 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
   const [first] = failed;
   if (first === undefined) return;
-  const { code, message } = first.error;
+  const { code, message, agent } = first.error;
   const place = failurePlace(first.error);
+  const where = agent === undefined ? '' : `, agent "${agent}"`;
   emit({
     type: 'notice',
-    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
+    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId}${where} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
   });
 }
