@@ -1,6 +1,7 @@
 export type {
   AgentIdentity,
   AgentTranscript,
+  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,

@@ -22,6 +22,7 @@ export {
 export { createTuner, type TunerOptions } from './tuner.js';
 export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
+export type { RequestSampling } from './model/sampling.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';
@@ -37,7 +38,9 @@ export {
 } from './episode/open-episode.js';
 export type { Attempt, AttemptKeeper } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
+export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
+export { isSamplingMixed } from './episode/mixed-sampling.js';
 export {
   runGroups,
   toEpisodeGroup,

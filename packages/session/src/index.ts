@@ -1,4 +1,5 @@
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
+export { failEpisodesThatExit } from '@agentjet/rollout';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';

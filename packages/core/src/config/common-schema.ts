@@ -65,6 +65,11 @@ const rollout = z.strictObject({
   temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(topP, 1),
   top_k: setting(topK, -1, '-1 keeps all'),
+  request_sampling: setting(
+    z.enum(['ignore', 'honour']),
+    'ignore',
+    'temperature, top_p, top_k and seed of a request whose agent is trained. ignore: these settings decide | honour: the request decides; tokens that it samples with top_p below 1 or top_k are then not trained',
+  ),
   max_model_len: setting(
     z.int().min(2).max(numTokens),
     2048,

@@ -2,6 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import type { AgentIdentity, AgentTranscript } from '@agentjet/context-tracker';
 import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../contract.js';
 import { createTuner } from '../tuner.js';
+import type { RequestSampling } from '../model/sampling.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
 import { Spans } from './spans.js';
@@ -39,6 +40,8 @@ export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turn
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
+  /** Default: `honour`. A run that trains ignores what requests ask for, unless it is told otherwise. */
+  readonly requestSampling?: RequestSampling | undefined;
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
   readonly endpointHost?: EndpointHost | undefined;

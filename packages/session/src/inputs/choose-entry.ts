@@ -53,7 +53,7 @@ function toEntry<Common, Made>(
   if (instance === undefined)
     throw new ConfigError(
       `bad_${noun.replaceAll(/\W/g, '_')}`,
-      `${where} is not a ${noun}: it is ${describe(value)}. It needs ${needs}; or give a registration { name, section, open }.`,
+      `${where} is not ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: it is ${describe(value)}. It needs ${needs}; or give a registration { name, section, open }.`,
     );
   return { name: nameOf(instance, noun), open: () => instance };
 }

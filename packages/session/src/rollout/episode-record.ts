@@ -22,6 +22,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
     calls,
+    ...(Object.keys(episode.ignoredParameters).length > 0 && { ignored_parameters: episode.ignoredParameters }),
     forks: stats.forks,
     splices: stats.splices,
     foreign_messages: stats.foreignMessages,

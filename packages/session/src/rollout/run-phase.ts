@@ -4,6 +4,7 @@ import {
   runGroups,
   type EndpointHost,
   type Policy,
+  type RequestSampling,
   type SamplingDefaults,
   type TaskGroup,
   type WorkflowSource,
@@ -35,6 +36,8 @@ export type PhaseOptions = {
   readonly numRepeat: number;
   readonly maxParallel: number;
   readonly sampling: SamplingDefaults;
+  /** Default: `honour`. */
+  readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
   readonly seed: number;
   /** Keeps episode ids of different phases apart. */
