@@ -66,7 +66,8 @@ export class StoreWriter {
     await Promise.resolve(); // what one turn of the event loop appends goes into one transaction
     while (this.#pending.length > 0 || this.#waiters.synced.length > 0) {
       if (this.#pending.length > 0) await this.#commit();
-      else await this.#sync();
+      const isAwaited = this.#waiters.synced.some(({ upTo }) => upTo <= this.#committed);
+      if (isAwaited) await this.#sync(); // a busy server must not keep those waiting who need the disk
     }
     this.#isBusy = false;
   }
