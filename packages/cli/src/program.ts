@@ -16,6 +16,7 @@ export type EvalFlags = {
   readonly checkpoint?: string;
   readonly json?: boolean;
 };
+export type VerifyFlags = { readonly json?: boolean };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
@@ -92,7 +93,23 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addSwarm(program, setExitCode);
   return program;
+}
+
+function addSwarm(program: Command, setExitCode: (code: number) => void): void {
+  const swarm = program
+    .command('swarm')
+    .description('What belongs to a swarm: a model that agents elsewhere learn with.');
+  swarm
+    .command('verify')
+    .description('Folds the ledger of a run offline, and says where every acknowledged episode is.')
+    .argument('<run>', 'run folder, or the folder of its ledger')
+    .option('--json', 'one line of JSON')
+    .action(async (run: string, flags: VerifyFlags) => {
+      const { verifyRunStore } = await import('./commands/verify-store.js');
+      setExitCode(await verifyRunStore(run, flags));
+    });
 }
 
 /** Settings are written with dashes by whoever knows other trainers. */
