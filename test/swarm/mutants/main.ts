@@ -95,7 +95,7 @@ function runNode(dir: string, args: readonly string[]): Promise<string> {
       { cwd: dir, maxBuffer: 1 << 26 },
       (error, stdout, stderr) => {
         if (stdout.includes('killedBy')) resolve(stdout);
-        else reject(new Error(`The hunt gave no result: ${stderr || String(error)}`));
+        else reject(new Error(`The hunt gave no result: ${stderr || (error?.message ?? 'no output')}`));
       },
     );
   });
