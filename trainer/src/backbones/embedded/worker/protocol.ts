@@ -61,6 +61,7 @@ export type CompletionBundle = {
   readonly lengths: readonly number[];
   readonly finishReasons: readonly Completion['finishReason'][];
   readonly policyVersions: readonly number[];
+  readonly timings: readonly (Completion['timing'] | null)[];
   /** Shape [sum of lengths] each, one completion after the other. */
   readonly ids: Int32Array;
   readonly logprobs: Float32Array;
