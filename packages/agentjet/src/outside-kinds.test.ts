@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError, defineBackbone, setting, z, type Algorithm, type Sample } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
+import { createTaskReader, defineReader } from '@agentjet/rollout';
 import { loadInputs } from '@agentjet/session';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentJetJob } from './job.js';
@@ -106,14 +107,40 @@ describe('an algorithm and a backbone given in code', () => {
         return backbones[0].open({ numThreads: 1 }, parts);
       },
     });
-    const job = createJob({ algorithm, backbone: watched });
+    const job = createJob({ algorithm, backbone: watched }).setSection(watched, { label: 'y' });
     expect(job.config.backbone).toBe('(code)->watched');
     const { policyVersion, runDir } = await job.tune({ onEvent: () => {} });
-    expect([policyVersion, opened, credited]).toEqual([1, ['x'], [2, 2]]);
+    expect([policyVersion, opened, credited]).toEqual([1, ['y'], [2, 2]]);
     const again = new AgentJetJob().loadJobFromYaml(path.join(runDir ?? '', 'config.yaml'));
     await expect(again.setWorkflow(workflow).tune({ onEvent: () => {} })).rejects.toThrow(
       '"backbone" is "(code)->watched": the run was made with a backbone given in code.',
     );
+  });
+
+  it('have settings that are typed by their own section, if the job uses them', () => {
+    const { name: _, ...rest } = backbones[0];
+    const other = defineBackbone({ ...rest, name: 'other_one' });
+    expect(() => createJob().setSection(other, { numThreads: 2 })).toThrow(
+      'setSection() got "other_one", which this job does not use.',
+    );
+    const job = createJob({ backbone: other });
+    expect(job.setSection(other, { numThreads: 2 }).config).toMatchObject({ otherOne: { numThreads: 2 } });
+  });
+
+  it('may be a reader or a judge, with settings', async () => {
+    const reader = defineReader({
+      name: 'counted',
+      section: z.strictObject({ count: setting(z.int(), 1) }),
+      open: ({ count }) =>
+        createTaskReader({
+          training: Array.from({ length: count }, (_, at) => ({ taskId: `t${at}`, mainQuery: 'x' })),
+        }),
+    });
+    const job = createJob().setData(reader).setSection(reader, { count: 3 });
+    const { inputs } = await loadInputs({ workflow, reader }, { config: job.config, composition: configuration });
+    const ids: string[] = [];
+    for await (const { taskId } of inputs.reader.trainingTasks()) ids.push(taskId);
+    expect(ids).toEqual(['t0', 't1', 't2']);
   });
 
   it('are refused with what they lack', async () => {
