@@ -17,18 +17,15 @@ export {
   defineJudge,
   defineReader,
   Workflow,
-  type Episode,
   type Judge,
   type JudgeRegistration,
-  type ModelOptions,
-  type OpenAIEndpoint,
   type ReaderRegistration,
   type TaskInput,
   type TaskReader,
   type TaskSource,
-  type Tuner,
   type WorkflowSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
+export type { Episode, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';
 export {
   AgentJetError,
   BackboneError,

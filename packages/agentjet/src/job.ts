@@ -19,7 +19,7 @@ import {
   type Judge,
   type JudgeRegistration,
   type WorkflowSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
 import {
   evaluateJob,
   loadInputs,

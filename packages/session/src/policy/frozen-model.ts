@@ -1,5 +1,5 @@
 import { composeConfig } from '@agentjet/core';
-import { createFrozenTuner, type Tuner } from '@agentjet/rollout';
+import type { Tuner } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
@@ -64,7 +64,11 @@ async function open(
     rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
     onnx: { numThreads },
   });
-  const { openUntrainedPolicy } = await import('./open-policy.js'); // loads the trainer
+  // Not before: they load the trainer and everything that runs episodes.
+  const [{ createFrozenTuner }, { openUntrainedPolicy }] = await Promise.all([
+    import('@agentjet/rollout'),
+    import('./open-policy.js'),
+  ]);
   const { policy, close } = await openUntrainedPolicy(
     config,
     { backbone: embedded, templateFamily: undefined },
