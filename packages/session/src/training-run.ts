@@ -6,6 +6,7 @@ import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
+import { noticeHistories } from './training/notice-histories.js';
 import { noticeSampling } from './training/notice-sampling.js';
 import { noticeStall } from './training/notice-stall.js';
 import { openResumedRun, type ResumeOptions } from './training/resume-run.js';
@@ -68,7 +69,9 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const opened = await (resume === false
     ? openNew(config, { open, onNotice, composition })
     : openOld(config, { resume, from, open, onNotice, composition }));
-  const { emit, tally } = countEpisodes(noticeStall(noticeSampling(options.emit, config), config.trainableTargets));
+  const { emit, tally } = countEpisodes(
+    noticeStall(noticeSampling(noticeHistories(options.emit), config), config.trainableTargets),
+  );
   return { ...opened, config, algorithm, watched: watchEngine(opened.backbone.engine), emit, tally, signal, startedAt };
 }
 
