@@ -4,6 +4,7 @@ import type { Episode } from '../contract.js';
 import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
 import { isAgentsFailure } from './episode-error.js';
 import { isSamplingMixed } from './mixed-sampling.js';
+import { ownTurn } from './own-turn.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 
@@ -116,6 +117,7 @@ function startPlace(
   const run = async ({ episodeId, seed, attempt }: Attempt): Promise<Episode> => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
+    await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
     const episode = await runEpisode(task, options, identity);
     if (!signal.aborted) options.onEpisode?.(episode);
     return episode;

@@ -1,3 +1,4 @@
+import { ownTurn } from '../episode/own-turn.js';
 import {
   deriveSeed,
   EngineError,
@@ -161,7 +162,9 @@ async function call(
     ? turn.commit(sampled.completion, { temperature, isTrained: isTrainable })
     : turn.read(sampled.completion);
   if (isTrained) options.onTurn?.(turn.id);
-  return toResponse(name, turn, sampled, committed);
+  const response = toResponse(name, turn, sampled, committed);
+  await ownTurn(); // the agent's code goes on apart from those that the engine answered with it
+  return response;
 }
 
 /** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */

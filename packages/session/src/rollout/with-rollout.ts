@@ -7,6 +7,7 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
+import { noticeStalls } from './stall-notice.js';
 import { startWatchdog } from './watchdog.js';
 
 /** Frameworks put more than Node's ten frames between the user's line and what failed below it. */
@@ -35,6 +36,7 @@ export async function withRollout<T>(
   Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
+  const stopStalls = noticeStalls((message) => emit({ type: 'notice', message }), config.rollout.maxEnvWorker);
   try {
     const { maxSteps } = config.rollout.multiTurn;
     const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
@@ -47,6 +49,7 @@ export async function withRollout<T>(
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     watchdog.stop();
+    stopStalls();
     await endpointHost.close();
   }
 }
