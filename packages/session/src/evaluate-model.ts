@@ -58,6 +58,13 @@ async function withCheckpoint(
   return { ...config, model: { ...config.model, path: await findCheckpoint(checkpoint, onNotice) } };
 }
 
+/** Whose answers are evaluated: with backbone `debug` and an endpoint, the model of that endpoint. */
+function subjectOf({ backbone, debug, model }: CommonConfig): string {
+  if (backbone !== 'debug' || debug.baseUrl === null) return model.path;
+  const { host } = new URL(debug.baseUrl);
+  return `${debug.model ?? 'the model'} at ${host}`;
+}
+
 /** What `AgentJetJob.evaluate` does. Null when the signal ended it. */
 export async function evaluateModel(
   given: CommonConfig,
@@ -74,7 +81,7 @@ export async function evaluateModel(
   const { policy, close } = await openUntrainedPolicy(config, inputs, onEvent);
   try {
     const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
-      evaluatePhase(context, { step: 0, tasks, subject: config.model.path, signal }),
+      evaluatePhase(context, { step: 0, tasks, subject: subjectOf(config), signal }),
     );
     return outcome?.evaluation ?? null;
   } finally {

@@ -9,6 +9,7 @@ import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { noticeHistories } from './training/notice-histories.js';
 import { noticeSampling } from './training/notice-sampling.js';
 import { noticeStall } from './training/notice-stall.js';
+import { hashCode } from './training/code-hashes.js';
 import { openResumedRun, type ResumeOptions } from './training/resume-run.js';
 import { toOptimizerOptions } from './training/train-settings.js';
 
@@ -85,6 +86,8 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
     experimentDir,
     experimentName,
     configYaml: composition.format(config),
+    code: hashCode(config),
+    keepBest: config.trainerCommon.keepBest,
     onNotice,
   });
   try {

@@ -188,6 +188,11 @@ const trainerCommon = z.strictObject({
     1,
     'episodes per evaluation task; with several: pass@n, all-pass and the mean are reported',
   ),
+  keep_best: setting(
+    text.nullable(),
+    null,
+    'a figure of the evaluations, such as success_rate: the checkpoint in which it was highest is kept, and named in checkpoints/best',
+  ),
   max_checkpoints: setting(countOrZero(numSteps), 3, 'newest checkpoints to keep; 0 keeps all'),
   n_gpus_per_node: setting(count(1024), 1, 'torch only'),
   mini_batch_num: setting(
