@@ -40,6 +40,7 @@ export type { Attempt, AttemptKeeper } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
 export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
+export type { UntrainedCall } from './episode/untrained-calls.js';
 export { isSamplingMixed } from './episode/mixed-sampling.js';
 export {
   runGroups,

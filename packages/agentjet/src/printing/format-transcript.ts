@@ -54,7 +54,11 @@ function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
     return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
   const { message, usage, finishReason } = call.response;
   const cut = finishReason === 'length' ? ', cut by a token limit' : '';
-  const note = `${' '.repeat(writer.nameWidth + 13)}(${usage.promptTokens} + ${usage.completionTokens} tokens, ${call.seconds.toFixed(2)} s${cut})`;
+  const facts =
+    call.untrainedModel === undefined
+      ? `${usage.promptTokens} + ${usage.completionTokens} tokens`
+      : `${call.untrainedModel}, not trained`;
+  const note = `${' '.repeat(writer.nameWidth + 13)}(${facts}, ${call.seconds.toFixed(2)} s${cut})`;
   return [...formatAssistant(writer, call.agentName, message, true), writer.style('label', note)];
 }
 

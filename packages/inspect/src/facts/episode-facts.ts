@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatInteger } from './number-text.js';
+import { describeUntrained } from './untrained-facts.js';
 
 export type Fact = readonly [label: string, value: string];
 
@@ -31,6 +32,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ...optional('without effect', formatOptional(record['ignored_parameters'])),
     ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),
+    ...describeUntrained(record),
     ...(tree.areTurnsRecorded
       ? []
       : [

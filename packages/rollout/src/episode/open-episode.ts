@@ -7,6 +7,7 @@ import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
+import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
  * An episode without a workflow around it: the models of its agents, and the record of what they said. `runEpisode`
@@ -24,6 +25,8 @@ export type OpenEpisode = {
   readonly record: () => Omit<EpisodeRecord, 'samples'>;
   /** Target tags that agents have asked models for, whether they learn or not. */
   readonly targets: ReadonlySet<string>;
+  /** Runs code of the episode, so that calls of models that do not learn are recorded. */
+  readonly within: <T>(work: () => T) => T;
   /** What each agent was told and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
@@ -35,7 +38,7 @@ export type OpenEpisode = {
 };
 
 /** All that is known of an episode, except how good it was. */
-export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards'>;
+export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
@@ -80,10 +83,13 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     const model = recorder.createModel(agent);
     return wrap === undefined ? model : wrap(model, agent);
   };
+  const untrained = new UntrainedCalls();
+  const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
     ...recorded,
     ...(attempt > 1 && { attempt }),
     ...(spans.records.length > 0 && { spans: [...spans.records] }),
+    ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
     ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns) }),
   });
   let finished: EpisodeRecord | undefined;
@@ -103,13 +109,16 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
           targets.add(targetTag);
           agents.add(agentName);
         },
+        onDebugModel: (model, agentName) => untrained.addModel(model, agentName),
+        within,
         span: spans.measure,
         reward: (value, to) => turnRewards.give(value, to),
       }),
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,
-    transcripts: recorder.transcripts,
+    within,
+    transcripts: () => [...recorder.transcripts(), ...untrained.transcripts()],
     fail: life.fail,
     finish: () => {
       life.close();

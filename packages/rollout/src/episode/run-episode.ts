@@ -42,7 +42,9 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
   const startedAt = performance.now();
   const open = openEpisode(options, identity);
   try {
-    const settled = await catchStrayErrors(open.fail, () => settle(task, options, { open, seed: identity.seed }));
+    const settled = await catchStrayErrors(open.fail, () =>
+      open.within(() => settle(task, options, { open, seed: identity.seed })),
+    );
     const recorded = open.finish();
     const outcome = settled.status === 'unscored' ? await scoreAgain(settled, options, identity) : settled;
     return {

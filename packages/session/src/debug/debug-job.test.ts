@@ -67,6 +67,24 @@ it('runs one episode of each of the first tasks, and tells of each with its call
   });
 });
 
+it('shows both sides of a game, the one that does not learn among its calls', async () => {
+  const config = createConfig({ trainableTargets: ['player'], debug: { debugMaxParallel: 1, debugFirstNTasks: 1 } });
+  const game: WorkflowFunction = async (task, tuner) => {
+    const ask = { messages: [{ role: 'user', content: task.mainQuery }] } as const;
+    await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
+    const writer = { ...scripted, name: 'gpt' };
+    await tuner.selectModel({ agentName: 'writer', debugModel: writer }, (model) => model, ['generate']).generate(ask);
+    await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
+    return { reward: 1 };
+  };
+  const { transcripts } = await debug(game, config);
+  expect(transcripts[0]?.calls).toMatchObject([
+    { agentName: 'player' },
+    { agentName: 'writer', untrainedModel: 'gpt', request: { messages: [{ content: 'What is 1+2, a?' }] } },
+    { agentName: 'player' },
+  ]);
+});
+
 it('says so if no agent asked a tuned model for anything, as with a misspelt target', async () => {
   const config = createConfig({ trainableTargets: ['sovler'], debug: { debugMaxParallel: 1 } });
   const untrained: WorkflowFunction = async (_task, tuner) => {

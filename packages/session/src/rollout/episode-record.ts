@@ -22,7 +22,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
     calls,
-    ...(Object.keys(episode.ignoredParameters).length > 0 && { ignored_parameters: episode.ignoredParameters }),
+    ...(episode.untrainedCalls !== undefined && { untrained_calls: episode.untrainedCalls.map(toCallRecord) }),
     forks: stats.forks,
     splices: stats.splices,
     foreign_messages: stats.foreignMessages,
@@ -36,6 +36,21 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     log_metrics: episode.logMetrics,
     turns: episode.turns.map(toTurnRecord),
     samples: episode.samples.map(toSampleRecord),
+  };
+}
+
+/** A call of an agent that does not learn: what was new in its request, and what came back. */
+function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
+  const said = ({ role, content }: { readonly role: string; readonly content: string }) => ({ role, content });
+  return {
+    agent_name: call.agentName,
+    model: call.model,
+    repeated_messages: call.repeatedMessages,
+    messages: call.messages.map(said),
+    answer: call.answer === null ? null : said(call.answer),
+    ...(call.error !== undefined && { error: call.error }),
+    began_ms: call.beganMs,
+    ended_ms: call.endedMs,
   };
 }
 
