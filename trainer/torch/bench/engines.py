@@ -1,4 +1,4 @@
-"""Whole GRPO steps: ours over trees and over rows beside TRL's, in one process on one GPU, the engines taking turns.
+"""Whole GRPO steps: ours over trees and over rows, and TRL's, in one process on one GPU, the engines taking turns.
 
 A step samples 64 answers (8 prompts x 8), makes one optimizer step of them and puts the new weights where the next answers are
 sampled from. Every engine has the same model shape with random weights, the same prompts and the same lengths of answers.

@@ -1,7 +1,7 @@
 """TRL's GRPOTrainer with vLLM in its own process, one optimizer step at a time: the peer of `engines.py`.
 
 Its settings are the fastest that were found: no activation checkpointing, liger's layer kernels, flash-attn-4, all answers of a
-step generated at once, as many rows a micro-batch as the memory beside the other engines allows.
+step generated at once, as many rows a micro-batch as the memory that the other engines leave allows.
 """
 
 from __future__ import annotations
