@@ -158,8 +158,12 @@ class TrlEngine:
         return {"sample_s": sample, "sync_s": sync, "train_s": self.turns.seconds - sample - sync, "step_s": self.turns.seconds}
 
     def close(self) -> None:
+        """Frees the GPU; the next engine takes vLLM over."""
+        self.thread.join()
+        self.trainer.optimizer.state.clear()
+        self.trainer.model.zero_grad(set_to_none=True)
         self.trainer.model.to("cpu")
-        self.trainer.optimizer = None
+        self.trainer._buffered_inputs = None
         del self.trainer
 
 
