@@ -101,17 +101,20 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
-  /** What tracers show of the model. */
+  /** What tracers show of the model. All keys are there, as LangChain's standard tests have it; what is not set is undefined. */
   override getLsParams(options: this['ParsedCallOptions']): LangSmithParams {
     const { temperature, maxTokens, stop } = toSampling(options, this.#sampling);
-    return {
+    const params: {
+      readonly [Key in keyof Omit<LangSmithParams, 'ls_integration'>]-?: LangSmithParams[Key] | undefined;
+    } = {
       ls_provider: 'agentjet',
       ls_model_name: this.#model.name,
       ls_model_type: 'chat',
-      ...(temperature !== undefined && { ls_temperature: temperature }),
-      ...(maxTokens !== undefined && { ls_max_tokens: maxTokens }),
-      ...(stop !== undefined && { ls_stop: [...stop] }),
+      ls_temperature: temperature,
+      ls_max_tokens: maxTokens,
+      ls_stop: stop && [...stop],
     };
+    return params as LangSmithParams;
   }
 
   /** An estimate, as LangChain's own where it has no tokenizer; it would look for one on the web first. */

@@ -67,6 +67,17 @@ it('tracers see provider, model, sampling, and the wish for structured output', 
   expect(JSON.stringify(seen[0])).toContain('ls_structured_output_format');
 });
 
+it('tracers find all of their keys, also for what is not set', () => {
+  expect(Object.keys(openModel('hello').getLsParams({})).toSorted()).toEqual([
+    'ls_max_tokens',
+    'ls_model_name',
+    'ls_model_type',
+    'ls_provider',
+    'ls_stop',
+    'ls_temperature',
+  ]);
+});
+
 it('the metadata of an answer names its model', async () => {
   const { response_metadata: metadata } = await openModel('hello').invoke('hi');
   expect(metadata).toMatchObject({ model: 'agentjet/solver', model_name: 'agentjet/solver' });
