@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { SamplingOptions } from '@agentjet/core';
 import { AgentJetJob, type ConfigInput, type JobEvent, type Task, type Tuner } from 'agentjet';
 import { describe, expect, it, vi } from 'vitest';
 import { FrozenLakeWorkflow } from '../../tutorial/01-frozen-lake/frozen-lake-workflow.js';
@@ -13,20 +14,24 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
  */
 vi.setConfig({ testTimeout: 300_000 });
 
-/** The walker of tutorial 1, whose author has left temperature 0 and a seed in every call. */
-class FixedWalker extends FrozenLakeWorkflow {
-  override execute(task: Task, tuner: Tuner) {
-    const selectModel: Tuner['selectModel'] = (options, toNative) =>
-      tuner.selectModel(options, (model) =>
-        toNative({
-          ...model,
-          generate: (request, callOptions) =>
-            model.generate({ ...request, sampling: { ...request.sampling, temperature: 0, seed: 1 } }, callOptions),
-        }),
-      );
-    return super.execute(task, { ...tuner, selectModel });
-  }
+/** The walker of tutorial 1, whose author asks for some sampling in every call. */
+function createWalker(sampling: SamplingOptions): typeof FrozenLakeWorkflow {
+  return class extends FrozenLakeWorkflow {
+    override execute(task: Task, tuner: Tuner) {
+      const selectModel: Tuner['selectModel'] = (options, toNative) =>
+        tuner.selectModel(options, (model) =>
+          toNative({
+            ...model,
+            generate: (request, callOptions) =>
+              model.generate({ ...request, sampling: { ...request.sampling, ...sampling } }, callOptions),
+          }),
+        );
+      return super.execute(task, { ...tuner, selectModel });
+    }
+  };
 }
+
+const FixedWalker = createWalker({ temperature: 0, seed: 1 });
 
 async function trainWith(workflow: typeof FrozenLakeWorkflow, rollout: ConfigInput['rollout'] = {}) {
   const experimentDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-sampling-'));
@@ -77,4 +82,10 @@ describe('an agent that asks for temperature 0 and seed 1 in every call', () => 
       expect(new Set(repeats.map(moves)).size).toBe(1);
     }
   });
+});
+
+it('an agent whose temperature is honoured is trained at that temperature: no gap, no clipped token', async () => {
+  const { metrics } = await trainWith(createWalker({ temperature: 0.6 }), { requestSampling: 'honour' });
+  expect(metrics.some((row) => Number(row['groups_skipped']) < Number(row['groups']))).toBe(true);
+  for (const row of metrics) expect(row).toMatchObject({ clip_fraction: 0, logprob_gap_max: 0 });
 });
