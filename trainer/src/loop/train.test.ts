@@ -67,6 +67,7 @@ describe('train', () => {
     expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.7);
     expect((await readdir(run.dir)).sort()).toEqual([
       'checkpoints',
+      'code.json',
       'config.yaml',
       'episodes',
       'log.jsonl',

@@ -4,23 +4,26 @@
  * its sockets and timers. So a continuation waits for its own turn, and the loop looks around between two of them.
  */
 const waiting: (() => void)[] = [];
-let isScheduled = false;
+/** Somebody has gone on in this turn of the loop already, or is due in the next. */
+let isTaken = false;
 
-function schedule(): void {
-  if (isScheduled || waiting.length === 0) return;
-  isScheduled = true;
+function takeTurn(): void {
+  isTaken = true;
   setImmediate(() => {
-    isScheduled = false;
+    isTaken = false;
     const next = waiting.shift();
-    schedule();
-    next?.();
+    if (next === undefined) return;
+    takeTurn();
+    next();
   });
 }
 
-/** Resolves in a turn of the event loop in which no other caller's promise resolves; in the order of the calls. */
+/**
+ * Resolves in a turn of the event loop in which no other caller's promise resolves, in the order of the calls; at once if nobody
+ * else has gone on in this turn.
+ */
 export function ownTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    schedule();
-  });
+  if (isTaken) return new Promise((resolve) => void waiting.push(resolve));
+  takeTurn();
+  return Promise.resolve();
 }
