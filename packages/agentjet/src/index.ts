@@ -5,6 +5,7 @@ export { createLineListener, formatEvent } from './printing/event-lines.js';
 export type { TranscriptStyle } from './printing/format-transcript.js';
 export {
   openFrozenModel,
+  openTunedModel,
   type Evaluation,
   type FrozenModel,
   type FrozenModelOptions,
@@ -12,6 +13,8 @@ export {
   type JobEvent,
   type JobListener,
   type JobResult,
+  type TunedModel,
+  type TunedModelOptions,
 } from '@agentjet/session';
 export {
   defineJudge,

@@ -21,6 +21,7 @@ export {
 } from './workflow.js';
 export { createTuner, type TunerOptions } from './tuner.js';
 export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
+export { createUntrackedTuner, type UntrackedTunerOptions } from './untracked-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
 export type { RequestSampling } from './model/sampling.js';
 export { CallLedger } from './model/call-ledger.js';
