@@ -12,7 +12,7 @@ describe('a tuned model', () => {
   });
   afterAll(() => tuned.close());
 
-  it('answers at any time, several calls at once, each with ids and draws of its own', async () => {
+  it('answers at any time, several calls at once, each with its own ids and draws', async () => {
     const model = agent(tuned, 'werewolf');
     const answers = await Promise.all(Array.from({ length: 6 }, () => model.generate(request)));
     expect(new Set(answers.map(({ id }) => id)).size).toBe(6);
