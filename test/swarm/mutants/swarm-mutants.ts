@@ -203,6 +203,11 @@ export const swarmMutants: readonly SwarmMutant[] = [
         'filter((group) => group.fate === undefined && passes(group));',
         'filter((group) => passes(group));',
       ),
+      edit(
+        'packages/ledger/src/attempt-index.ts',
+        'group !== undefined &&\n      group.fate === undefined &&',
+        'group !== undefined &&',
+      ),
     ],
   },
   {

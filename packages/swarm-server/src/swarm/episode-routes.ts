@@ -201,20 +201,19 @@ export class EpisodeRoutes {
 
   #takePlaces(request: ClaimRequest): readonly string[] | NonNullable<ClaimAnswer['reason']> {
     const { ledger, weights, settings, tasks } = this.#context;
-    const { operation, episodes } = ledger.state;
+    const { operation } = ledger.state;
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
     this.#context.newest.revision = request.revision;
     const taken: string[] = [];
-    let numRunning = [...episodes.values()].filter(({ state }) => state === 'running').length;
-    for (let index = 0; index < request.count && numRunning < settings.capacity; index++, numRunning++) {
+    for (let index = 0; index < request.count && ledger.numRunning < settings.capacity; index++) {
       const place = this.#findPlace(request);
       if (place === undefined) break;
       taken.push(this.#take(place, request, claimIdOf(request.claim_id, index)));
     }
     if (taken.length > 0) return taken;
-    if (numRunning >= settings.capacity) return 'capacity';
+    if (ledger.numRunning >= settings.capacity) return 'capacity';
     if (operation.isDraining) return 'draining';
     return tasks.trainingTask(ledger.state.nextDraw) === undefined ? 'no_task' : 'no_open_place';
   }
