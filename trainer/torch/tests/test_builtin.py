@@ -86,6 +86,34 @@ def test_the_next_call_of_an_episode_reads_only_what_is_new(monkeypatch: pytest.
     assert sorted((fill.start, fill.stop) for fill in fills) == [(65, 95)] * 4
 
 
+def test_steps_queued_before_the_last_tokens_are_read_change_no_answer() -> None:
+    rng = np.random.default_rng(6)
+    prompts = [random_prompt(rng, length) for length in (3, 40, 40, 20)]
+    stops = frozenset(range(0, VOCAB, 3))
+    found = []
+    for lookahead in (0, 1):
+        server, _ = create_server("qwen2", slots=3)
+        server.lookahead = lookahead
+        requests = [SampleRequest(i, prompt, 1.0, 1.0, 0, 12, stops if i % 2 else frozenset(), i, False) for i, prompt in enumerate(prompts)]
+        answers = run(server, requests)
+        again = [greedy(i, np.concatenate([prompts[i], [token for token, _ in answers[i]], prompts[0]]).astype(np.int32)) for i in range(4)]
+        found.append((answers, run(server, again)))
+    assert found[0] == found[1]
+    assert any(len(answer) < 12 for answer in found[0][0].values())
+
+
+def test_an_answer_aborted_while_its_step_is_on_its_way_frees_the_slot() -> None:
+    rng = np.random.default_rng(7)
+    server, lm = create_server("qwen2", slots=1)
+    server.lookahead = 1
+    server.submit(greedy(0, random_prompt(rng, 30), 50))
+    for _ in range(4):
+        server.tick()
+    server.abort(0)
+    prompt = random_prompt(rng, 30)
+    check(lm, prompt, run(server, [greedy(1, prompt)])[1])
+
+
 def test_an_aborted_prompt_leaves_nothing_behind() -> None:
     rng = np.random.default_rng(3)
     server, lm = create_server("qwen2", slots=2)

@@ -113,6 +113,21 @@ def test_draws_follow_the_distribution_in_the_vocabularys_order() -> None:
     torch.testing.assert_close(logprobs, wanted, atol=1e-5, rtol=0)
 
 
+@needs_interpreter
+def test_products_of_many_rows_side_by_side_and_in_parts() -> None:
+    from ajet_torch.sampling import decode_kernels as kernels
+
+    rng = np.random.default_rng(3)
+    rows, depth, sizes = 128, 80, (32, 16, 16)
+    x, matrices = torch.from_numpy(rng.normal(size=(rows, depth))).float(), [torch.from_numpy(rng.normal(size=(size, depth))).float() for size in sizes]
+    parts = torch.full((2, rows, 64), torch.nan)
+    kernels.product_kernel[(4, 2, 2)](x, *matrices, parts, rows, depth, 32, 48, 64, 48, BM=64, BN=16, BK=16, EVEN=True, PRECISION="ieee")
+    torch.testing.assert_close(parts.sum(0), x @ torch.cat(matrices).T, atol=1e-3, rtol=1e-5)
+    gated = torch.full((rows, 32), torch.nan)
+    kernels.gated_kernel[(2, 2)](x, matrices[0], matrices[0].flip(0).contiguous(), gated, depth, 32, BM=64, BN=16, BK=32, EVEN=False, PRECISION="ieee")
+    torch.testing.assert_close(gated, torch.nn.functional.silu(x @ matrices[0].T) * (x @ matrices[0].flip(0).T), atol=1e-3, rtol=1e-5)
+
+
 def test_the_kernels_compute_what_the_model_does() -> None:
     """In a process of its own: Triton reads its switch when it is imported."""
     pytest.importorskip("triton")

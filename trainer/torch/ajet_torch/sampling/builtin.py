@@ -28,6 +28,8 @@ from .steps import DRAWN_LAST, Flight, ModelSteps, StepRows, Steps
 
 LONGEST_FED = 4
 """A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
+MOST_FUSED = 256
+"""Slots; the fused step was made for as few rows as keep its products bound by memory."""
 TICKS_BETWEEN_PREFILLS = 4
 """While others decode: requests that come meanwhile share one pass."""
 
@@ -87,7 +89,7 @@ class BuiltinServer:
         if self.device.type == "cuda":
             from .fused import FusedSteps, fits
 
-            if fits(self.policy.lm, self.context_length):
+            if fits(self.policy.lm, self.context_length) and self.cache.num_slots <= MOST_FUSED:
                 return FusedSteps(self.policy.lm, self.cache, self.context_length, self.device, graphs), 1
         return ModelSteps(self.policy, self.cache, self.context_length, self.device, graphs), 0
 
