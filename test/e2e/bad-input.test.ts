@@ -1,14 +1,8 @@
 import { cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  createJobFolder,
-  createJobYaml,
-  createScratchFolder,
-  toJsonLines,
-  type JobFiles,
-  type JobYaml,
-} from './support/job-folder.js';
+import { createJobYaml, toJsonLines, type JobFiles, type JobYaml } from './support/job-files.js';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { runAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 

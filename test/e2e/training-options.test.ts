@@ -2,7 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, ConfigError, type JobEvent } from 'agentjet';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { createJobFolder, createJobYaml, createScratchFolder } from './support/job-folder.js';
+import { createJobYaml } from './support/job-files.js';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
