@@ -57,7 +57,7 @@ export type JobOptions = {
 };
 
 /** What an option gave that no file can hold. */
-type GivenKinds = {
+export type GivenKinds = {
   readonly backbone?: unknown;
   readonly algorithm?: unknown;
   readonly templateFamily?: unknown;

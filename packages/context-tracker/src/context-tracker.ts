@@ -4,7 +4,6 @@ import { AgentChats, type ChatSide } from './agent-chats.js';
 import type {
   AgentIdentity,
   AgentTranscript,
-  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,
@@ -184,21 +183,16 @@ class EpisodeTracker implements ContextTracker {
       fork: call.prompt.fork,
       createStream: (onDelta) => createReplyStream(chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
       read: (completion) => readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId }).committed,
-      commit: (completion, options) => {
+      commit: (completion) => {
         this.#checkCommit(id, isCommitted);
         const reply = readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId });
         isCommitted = true;
-        return this.#record(id, call, completion, { ...reply, ...options });
+        return this.#record(id, call, completion, reply);
       },
     };
   }
 
-  #record(
-    id: string,
-    call: OpenCall,
-    completion: Completion,
-    { committed, text, isStopped, temperature, isTrained = true }: Reply & CommitOptions,
-  ): CommittedTurn {
+  #record(id: string, call: OpenCall, completion: Completion, { committed, text, isStopped }: Reply): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
     const said = this.#describeHistory(call);
@@ -229,8 +223,6 @@ class EpisodeTracker implements ContextTracker {
       numNew,
       numOpening,
       policyVersion,
-      temperature,
-      isTrained,
       logprobs: logprobs.slice(),
       isTruncated: !isStopped,
     };

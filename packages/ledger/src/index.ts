@@ -27,8 +27,6 @@ export type {
   ManifestRecord,
   Purpose,
   RecordKind,
-  KeyRecord,
-  TaskRecord,
   Score,
 } from './records.js';
 export type {

@@ -23,7 +23,6 @@ function createAnchored(backbone: Backbone) {
   const batches: TrainBatch[] = [];
   const anchored: Backbone = {
     engine: backbone.engine,
-    capabilities: backbone.capabilities,
     modelDir: backbone.modelDir,
     get policyVersion() {
       return backbone.policyVersion;

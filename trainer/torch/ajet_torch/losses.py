@@ -83,17 +83,6 @@ class TermLoss:
     loss: torch.Tensor
     sums: dict[str, torch.Tensor]
     peak: torch.Tensor
-    report: TermReport
-
-
-@dataclass(frozen=True)
-class TermReport:
-    """core's TermReport on the device, shape [K] each; logprobs are the training ones."""
-
-    logprobs_K: torch.Tensor
-    entropies_K: torch.Tensor
-    ratios_K: torch.Tensor
-    clipped_K: torch.Tensor
 
 
 def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tensor, reference_M: torch.Tensor | None, config: LossConfig) -> TermLoss:
@@ -127,8 +116,7 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
         "terms": trained.sum(),
     }
     peak = (trained * mismatch.abs()).max() if len(mismatch) else torch.zeros((), device=weights.device)
-    report = TermReport(logprob.detach(), entropy.detach(), importance, clipped.detach())
-    return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak, report)
+    return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak)
 
 
 def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:

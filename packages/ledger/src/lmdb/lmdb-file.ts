@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { Key, RootDatabase } from 'lmdb';
 import { decodeRecord, encodeRecord, type Entry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
@@ -12,16 +11,15 @@ export class LmdbFile {
   readonly number: number;
   readonly path: string;
   readonly #database: RootDatabase<Buffer, Key>;
-  #bytes: number;
+  #bytes = 0;
 
   constructor(number: number, path: string, database: RootDatabase<Buffer, Key>) {
     this.number = number;
     this.path = path;
     this.#database = database;
-    this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Roughly its size: what it had when it was opened, and what this process has added. */
+  /** Roughly the bytes of its entries, grown with each commit of this process. */
   get bytes(): number {
     return this.#bytes;
   }

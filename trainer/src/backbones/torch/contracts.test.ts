@@ -51,7 +51,6 @@ class WorkerPool {
 function lent(worker: TorchBackbone, giveBack: () => void): Backbone {
   return {
     engine: worker.engine,
-    capabilities: worker.capabilities,
     modelDir: worker.modelDir,
     get policyVersion() {
       return worker.policyVersion;

@@ -77,11 +77,9 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     const others = Array.from({ length: 9 }, (_, seed) =>
       backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }),
     );
-    const amongOthers = await backbone.engine.generate({ promptIds: prompt, sampling });
+    const beside = await backbone.engine.generate({ promptIds: prompt, sampling });
     await Promise.all(others);
-    expect([...amongOthers.ids]).toEqual([...alone.ids]);
-    const ms = expect.any(Number) as unknown;
-    expect(amongOthers.timing).toEqual({ queuedMs: ms, prefillMs: ms, decodeMs: ms });
+    expect([...beside.ids]).toEqual([...alone.ids]);
   });
 
   test('greedy sampling takes the likeliest and top-k of one does too', async () => {

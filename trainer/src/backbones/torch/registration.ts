@@ -1,5 +1,4 @@
 import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, type SectionOf } from '@agentjet/core';
-import { torchCapabilities } from './capabilities.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine. */
@@ -120,7 +119,13 @@ export const torch = defineBackbone({
     'listen_host',
     'token',
   ],
-  capabilities: torchCapabilities,
+  capabilities: {
+    takes: 'packs',
+    repeatsSeed: false,
+    reportsGradNorm: true,
+    losses: ['ppo', 'gspo', 'cispo', 'reinforce'],
+    streams: true,
+  },
   async open(settings, parts) {
     const { createTorchBackbone } = await import('./index.js');
     const onLogLine = (line: string): void => {

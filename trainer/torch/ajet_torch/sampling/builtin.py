@@ -8,7 +8,6 @@ for an answer that had ended is dropped.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Iterable
@@ -48,7 +47,6 @@ class Slot:
     drawn: int = 0
     closing: bool = False
     last_used: int = 0
-    started: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class BuiltinServer:
             self.copies.add(source, index, start, self.cache)
         self.held.put(index, prompt[:start])
         stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
-        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks, started=time.monotonic())
+        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks)
         self.has_new_rows = True
         return Fill(index, start, stop, prompt)
 
@@ -243,7 +241,7 @@ class BuiltinServer:
         finish = "stop" if token in request.stop_ids else "length" if slot.closing and slot.num_read == slot.num_drawn else None
         if finish is not None:
             slot.request = None
-        return TokenEvent(request.id, token, logprob, finish, slot.started)
+        return TokenEvent(request.id, token, logprob, finish)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         """What was cached is stale, also where the sampler reads the trained weights themselves."""

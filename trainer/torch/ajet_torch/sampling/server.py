@@ -28,13 +28,12 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """One sampled token; `finish` with the last. `started`: time.monotonic() when the request got its slot, where that is known."""
+    """One sampled token; `finish` with the last."""
 
     id: int
     token: int
     logprob: float
     finish: str | None
-    started: float | None = None
 
 
 class InferenceServer(Protocol):

@@ -21,7 +21,6 @@ export type WeightsSource = { readonly shape: StepShape; open(): Promise<OpenWei
 
 export class EmbeddedEngine implements Engine {
   readonly #source: WeightsSource;
-  readonly #clock: () => number;
   readonly #scheduler: Scheduler;
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
@@ -29,11 +28,9 @@ export class EmbeddedEngine implements Engine {
   #opening: Promise<void> | null = null;
   #isClosed = false;
 
-  /** `clock` gives milliseconds. */
-  constructor(source: WeightsSource, options: SchedulerOptions, clock: () => number = () => performance.now()) {
+  constructor(source: WeightsSource, options: SchedulerOptions) {
     this.#source = source;
-    this.#clock = clock;
-    this.#scheduler = new Scheduler(source.shape, options, clock);
+    this.#scheduler = new Scheduler(source.shape, options);
   }
 
   get contextLength(): number {
@@ -53,7 +50,7 @@ export class EmbeddedEngine implements Engine {
     if (this.#isClosed) throw closed();
     if (signal?.aborted === true) throw aborted(signal);
     checkRequest(promptIds, sampling, this.#source.shape);
-    const request = { promptIds: promptIds.slice(), sampling, askedAt: this.#clock(), ...(onToken && { onToken }) };
+    const request = { promptIds: promptIds.slice(), sampling, ...(onToken && { onToken }) };
     const completion = this.#gate.sample(async () => {
       await this.#openWeights();
       return await this.#submit(request, signal);

@@ -3,8 +3,7 @@
 import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';
-import { BackboneError } from '@agentjet/core';
-import type { BuiltInBatch } from '../../../../slope/train-in-passes.js';
+import { BackboneError, type TrainBatch } from '@agentjet/core';
 import type { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
@@ -56,16 +55,7 @@ export class FeedWriter {
       head_inverse: toTensor(headInverse, [headInverse.length]),
       pair_rows: toTensor(pairRows, [pairRows.length]),
       pair_targets: toTensor(pairTargets, [pairTargets.length]),
-      ...this.#temperatures(arrays, temperature),
-    };
-  }
-
-  #temperatures({ mixed }: MicrobatchArrays, temperature: number): Feeds {
-    if (mixed === undefined) return { inverse_temperature: this.#scalar(1 / temperature) };
-    const { scaledRows, inverses } = mixed;
-    return {
-      scaled_rows: toTensor(scaledRows, [scaledRows.length]),
-      inverse_temperatures: toTensor(this.#convert(inverses), [inverses.length, 1]),
+      inverse_temperature: this.#scalar(1 / temperature),
     };
   }
 
@@ -74,7 +64,7 @@ export class FeedWriter {
     return { reference_logprobs: this.#vector(logprobs) };
   }
 
-  loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<BuiltInBatch, 'loss' | 'isOnPolicy'>): Feeds {
+  loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<TrainBatch, 'loss' | 'isOnPolicy'>): Feeds {
     const terms = {
       term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]),
       term_weights: this.#vector(arrays.termWeights),

@@ -1,2 +1,0 @@
-export { createCountingTrainer } from './testing/counting-trainer.js';
-export { testSettings } from './testing/test-settings.js';

@@ -1,0 +1,59 @@
+/**
+ * The process whose endpoint is attacked: scripted episodes, opened and ended as the parent asks, and what the process
+ * itself saw: model calls, the longest stall of its event loop in CPU time, memory after a collection of garbage.
+ */
+import { readdirSync } from 'node:fs';
+import { startEndpointServer } from '@agentjet/endpoint';
+import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
+import { watchStalls } from './watch-stalls.js';
+
+export type HostRequest =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'end'; readonly episode: number }
+  | { readonly kind: 'report' };
+export type HostAnswer = {
+  readonly episode?: number;
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly calls: number;
+  readonly longestStallMs: number;
+  readonly rssMb: number;
+  readonly files: number;
+};
+
+const server = await startEndpointServer();
+const episodes = new Map<number, ScriptedEpisode>();
+const stalls = watchStalls();
+let opened = 0;
+let calls = 0;
+
+function open(): Pick<HostAnswer, 'episode' | 'baseUrl' | 'apiKey'> {
+  const reply = () => {
+    calls++;
+    return 'Certainly. Here is an answer of a few words, as models give them.';
+  };
+  const episode = openScriptedEpisode({ replies: reply, endpointHost: server, contextLength: 32_768 });
+  episodes.set(++opened, episode);
+  const { baseUrl, apiKey } = episode.tuner.asOpenAIEndpoint({ agentName: 'solver' });
+  return { episode: opened, baseUrl, apiKey };
+}
+
+function end(number: number): void {
+  episodes.get(number)?.finish();
+  episodes.delete(number);
+}
+
+const countFiles = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0);
+
+function answer(request: HostRequest): HostAnswer {
+  if (request.kind === 'end') end(request.episode);
+  // Only a process without hostile requests is started so: a collection would count as a stall.
+  if (request.kind === 'report') globalThis.gc?.();
+  const access = request.kind === 'open' ? open() : {};
+  const rssMb = process.memoryUsage.rss() / 2 ** 20;
+  return { ...access, calls, longestStallMs: stalls.longestMs(), rssMb, files: countFiles() };
+}
+
+process.on('message', (request: HostRequest) => process.send?.(answer(request)));
+process.on('disconnect', () => process.exit());
+process.send?.(answer({ kind: 'report' }));

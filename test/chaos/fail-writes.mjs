@@ -1,0 +1,84 @@
+// Loaded into a run with --import: makes a write to its folder fail as a full disk does, or kills the process at it.
+// CHAOS_WRITES is JSON: { "folder", "match", "occurrence", "part", "kind": "kill" } kills at the given write to a file that matches,
+// with this part of its bytes written; { "folder", "afterBytes", "kind": "full" } lets no byte through after so many.
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+
+const plan = JSON.parse(process.env.CHAOS_WRITES ?? '{}');
+const matches = new RegExp(plan.match ?? '$^');
+const files = new WeakMap();
+let seen = 0;
+let bytesLeft = plan.afterBytes ?? Number.POSITIVE_INFINITY;
+
+const isOurs = (file) => typeof file === 'string' && path.resolve(file).startsWith(plan.folder);
+const full = (file) =>
+  Object.assign(new Error(`ENOSPC: no space left on device, write '${file}'`), { code: 'ENOSPC', errno: -28 });
+
+/** How many of `size` bytes may be written: all of them, unless this write is the one. */
+function admit(file, size) {
+  if (plan.kind === 'full') {
+    const admitted = Math.max(0, Math.min(size, bytesLeft));
+    bytesLeft -= size;
+    return admitted;
+  }
+  return matches.test(file) && ++seen === plan.occurrence ? Math.floor(size * plan.part) : size;
+}
+
+const die = (file) => {
+  if (plan.kind === 'full') throw full(file);
+  process.kill(process.pid, 'SIGKILL');
+};
+
+const toBuffer = (data) =>
+  typeof data === 'string' ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+
+/** `append` writes bytes to the end of a file; a write that is not let through writes the part that is, and fails. */
+const { appendFileSync, writeFileSync, writeSync } = fs;
+const isData = (data) => typeof data === 'string' || ArrayBuffer.isView(data);
+
+for (const name of ['writeFile', 'appendFile']) {
+  const real = fs.promises[name];
+  fs.promises[name] = async (file, data, ...rest) => {
+    const target = files.get(file) ?? file;
+    if (!isOurs(target) || !isData(data)) return real(file, data, ...rest);
+    const bytes = toBuffer(data);
+    const admitted = admit(target, bytes.length);
+    if (admitted === bytes.length && !(plan.kind === 'full' && bytesLeft < 0)) return real(file, data, ...rest);
+    (name === 'writeFile' ? writeFileSync : appendFileSync)(target, bytes.subarray(0, admitted));
+    return die(target);
+  };
+}
+
+const realOpen = fs.promises.open;
+fs.promises.open = async (file, ...rest) => {
+  const handle = await realOpen(file, ...rest);
+  if (isOurs(file)) files.set(handle, file);
+  return handle;
+};
+const handle = await realOpen(process.execPath);
+const prototype = Object.getPrototypeOf(handle);
+await handle.close();
+for (const name of ['writeFile', 'write', 'appendFile']) {
+  const real = prototype[name];
+  prototype[name] = async function write(data, ...rest) {
+    const target = files.get(this);
+    if (target === undefined || !isData(data)) return real.call(this, data, ...rest);
+    const bytes = toBuffer(data);
+    const admitted = admit(target, bytes.length);
+    if (admitted === bytes.length) return real.call(this, data, ...rest);
+    writeSync(this.fd, bytes.subarray(0, admitted));
+    return die(target);
+  };
+}
+
+// A rename or a link is one byte: it happens or it does not.
+for (const name of ['rename', 'link', 'mkdir']) {
+  const real = fs.promises[name];
+  fs.promises[name] = async (from, to, ...rest) => {
+    const target = name === 'mkdir' ? from : to;
+    if (isOurs(target) && admit(target, 1) === 0) die(target);
+    return real(from, to, ...rest);
+  };
+}
+syncBuiltinESMExports();

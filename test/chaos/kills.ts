@@ -1,0 +1,140 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Random } from '@agentjet/core';
+import { writeJob } from '../e2e/support/job-files.js';
+import { onlyRun } from '../e2e/support/read-run.js';
+import { runAjet, startAjet, type Finished } from '../e2e/support/run-ajet.js';
+import { findDifference, readOutcome, type RunOutcome } from './run-outcome.js';
+import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
+
+/**
+ * Runs that are killed, or whose disk fills up, and are resumed: the run that comes out must be equal to one that nothing
+ * happened to. Killed at random means by the clock, from outside; aimed at a write means from within, with a part of the write on disk.
+ */
+type Mishap =
+  | { readonly kind: 'kill'; readonly afterMs: number }
+  | { readonly kind: 'kill'; readonly match: string; readonly occurrence: number; readonly part: number }
+  | { readonly kind: 'full'; readonly afterBytes: number };
+
+const train = ['--conf', 'job.yaml'];
+const changes = { trainer_common: { save_freq: 2, total_training_steps: 5, val_before_train: true } };
+
+/** Pauses that nothing repeats: which calls are sampled together differs from run to run. */
+const restless = {
+  'agent.ts': `
+const pause = () => new Promise((resolve) => setTimeout(resolve, 8 * Math.random()));
+export async function sayLetters(task, tuner) {
+  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
+  await pause();
+  const { message } = await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
+  const letters = message.content.match(/[a-z]/gi)?.length ?? 0;
+  return { reward: letters / 8, isSuccess: letters > 2, logMetrics: { letters } };
+}
+`,
+};
+
+const places = [
+  'metrics\\.jsonl$',
+  'evaluations\\.jsonl$',
+  'episodes/step-\\d+\\.jsonl$',
+  'log\\.jsonl$',
+  'reward\\.svg',
+  'report\\.html',
+  'latest',
+  'state\\.json',
+  'safetensors',
+  'checkpoints/step-\\d+$',
+  'writer\\.json',
+  'tokenizer',
+];
+
+function drawKill(random: Random): Mishap {
+  if (random.next() < 0.35) return { kind: 'kill', afterMs: Math.floor(random.next() * 2500) };
+  return {
+    kind: 'kill',
+    match: pick(random, places),
+    occurrence: 1 + random.int(4),
+    part: pick(random, [0, 0.5, 0.99]),
+  };
+}
+
+const drawFullDisk = (random: Random): Mishap => ({
+  kind: 'full',
+  afterBytes: Math.floor(600_000 * random.next() ** 2),
+});
+
+const hook = path.join(import.meta.dirname, 'fail-writes.mjs');
+
+async function meet(folder: string, args: readonly string[], mishap: Mishap): Promise<Finished> {
+  if (!('afterMs' in mishap)) {
+    const plan = { folder: path.join(folder, 'saved_experiments'), ...mishap };
+    const env = { CHAOS_WRITES: JSON.stringify(plan) };
+    return runAjet(folder, args, { env, nodeArgs: ['--import', hook] });
+  }
+  const running = startAjet(folder, args);
+  await running.waitFor(/^run /m).catch(() => undefined);
+  const timer = setTimeout(() => running.child.kill('SIGKILL'), mishap.afterMs);
+  const finished = await running.finished;
+  clearTimeout(timer);
+  return finished;
+}
+
+type Setting = { readonly world: World; readonly modelDir: string; readonly whole: RunOutcome };
+
+async function runOnce({ world, modelDir, whole }: Setting, attack: string, each: Case): Promise<void> {
+  const draw = attack === 'kills' ? drawKill : drawFullDisk;
+  const mishaps = Array.from({ length: 1 + each.random.int(2) }, () => draw(each.random));
+  const folder = path.join(world.folder, `${attack}-${each.index}`);
+  mkdirSync(folder, { recursive: true });
+  writeJob(folder, modelDir, restless, changes);
+  for (const [at, mishap] of mishaps.entries()) {
+    const hasRun = at > 0 && hasRunFolder(folder);
+    const ended = await meet(folder, hasRun ? [...train, '--resume'] : train, mishap);
+    if (ended.signal === 'SIGKILL' && mishap.kind === 'kill') world.counts.kills++;
+    check(each, mishaps, ended, mishap.kind === 'kill');
+  }
+  const last = await runAjet(folder, hasRunFolder(folder) ? [...train, '--resume'] : train);
+  check(each, mishaps, last, false);
+  const problem = last.code === 0 ? differenceOf(whole, folder) : `--resume ended with ${last.code}: ${last.stderr}`;
+  if (problem === undefined) rmSync(folder, { recursive: true, force: true });
+  else each.found('wrong_ends', mishaps, problem);
+}
+
+function hasRunFolder(folder: string): boolean {
+  try {
+    onlyRun(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function differenceOf(whole: RunOutcome, folder: string): string | undefined {
+  try {
+    return findDifference(whole, readOutcome(onlyRun(folder)));
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** A process that is killed at its time limit had hung. */
+function check(
+  each: Case,
+  mishaps: readonly Mishap[],
+  { signal, stdout, stderr }: Finished,
+  mayBeKilled: boolean,
+): void {
+  if (signal === 'SIGKILL' && !mayBeKilled) each.found('hangs', mishaps, `${stdout}\n${stderr}`.slice(-1000));
+  if (looksLikeStack(`${stdout}\n${stderr}`)) each.found('stack_traces', mishaps, stderr.slice(-1500));
+}
+
+/** `kills`: a SIGKILL, twice at times. `full-disks`: ENOSPC after so many bytes. */
+export async function createKills(world: World, modelDir: string, name: 'kills' | 'full-disks'): Promise<Attack> {
+  const folder = path.join(world.folder, `${name}-whole`);
+  mkdirSync(folder, { recursive: true });
+  writeJob(folder, modelDir, restless, changes);
+  const { code, stderr } = await runAjet(folder, train);
+  if (code !== 0) throw new Error(`The uninterrupted run ended with ${code}: ${stderr}`);
+  const setting = { world, modelDir, whole: readOutcome(onlyRun(folder)) };
+  return { name, runCase: (each) => runOnce(setting, name, each), close: async () => undefined };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startHost, type Host } from './start-host.js';
+
+/** Episodes over the wire, one after another, at a steady pace: what grows then is kept for ever. */
+export type Soak = {
+  readonly episodes: number;
+  readonly calls: number;
+  /** Least and most open files after the warm-up. */
+  readonly files: readonly [least: number, most: number];
+  readonly rssMb: readonly number[];
+  readonly rssSlopeMbPerHour: number;
+};
+
+export type SoakOptions = { readonly isOver: () => boolean; readonly paceMs: number };
+
+type Sample = { readonly hours: number; readonly rssMb: number; readonly files: number };
+
+const messages = [{ role: 'user', content: 'Say a few words about the weather of today, if you please.' }];
+const calls = [
+  ['/chat/completions', { messages }],
+  ['/chat/completions', { messages, stream: true }],
+  ['/messages', { messages, max_tokens: 64 }],
+  ['/responses', { input: messages }],
+] as const;
+
+async function runEpisode(host: Host): Promise<void> {
+  const { episode = 0, baseUrl = '', apiKey = '' } = await host.ask({ kind: 'open' });
+  for (const [path, body] of calls) {
+    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    const response = await fetch(baseUrl + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model: 'm', ...body }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text}`);
+  }
+  await host.ask({ kind: 'end', episode });
+}
+
+/** The median of the slopes between all pairs of samples (Theil and Sen): a single odd sample moves it little. */
+export function medianSlope(points: readonly { readonly x: number; readonly y: number }[]): number {
+  const slopes = points
+    .flatMap((one, at) => points.slice(at + 1).map((other) => (other.y - one.y) / (other.x - one.x)))
+    .toSorted((a, b) => a - b);
+  const middle = slopes.length / 2;
+  return ((slopes[Math.ceil(middle) - 1] ?? 0) + (slopes[Math.floor(middle)] ?? 0)) / 2;
+}
+
+const warmUpEpisodes = 400;
+const sampleEveryMs = 5000;
+
+/** Compilers and caches fill up at first: the first part of the samples counts for nothing. */
+const settledShare = 0.5;
+
+export async function soak({ isOver, paceMs }: SoakOptions): Promise<Soak> {
+  const host = await startHost({ collects: true });
+  const startedAt = performance.now();
+  const samples: Sample[] = [];
+  let episodes = 0;
+  let sampledAt = 0;
+  try {
+    while (!isOver()) {
+      await runEpisode(host);
+      if (++episodes > warmUpEpisodes) await sleep(paceMs);
+      if (performance.now() - sampledAt < sampleEveryMs) continue;
+      sampledAt = performance.now();
+      const { rssMb, files } = await host.ask({ kind: 'report' });
+      samples.push({ hours: (sampledAt - startedAt) / 3_600_000, rssMb, files });
+    }
+  } finally {
+    host.close();
+  }
+  const settled = samples.slice(Math.floor(samples.length * settledShare));
+  const files = settled.map((sample) => sample.files);
+  const slope = medianSlope(settled.map(({ hours, rssMb }) => ({ x: hours, y: rssMb })));
+  return {
+    episodes,
+    calls: episodes * calls.length,
+    files: [Math.min(...files), Math.max(...files)],
+    rssMb: samples.map(({ rssMb }) => Math.round(rssMb * 10) / 10),
+    rssSlopeMbPerHour: Math.round(slope * 10) / 10,
+  };
+}

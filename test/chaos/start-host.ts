@@ -1,0 +1,32 @@
+import { fork } from 'node:child_process';
+import path from 'node:path';
+import type { HostAnswer, HostRequest } from './endpoint-host.js';
+
+/** A process with an endpoint. `ask` answers in the order of the questions. */
+export type Host = {
+  readonly ask: (request: HostRequest) => Promise<HostAnswer>;
+  readonly close: () => void;
+  /** What it has written to stderr: nothing, unless it has a defect. */
+  readonly errors: () => string;
+};
+
+export async function startHost({ collects }: { readonly collects: boolean }): Promise<Host> {
+  const execArgv = [...process.execArgv, ...(collects ? ['--expose-gc'] : [])];
+  const child = fork(path.join(import.meta.dirname, 'endpoint-host.ts'), { silent: true, execArgv });
+  let errors = '';
+  child.stdout?.resume();
+  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const waiting: { readonly resolve: (answer: HostAnswer) => void; readonly reject: (error: Error) => void }[] = [];
+  const next = (): Promise<HostAnswer> => new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+  child.on('message', (answer) => waiting.shift()?.resolve(answer as HostAnswer));
+  child.on('exit', () =>
+    waiting.splice(0).forEach(({ reject }) => reject(new Error(`The endpoint has died: ${errors}`))),
+  );
+  await next();
+  const ask = (request: HostRequest): Promise<HostAnswer> => {
+    const answered = next();
+    child.send(request);
+    return answered;
+  };
+  return { ask, close: () => void child.kill('SIGKILL'), errors: () => errors };
+}

@@ -1,0 +1,65 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import type { Answer, Command } from './subject.js';
+
+/** `hung`: no answer in time. `died`: the process ended, with what it had written to stderr. */
+type SubjectAnswer = Answer | { readonly hung: true } | { readonly died: string };
+
+/** A process that carries out one command after another; a new one is started for one that hangs or dies. */
+export type Subject = {
+  readonly ask: (command: Command, limitMs: number) => Promise<SubjectAnswer>;
+  readonly close: () => void;
+};
+
+type Running = { readonly child: ChildProcess; errors: string };
+
+/** Native memory of models that were closed grows; a process is replaced after so many commands. */
+const commandsEach = 60;
+
+async function start(): Promise<Running> {
+  const child = fork(path.join(import.meta.dirname, 'subject.ts'), { silent: true });
+  const running = { child, errors: '' };
+  child.stdout?.resume();
+  child.stderr?.on('data', (chunk: Buffer) => (running.errors = `${running.errors}${chunk.toString()}`.slice(-4000)));
+  await new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', () => reject(new Error(`The process under attack did not start: ${running.errors}`)));
+  });
+  return running;
+}
+
+function exchange({ child }: Running, command: Command, limitMs: number): Promise<Answer | 'hung' | 'died'> {
+  return new Promise((resolve) => {
+    const settle = (answer: Answer | 'hung' | 'died'): void => {
+      clearTimeout(timer);
+      child.removeAllListeners('message').removeAllListeners('exit');
+      resolve(answer);
+    };
+    const timer = setTimeout(() => settle('hung'), limitMs);
+    child.once('message', (answer) => settle(answer as Answer));
+    child.once('exit', () => settle('died'));
+    child.send(command);
+  });
+}
+
+export function createSubject(): Subject {
+  let running: Running | undefined;
+  let asked = 0;
+  const close = (): void => {
+    running?.child.kill('SIGKILL');
+    running = undefined;
+  };
+  const ask = async (command: Command, limitMs: number): Promise<SubjectAnswer> => {
+    if (asked++ % commandsEach === 0) close();
+    running ??= await start();
+    const { errors } = running;
+    const answer = await exchange(running, command, limitMs);
+    if (answer === 'hung' || answer === 'died') {
+      const said = running.errors.slice(errors.length);
+      close();
+      return answer === 'hung' ? { hung: true } : { died: said };
+    }
+    return answer;
+  };
+  return { ask, close };
+}

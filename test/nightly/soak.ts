@@ -1,0 +1,19 @@
+import { soak } from '../chaos/soak.js';
+import type { NightlyOutcome } from './nightly-job.js';
+
+const minutes = Number(process.env['SOAK_MINUTES'] ?? 15);
+const mostMbPerHour = 20;
+/** Connections of the client come and go. */
+const mostNewFiles = 16;
+
+/** Many episodes through the endpoint of one process, with a scripted engine: memory and open files stay as they are. */
+export async function run(): Promise<NightlyOutcome> {
+  const endsAt = performance.now() + minutes * 60_000;
+  const result = await soak({ isOver: () => performance.now() > endsAt, paceMs: 20 });
+  const [least, most] = result.files;
+  return {
+    passed: result.rssSlopeMbPerHour <= mostMbPerHour && most - least <= mostNewFiles,
+    summary: `${result.episodes} episodes, ${result.rssSlopeMbPerHour} MB/h, ${least} to ${most} open files`,
+    details: { minutes, ...result },
+  };
+}
