@@ -1,9 +1,9 @@
 """AdamW over float32 (or float64) master weights, clipped by the global gradient norm.
 
-Two ways to hold the masters, one interface. `PlainAdamW`: the parameters are the masters (FSDP2 shards, or full
+Three ways to hold the masters, one interface. `PlainAdamW`: the parameters are the masters (FSDP2 shards, or full
 precision on the CPU). `SplitAdamW`: one process, bfloat16 parameters; a parameter is its float32 master rounded, and
 `low` holds the bits that are lost, so that the masters cost 2 bytes more per weight instead of 4, and one fused pass
-updates everything. Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
+updates everything. `RoundedAdamW`: bfloat16 parameters without those bits, each update rounded at random. Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
 """
 
 from __future__ import annotations
@@ -128,6 +128,34 @@ def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, squ
     low.copy_(new_low)
 
 
+def random_bits(count: int, salt: torch.Tensor) -> torch.Tensor:
+    """[count] int32 in [0, 2^16), of each index and `salt` (int64, below 2^31) alone: nothing is kept, and a resumed run draws the same (murmur3's mixer)."""
+    mask = 0xFFFFFFFF
+    bits = (torch.arange(count, device=salt.device) * 0x9E3779B1 + salt * 0x7FEB352D) & mask
+    bits = ((bits ^ (bits >> 16)) * 0x85EBCA6B) & mask
+    bits = ((bits ^ (bits >> 13)) * 0x35B2AE35) & mask
+    return ((bits ^ (bits >> 16)) & 0xFFFF).to(torch.int32)
+
+
+def round_at_random(value: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
+    """bfloat16 from float32 [N]: one of the two neighbours, the nearer the likelier, so that the mean is the value."""
+    bits = value.view(torch.int32) + random_bits(value.numel(), salt)
+    return (bits >> 16).to(torch.int16).view(torch.bfloat16)
+
+
+def _rounded_update(weight: torch.Tensor, salt: torch.Tensor, mean: torch.Tensor, square: torch.Tensor, gradient: torch.Tensor, scalars: torch.Tensor) -> None:
+    scale, rate, decay, beta1, beta2, correction1, correction2, epsilon = scalars.unbind()
+    usable = scale > 0
+    gradient = torch.where(usable, gradient.float() * scale, 0.0)
+    new_mean = mean + (gradient - mean) * (1 - beta1)
+    new_square = square * beta2 + gradient * gradient * (1 - beta2)
+    wanted = weight.float() * (1 - rate * decay) - rate / correction1 * new_mean / ((new_square / correction2).sqrt() + epsilon)
+    rounded = round_at_random(wanted, salt)
+    mean.copy_(torch.where(usable, new_mean, mean))
+    square.copy_(torch.where(usable, new_square, square))
+    weight.copy_(torch.where(usable, rounded, weight))
+
+
 class SplitAdamW:
     """Gradients gather in float32 (`gathered`) where a step has several packs, else they stay as autograd made them."""
 
@@ -192,5 +220,43 @@ class SplitAdamW:
         high, low = split_halves(state["master"].float().contiguous())
         self.parameters[name].copy_(high)
         self.low[name].copy_(low)
+        self.mean[name].copy_(state["exp_avg"])
+        self.square[name].copy_(state["exp_avg_sq"])
+
+
+class RoundedAdamW(SplitAdamW):
+    """The weights are their own masters; `seed`, the step and the tensor's place decide how they are rounded."""
+
+    def __init__(self, parameters: NamedParameters, config: OptimizerConfig, seed: int) -> None:
+        super().__init__(parameters, config)
+        self.seed = seed
+        self.low = {}
+        compiles = next(iter(parameters.values())).is_cuda
+        self.fused = torch.compile(_rounded_update, dynamic=True) if compiles else _rounded_update
+
+    @torch.no_grad()
+    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+        gradients = dict(self._gradients())
+        norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
+        scalars = self._scalars(rate, norm, options or self.config)
+        salts = self._salts(norm.device)
+        for index, name in enumerate(self.parameters):
+            if name in gradients:
+                parts = (self.mean[name], self.square[name], gradients[name])
+                self.fused(self.parameters[name].data.reshape(-1), salts[index], *(part.reshape(-1) for part in parts), scalars)
+        self.clear()
+        return norm
+
+    def _salts(self, device: torch.device) -> torch.Tensor:
+        """One a tensor."""
+        drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps) % (1 << 62))
+        return torch.randint(1 << 31, (len(self.parameters),), generator=drawn).to(device, non_blocking=True)
+
+    def state(self, name: str) -> dict[str, torch.Tensor]:
+        return {"master": self.parameters[name].data.float(), "exp_avg": self.mean[name], "exp_avg_sq": self.square[name]}
+
+    @torch.no_grad()
+    def restore(self, name: str, state: dict[str, torch.Tensor]) -> None:
+        self.parameters[name].copy_(state["master"])
         self.mean[name].copy_(state["exp_avg"])
         self.square[name].copy_(state["exp_avg_sq"])

@@ -23,7 +23,7 @@ from .head import HeadOptions
 from .losses import LossConfig, TermLoss, check_batch, term_loss
 from .lora import adapters_off, add_lora
 from .model import ModelOutput, PolicyModel, compiles, decoder_layers, load_lm, prepare_layers, smallest_window
-from .optimizer import Optimizer, PlainAdamW, SplitAdamW
+from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .ranks import Ranks
 from .schedule import learning_rate
@@ -82,6 +82,10 @@ class Trainer:
     def _create_optimizer(self) -> Optimizer:
         trained = {name: p for name, p in self.policy.lm.named_parameters() if p.requires_grad}
         split = self.placement.dtype == torch.bfloat16 and not self.placement.sharded
+        if self.config.master_weights == "bfloat16":
+            if not split:
+                raise WorkerError("bad_request", f"master_weights is 'bfloat16', which needs one process and dtype bfloat16; this run has {self.placement.ranks.size} and {self.placement.dtype}. Set torch.master_weights to 'float32'.")
+            return RoundedAdamW(trained, self.config.optimizer, self.config.seed)
         return (SplitAdamW if split else PlainAdamW)(trained, self.config.optimizer)
 
     def step(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False) -> dict[str, Any]:

@@ -41,6 +41,8 @@ export type TorchBackboneOptions = {
   readonly device?: 'auto' | 'cpu' | 'cuda';
   /** Of the compute. `auto`: bfloat16 (with float32 masters) on a GPU, float32 on a CPU. */
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
+  /** `bfloat16`: no float32 masters, each update is rounded at random; one process. Default float32. */
+  readonly masterWeights?: 'float32' | 'bfloat16';
   /** Sizes of the compiled shapes; packs should not be larger. */
   readonly maxPackTokens?: number;
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
@@ -75,6 +77,7 @@ const workerKeys = [
   'seed',
   'device',
   'dtype',
+  'masterWeights',
   'maxPackTokens',
   'attention',
   'compile',

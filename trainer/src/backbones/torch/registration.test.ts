@@ -33,6 +33,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
       torch: {
         python: '/opt/python',
         dtype: 'bfloat16',
+        masterWeights: 'bfloat16',
         attention: 'flash4',
         compile: 'off',
         activationCheckpointing: true,
@@ -50,6 +51,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
       seed: 5,
       numGpus: 4,
       dtype: 'bfloat16',
+      masterWeights: 'bfloat16',
       maxPackTokens: 9000,
       attention: 'flash4',
       compile: 'off',

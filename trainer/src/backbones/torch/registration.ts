@@ -16,6 +16,11 @@ const section = z.strictObject({
     'auto',
     'of the compute: auto | bfloat16 | float32 | float64',
   ),
+  master_weights: setting(
+    z.enum(['float32', 'bfloat16']),
+    'float32',
+    'float32 | bfloat16: rounded at random, 2 bytes a weight less; one GPU only',
+  ),
   attention: setting(
     z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
     'auto',
@@ -67,6 +72,7 @@ export function toTorchOptions(
     numGpus: trainerCommon.nGpusPerNode,
     dtype: torch.dtype,
     maxPackTokens: trainerCommon.maxPackTokens,
+    masterWeights: torch.masterWeights,
     attention: torch.attention,
     compile: torch.compile,
     activationCheckpointing: torch.activationCheckpointing,
