@@ -45,7 +45,7 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
-  '@agentjet/cli': ['agentjet', '@agentjet/session', '@agentjet/inspect', '@agentjet/core'],
+  '@agentjet/cli': ['agentjet', '@agentjet/session', '@agentjet/inspect', '@agentjet/ledger', '@agentjet/core'],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
 };
 

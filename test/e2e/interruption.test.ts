@@ -149,12 +149,12 @@ it('refuses to resume a run made with another configuration, and says what diffe
   const { code, stderr } = await runAjet(folder, [
     ...train,
     '--resume',
-    'rollout.num_repeat=3',
-    'trainer_common.optim.lr=0.5',
+    'rollout.temperature=0.5',
+    'trainer_common.ppo_epochs=2',
   ]);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /--resume: the run .* was made with another configuration: rollout\.num_repeat was 4, now 3; trainer_common\.optim\.lr was 0\.0003, now 0\.5\./,
+    /--resume: the run .* was made with another configuration: rollout\.temperature was 1, now 0\.5; trainer_common\.ppo_epochs was 1, now 2\./,
   );
   expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
 });
@@ -180,4 +180,31 @@ it('a flipped bit in the newest checkpoint: --resume goes on from the one before
   expect(readMetrics(run)).toEqual(whole);
   expect(readdirSync(path.join(run, 'checkpoints'))).toContain('abandoned-step-000006');
   expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/give resume as well/);
+});
+
+it('--resume takes another rate, more repeats and an edited reward, and records from which step on', async () => {
+  const folder = createJobFolder(modelDir, restless, longRun);
+  await runAjet(folder, [...train, 'trainer_common.total_training_steps=2']);
+  const run = onlyRun(folder);
+  const agent = path.join(folder, 'agent.ts');
+  writeFileSync(agent, readFileSync(agent, 'utf8').replace('letters / 16', 'letters / 32'));
+  const changed = ['trainer_common.total_training_steps=3', 'trainer_common.optim.lr=0.002', 'rollout.num_repeat=3'];
+  const resumed = await runAjet(folder, [...train, '--resume', ...changed]);
+  expect(resumed.stderr).toBe('');
+  expect(resumed.stdout).toMatch(/From step 3 on: rollout\.num_repeat was 4, now 3/);
+  expect(resumed.stdout).toMatch(
+    /From step 3 on: code of .*agent\.ts->sayLetters was "[0-9a-f]{12}", now "[0-9a-f]{12}"/,
+  );
+  expect(readMetrics(run).map((row) => row['episodes'])).toEqual([8, 8, 6]);
+  const changes = readRows(path.join(run, 'changes.jsonl'));
+  expect(changes.map((row) => row['first_step'])).toEqual([3, 3, 3]);
+  expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toMatch(/num_repeat: 3/);
+  const refused = await runAjet(folder, [
+    ...train,
+    '--resume',
+    ...changed,
+    'trainer_common.loss_mode=ppo',
+    'data.train_batch_size=1',
+  ]);
+  expect(refused.stderr).toMatch(/train_batch_size was 2, now 1.*model\.path=<run>\/checkpoints/);
 });

@@ -30,6 +30,8 @@ export async function sayLetters(task: { taskId: string; mainQuery: string }, tu
       return { reward: Number.NaN };
     case 'silent':
       return {};
+    case 'exits':
+      process.exit(0);
     case 'strays':
       void Promise.reject(new Error('nobody awaited this'));
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -40,13 +42,13 @@ export async function sayLetters(task: { taskId: string; mainQuery: string }, tu
 }
 `;
 
-const names = ['fine', 'throws', 'hangs', 'nan', 'silent', 'long', 'strays'];
+const names = ['fine', 'throws', 'hangs', 'nan', 'silent', 'long', 'strays', 'exits'];
 const files = {
   'agent.ts': agent,
   'train.jsonl': toJsonLines(names.map((name) => ({ task_id: name, main_query: `Say ${name}` }))),
 };
 const changes = {
-  data: { train_batch_size: 7, max_prompt_length: 128, max_response_length: 128 },
+  data: { train_batch_size: 8, max_prompt_length: 128, max_response_length: 128 },
   rollout: {
     user_workflow: 'agent.ts->sayLetters',
     num_repeat: 3,
@@ -62,9 +64,9 @@ it('keeps failed episodes as data with their errors, and trains on the others', 
   const folder = createJobFolder(modelDir, files, changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/18 of 21 episodes failed; the first, e1-/);
+  expect(stdout).toMatch(/21 of 24 episodes failed; the first, e1-/);
   const [first, second] = readMetrics(onlyRun(folder));
-  expect(first).toMatchObject({ episodes: 21, failed_episodes: 18, groups: 7, groups_skipped: 6 });
+  expect(first).toMatchObject({ episodes: 24, failed_episodes: 21, groups: 8, groups_skipped: 7 });
   expect([first?.['policy_version'], second?.['policy_version']]).toEqual([1, 2]);
 
   const errors = new Map(
@@ -86,8 +88,11 @@ it('keeps failed episodes as data with their errors, and trains on the others', 
   });
   expect(errors.get('long')).toMatchObject({
     code: 'context_overflow',
-    message: expect.stringMatching(/\d+ tokens and the model's context holds 256/),
+    message: expect.stringMatching(
+      /The (prompt has|request has at least) \d+ tokens and the model's context holds 256/,
+    ),
   });
+  expect(errors.get('exits')).toMatchObject({ code: 'process_exit' });
   expect(errors.get('strays')).toMatchObject({ message: expect.stringContaining('nobody awaited this') });
 });
 

@@ -4,16 +4,29 @@ export { createSft } from './algorithms/sft/sft.js';
 
 export type { LengthLimit, OverlongPolicy } from './packing/length-policy.js';
 export { packTrees, type PackedTrees, type PackOptions, type PackReport, type RowPlace } from './packing/pack-trees.js';
+export { packFor } from './packing/pack-for.js';
+export { packRows, type PackedRows } from './packing/pack-rows.js';
 export { padPack } from './packing/pad-pack.js';
 export type { Sharing } from './packing/sharing.js';
 export type { Normalization, Weighting } from './packing/supervision.js';
 export { findParents, unpackRow } from './packing/unpack-rows.js';
 
-export { train, type TrainObserver, type TrainOptions, type TrainOutcome } from './loop/train.js';
+export {
+  train,
+  type StepEnd,
+  type StepStart,
+  type TrainObserver,
+  type TrainOptions,
+  type TrainOutcome,
+} from './loop/train.js';
+export type { LeftOutEpisode } from './loop/left-out.js';
+export type { TokenReport } from './loop/token-reports.js';
+export type { StepChanges } from './loop/update-weights.js';
 export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
 export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';
+export { trainInPasses, type BuiltInBatch, type TwoPasses } from './slope/train-in-passes.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';

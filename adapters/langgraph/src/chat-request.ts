@@ -210,7 +210,7 @@ function toResponseFormat({ response_format: format }: TunedCallOptions): Respon
 }
 
 /** Options by the names that LangChain's own models give them. */
-function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
+export function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
   const { temperature, seed, stop } = options;
   const topP = options.topP ?? options.top_p;
   const topK = options.topK ?? options.top_k;

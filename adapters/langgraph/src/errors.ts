@@ -7,11 +7,21 @@ export function toLangChainError(thrown: unknown): unknown {
   return Object.assign(createError(thrown), { cause: thrown });
 }
 
+/** What the option `timeout` ends has this name with LangChain's other models too. */
+function createTimeoutError(message: string): Error {
+  return Object.assign(new LangChainError(message), { name: 'TimeoutError' });
+}
+
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof DOMException && cause.name === 'TimeoutError';
+}
+
 function createError(error: EngineError): Error {
   switch (error.code) {
     case 'context_overflow':
       return new ContextOverflowError(error.message);
     case 'aborted':
+      return isTimeout(error.cause) ? createTimeoutError(error.message) : new ModelAbortError(error.message);
     case 'closed':
       return new ModelAbortError(error.message);
     default:

@@ -48,10 +48,10 @@ async function collect(
 }
 
 describe('one call', () => {
-  it('answers as an AIMessageChunk with usage, finish reason, logprobs and metadata', async () => {
+  it('answers as an AIMessage with usage, finish reason, logprobs and metadata', async () => {
     const { model, episode } = openModel(['hello there']);
     const answer = await model.invoke('hi');
-    expect(AIMessageChunk.isInstance(answer)).toBe(true);
+    expect([AIMessage.isInstance(answer), AIMessageChunk.isInstance(answer)]).toEqual([true, false]);
     expect(answer.text).toBe('hello there');
     const [request] = episode.engine.requests;
     expect(answer.usage_metadata).toEqual({

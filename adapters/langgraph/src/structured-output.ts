@@ -35,7 +35,13 @@ function askForJson(
   config: StructuredOutputMethodOptions<boolean>,
 ): readonly [Asking, Read] {
   const parser = createParser(schema);
-  return [model.withConfig({ response_format: toWireFormat(schema, config) }), (answer) => parser.invoke(answer)];
+  return [
+    model.withConfig({
+      response_format: toWireFormat(schema, config),
+      ...toTrace(schema, config.method ?? 'jsonSchema'),
+    }),
+    (answer) => parser.invoke(answer),
+  ];
 }
 
 function askForCall(
@@ -51,7 +57,13 @@ function askForCall(
     if (call === undefined) throw new OutputParserException(`The answer has no readable call of "${name}".`);
     return parser.parse(JSON.stringify(call.args));
   };
-  return [model.bindTools([tool], { tool_choice: name }), read];
+  return [model.bindTools([tool], { tool_choice: name, ...toTrace(schema, 'functionCalling') }), read];
+}
+
+/** What tracers show of the wish. */
+function toTrace(schema: object, method: string) {
+  const json = isInteropZodSchema(schema) ? toJsonSchema(schema) : schema;
+  return { ls_structured_output_format: { kwargs: { method }, schema: { ...json } } };
 }
 
 /** Checks what it reads where the schema is zod's. */

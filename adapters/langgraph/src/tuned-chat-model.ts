@@ -14,16 +14,17 @@ import {
   BaseChatModel,
   type BaseChatModelCallOptions,
   type BindToolsInput,
+  type LangSmithParams,
 } from '@langchain/core/language_models/chat_models';
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
 import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
 import type { ChatGenerationChunk, ChatResult, LLMResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
-import { toChatRequest } from './chat-request.js';
+import { toChatRequest, toSampling } from './chat-request.js';
 import { toLangChainError } from './errors.js';
 import { toStructured } from './structured-output.js';
-import { toDeltaChunk, toFinalChunk, toWholeChunk } from './tuned-message.js';
+import { toDeltaChunk, toFinalChunk, toWholeAnswer } from './tuned-message.js';
 
 /** What a call may say, in `invoke(input, options)`, `withConfig` or `bindTools(tools, options)`. */
 export interface TunedCallOptions extends BaseChatModelCallOptions {
@@ -100,6 +101,22 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
+  /** What tracers show of the model. All keys are there, as LangChain's standard tests have it; what is not set is undefined. */
+  override getLsParams(options: this['ParsedCallOptions']): LangSmithParams {
+    const { temperature, maxTokens, stop } = toSampling(options, this.#sampling);
+    const params: {
+      readonly [Key in keyof Omit<LangSmithParams, 'ls_integration'>]-?: LangSmithParams[Key] | undefined;
+    } = {
+      ls_provider: 'agentjet',
+      ls_model_name: this.#model.name,
+      ls_model_type: 'chat',
+      ls_temperature: temperature,
+      ls_max_tokens: maxTokens,
+      ls_stop: stop && [...stop],
+    };
+    return params as LangSmithParams;
+  }
+
   /** An estimate, as LangChain's own where it has no tokenizer; it would look for one on the web first. */
   override async getNumTokens(content: MessageContent): Promise<number> {
     const texts =
@@ -132,7 +149,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
         options,
       );
       return {
-        generations: responses.map(toWholeChunk),
+        generations: responses.map(toWholeAnswer),
         llmOutput: { tokenUsage: sumUsage(responses.map(({ usage }) => usage)) },
       };
     } catch (error) {

@@ -5,9 +5,69 @@ import {
   type ChatResponse,
   type ToolCall,
 } from '@agentjet/core';
-import { AIMessageChunk, type AIMessageChunkFields, type UsageMetadata } from '@langchain/core/messages';
-import { ChatGenerationChunk } from '@langchain/core/outputs';
+import {
+  AIMessage,
+  AIMessageChunk,
+  type AIMessageChunkFields,
+  type AIMessageFields,
+  type ContentBlock,
+  type UsageMetadata,
+} from '@langchain/core/messages';
+import { type ChatGeneration, ChatGenerationChunk } from '@langchain/core/outputs';
 import { stashKey } from './chat-request.js';
+
+type Parsed = {
+  readonly tool_calls: NonNullable<AIMessageFields['tool_calls']>;
+  readonly invalid_tool_calls: NonNullable<AIMessageFields['invalid_tool_calls']>;
+};
+
+/** Calls whose arguments are no JSON object stay invalid, with the text that the model wrote. */
+function parseCalls(calls: readonly WrittenCall[]): Parsed {
+  const parsed = calls.map(({ id, name = '', args: text = '' }) => ({
+    call: { name, ...(id !== undefined && { id }) },
+    text,
+    args: parseJsonObject(text),
+  }));
+  return {
+    tool_calls: parsed.flatMap(({ call, args }) => (args === undefined ? [] : [{ type: 'tool_call', ...call, args }])),
+    invalid_tool_calls: parsed.flatMap(({ call, text, args }) =>
+      args === undefined
+        ? [{ type: 'invalid_tool_call', ...call, args: text, error: 'The arguments are not a JSON object.' }]
+        : [],
+    ),
+  };
+}
+
+type WrittenCall = {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly args?: string | undefined;
+};
+
+/** What LangChain's own messages say of an answer, with the thinking, which they know only from some providers. */
+function toContentBlocks(message: AIMessage | AIMessageChunk): ContentBlock.Standard[] {
+  const { content, additional_kwargs: extra, tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message;
+  const reasoning = extra['reasoning_content'];
+  const text = typeof content === 'string' ? content : '';
+  return [
+    ...(typeof reasoning === 'string' && reasoning !== '' ? [{ type: 'reasoning' as const, reasoning }] : []),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map(({ id, name, args }) => ({ type: 'tool_call' as const, name, args, ...(id !== undefined && { id }) })),
+    ...invalid.map(({ id, name, args, error }) => ({
+      type: 'invalid_tool_call' as const,
+      ...(id !== undefined && { id }),
+      ...(name !== undefined && { name }),
+      ...(args !== undefined && { args }),
+      error: error ?? '',
+    })),
+  ];
+}
+
+class TunedMessage extends AIMessage {
+  override get contentBlocks(): ContentBlock.Standard[] {
+    return toContentBlocks(this);
+  }
+}
 
 /**
  * AIMessageChunk, except that arguments which are no JSON stay invalid. LangChain's own chunks repair them when they
@@ -17,32 +77,15 @@ class TunedMessageChunk extends AIMessageChunk {
   constructor(fields: AIMessageChunkFields) {
     super(fields);
     const chunks = this.tool_call_chunks ?? [];
-    if (chunks.length === 0) return;
-    const parsed = chunks.map((chunk) => ({
-      id: chunk.id,
-      name: chunk.name ?? '',
-      text: chunk.args ?? '',
-      args: parseJsonObject(chunk.args ?? ''),
-    }));
-    this.tool_calls = parsed.flatMap(({ id, name, args }) =>
-      args === undefined ? [] : [{ type: 'tool_call' as const, name, args, ...(id !== undefined && { id }) }],
-    );
-    this.invalid_tool_calls = parsed.flatMap(({ id, name, text, args }) =>
-      args === undefined
-        ? [
-            {
-              type: 'invalid_tool_call' as const,
-              name,
-              args: text,
-              error: 'The arguments are not a JSON object.',
-              ...(id !== undefined && { id }),
-            },
-          ]
-        : [],
-    );
+    if (chunks.length > 0) Object.assign(this, parseCalls(chunks));
+  }
+
+  override get contentBlocks(): ContentBlock.Standard[] {
+    return toContentBlocks(this);
   }
 }
-// Checkpoints store a message under its class's name, and know this one only as LangChain's own.
+// Checkpoints store a message under its class's name, and know these only as LangChain's own.
+Object.defineProperty(TunedMessage, 'name', { value: 'AIMessage' });
 Object.defineProperty(TunedMessageChunk, 'name', { value: 'AIMessageChunk' });
 
 /** A piece of a streamed answer. */
@@ -67,20 +110,20 @@ export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   return new ChatGenerationChunk({ text: '', message, generationInfo: { finish_reason: response.finishReason } });
 }
 
-/** The whole answer at once: the same message that the joined pieces make. */
-export function toWholeChunk(response: ChatResponse): ChatGenerationChunk {
+/** The whole answer at once, which says the same as the joined pieces. */
+export function toWholeAnswer(response: ChatResponse): ChatGeneration {
   const { content, reasoning, toolCalls = [] } = response.message;
-  const message = new TunedMessageChunk({
+  const message = new TunedMessage({
     content,
     additional_kwargs: {
       ...(reasoning !== undefined && { reasoning_content: reasoning }),
       [stashKey]: toPlain(response.message),
     },
-    tool_call_chunks: toolCalls.map(toToolCallChunk),
+    ...parseCalls(toolCalls.map(({ id, name, arguments: args }) => ({ id, name, args }))),
     response_metadata: toResponseMetadata(response),
     usage_metadata: toUsage(response),
   });
-  return new ChatGenerationChunk({ text: content, message, generationInfo: { finish_reason: response.finishReason } });
+  return { text: content, message, generationInfo: { finish_reason: response.finishReason } };
 }
 
 function toToolCallChunk(call: ToolCall, index: number) {
@@ -95,6 +138,7 @@ function toPlain(message: AssistantMessage): Record<string, unknown> {
 function toResponseMetadata(response: ChatResponse): Record<string, unknown> {
   const logprobs = response.logprobs?.map(({ text, logprob }) => ({ token: text, logprob, top_logprobs: [] }));
   return {
+    model: response.model,
     model_name: response.model,
     finish_reason: response.finishReason,
     ...(logprobs !== undefined && { logprobs: { content: logprobs } }),

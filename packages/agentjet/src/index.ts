@@ -5,6 +5,7 @@ export { createLineListener, formatEvent } from './printing/event-lines.js';
 export type { TranscriptStyle } from './printing/format-transcript.js';
 export {
   openFrozenModel,
+  openTunedModel,
   type Evaluation,
   type FrozenModel,
   type FrozenModelOptions,
@@ -12,28 +13,39 @@ export {
   type JobEvent,
   type JobListener,
   type JobResult,
+  type TunedModel,
+  type TunedModelOptions,
 } from '@agentjet/session';
 export {
+  defineJudge,
+  defineReader,
   Workflow,
-  type Episode,
   type Judge,
-  type ModelOptions,
-  type OpenAIEndpoint,
+  type JudgeRegistration,
+  type ReaderRegistration,
   type TaskInput,
   type TaskReader,
   type TaskSource,
-  type Tuner,
   type WorkflowSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
+export type { Episode, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';
 export {
   AgentJetError,
   BackboneError,
   ConfigError,
+  defineAlgorithm,
+  defineBackbone,
   EngineError,
   JudgeError,
   Outage,
+  setting,
   TaskError,
   WorkflowError,
+  z,
+  type Algorithm,
+  type AlgorithmRegistration,
+  type Backbone,
+  type BackboneRegistration,
   type ChatMessage,
   type ChatModel,
   type ChatOptions,
@@ -43,3 +55,4 @@ export {
   type Verdict,
   type WorkflowOutput,
 } from '@agentjet/core';
+export { defineTemplateFamily, type TemplateFamily } from '@agentjet/tokenizer/registrations';

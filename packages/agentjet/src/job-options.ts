@@ -57,7 +57,7 @@ export type JobOptions = {
 };
 
 /** What an option gave that no file can hold. */
-export type GivenKinds = {
+type GivenKinds = {
   readonly backbone?: unknown;
   readonly algorithm?: unknown;
   readonly templateFamily?: unknown;

@@ -1,13 +1,25 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, isJsonObject, kinds, makeFolders, nameGivenInCode, toErrorMessage } from '@agentjet/core';
+import {
+  camelKeys,
+  ConfigError,
+  isJsonObject,
+  kinds,
+  makeFolders,
+  nameGivenInCode,
+  toErrorMessage,
+  type InputOf,
+  type JsonObject,
+  type SectionOf,
+  type z,
+} from '@agentjet/core';
 import {
   createJudge,
   parseWorkflowSource,
   type Judge,
   type JudgeRegistration,
   type WorkflowSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
 import {
   evaluateJob,
   loadInputs,
@@ -19,7 +31,7 @@ import {
   type JobListener,
   type JobResult,
 } from '@agentjet/session';
-import { toConfigInput, type GivenKinds, type JobOptions } from './job-options.js';
+import { toConfigInput, type JobOptions } from './job-options.js';
 import { createLineListener } from './printing/event-lines.js';
 import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 
@@ -75,6 +87,27 @@ export class AgentJetJob {
     return this;
   }
 
+  /**
+   * Settings of a registration that this job was given as its backbone, algorithm, data or judge, typed by its own section.
+   * Throws ConfigError `not_given` for another one.
+   */
+  setSection<Section extends z.ZodObject>(
+    entry: { readonly name: string; readonly section: Section; readonly isFlat?: boolean },
+    settings: InputOf<SectionOf<Section>>,
+  ): this {
+    const kind = kindOptions.find(([given]) => this.#given[given] === entry)?.[1];
+    if (kind === undefined)
+      throw new ConfigError(
+        'not_given',
+        `setSection() got "${entry.name}", which this job does not use. Give it first: new AgentJetJob({ backbone }), setData() or setJudge().`,
+      );
+    const places = [...kinds[kind].host.split('.'), entry.isFlat === true ? '' : entry.name];
+    const input = places
+      .filter((place) => place !== '')
+      .reduceRight<unknown>((inner, place) => ({ [place]: inner }), settings);
+    return this.setConfig(camelKeys(input as JsonObject) as ConfigInput);
+  }
+
   /** A Workflow class, a function (task, tuner), or `path/file.ts->Export`. */
   setWorkflow(workflow: WorkflowSource | string): this {
     if (typeof workflow === 'string') {
@@ -91,17 +124,19 @@ export class AgentJetJob {
     delete this.#given.reader;
     if ('config' in given) return this.setConfig(given.config as ConfigInput);
     this.#given.reader = given.reader;
-    return this;
+    return isRegistration(given.reader)
+      ? this.setConfig({ taskReader: { type: nameGivenInCode(given.reader.name) } })
+      : this;
   }
 
   /** A judge, a class of one, a function (task, output), a registration, or `path/file.ts->Export`. */
   setJudge(judge: Judge | Judge['judge'] | (new () => Judge) | JudgeRegistration | string): this {
     if (typeof judge === 'string') {
       delete this.#given.judge;
-      return this.setConfig({ taskJudge: { judgeProtocol: judge } });
+      return this.setConfig({ taskJudge: { judgeType: 'customized_protocol', judgeProtocol: judge } });
     }
-    this.#given.judge = 'open' in judge ? judge : createJudge(judge, 'What setJudge() got');
-    return this;
+    this.#given.judge = isRegistration(judge) ? judge : createJudge(judge, 'What setJudge() got');
+    return isRegistration(judge) ? this.setConfig({ taskJudge: { judgeType: nameGivenInCode(judge.name) } }) : this;
   }
 
   /** Writes the configuration as a file that `ajet --conf` takes. What only code can give is named in a comment on top. */
@@ -158,6 +193,14 @@ export class AgentJetJob {
   }
 }
 
+/** Where a job keeps what code gave, and the kind that it is. */
+const kindOptions = [
+  ['backbone', 'backbones'],
+  ['algorithm', 'algorithms'],
+  ['reader', 'readers'],
+  ['judge', 'judges'],
+] as const;
+
 const givenBy: Readonly<Record<keyof Given, string>> = {
   workflow: 'setWorkflow()',
   reader: 'setData()',
@@ -167,9 +210,19 @@ const givenBy: Readonly<Record<keyof Given, string>> = {
   templateFamily: 'the option templateFamily',
 };
 
+function isRegistration(value: unknown): value is { readonly name: string; readonly open: unknown } {
+  return isJsonObject(value) && typeof value['open'] === 'function' && typeof value['name'] === 'string';
+}
+
 /** Overrides that record what code gave instead of what a file names. */
-function nameGiven({ backbone, algorithm, templateFamily }: GivenKinds): readonly string[] {
-  const given = { backbones: backbone, algorithms: algorithm, templates: templateFamily };
+function nameGiven({ backbone, algorithm, templateFamily, reader, judge }: GivenInputs): readonly string[] {
+  const given = {
+    backbones: backbone,
+    algorithms: algorithm,
+    templates: templateFamily,
+    readers: isRegistration(reader) ? reader : undefined,
+    judges: isRegistration(judge) ? judge : undefined,
+  };
   return Object.entries(given).flatMap(([kind, value]) => {
     if (typeof value !== 'object' || value === null) return [];
     const { key, noun } = kinds[kind as keyof typeof given];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeBackbones } from '@agentjet/session';
+import { closeBackbones, failEpisodesThatExit } from '@agentjet/session';
 
 /** Ctrl-C once asks to stop, twice ends the process. */
 type Interrupt = {
@@ -78,6 +78,7 @@ export async function runInterruptibly(
   onFirst: () => void,
   work: (signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
+  failEpisodesThatExit();
   const interrupt = listenForInterrupt(onFirst);
   let isThrown = false; // then Node says itself what ended it
   const onThrown = (): void => void (isThrown = true);

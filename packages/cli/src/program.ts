@@ -16,6 +16,18 @@ export type EvalFlags = {
   readonly checkpoint?: string;
   readonly json?: boolean;
 };
+export type VerifyFlags = { readonly json?: boolean };
+export type ServeFlags = {
+  readonly host?: string;
+  readonly port?: string;
+  readonly name?: string;
+  readonly maxModelLen?: string;
+  readonly maxTokens?: string;
+  readonly seed?: string;
+  /** False: `--no-key`. */
+  readonly key?: boolean;
+  readonly json?: boolean;
+};
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
@@ -34,6 +46,7 @@ Examples:
   ajet --conf math_agent.yaml --resume                     go on where the newest run of this experiment stopped
   ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
+  ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
 
 Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
 
@@ -92,7 +105,43 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addServe(program, setExitCode);
+  addSwarm(program, setExitCode);
   return program;
+}
+
+function addServe(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('serve')
+    .description('Serves a trained model on this CPU, to clients of OpenAI and Anthropic, until Ctrl-C.')
+    .argument('<model>', 'a run folder (its last checkpoint), a checkpoint, any model folder, or nano')
+    .option('--port <number>', 'default: 8000; 0 picks a free one')
+    .option('--host <address>', 'default: 127.0.0.1, this machine alone')
+    .option('--no-key', 'ask for no key; on this machine alone. With a key: AJET_SERVE_KEY, else a new random one')
+    .option('--name <name>', 'what clients see as the model; default: the name of the folder')
+    .option('--max-model-len <tokens>', 'most tokens of prompt and answer together; default: 2048')
+    .option('--max-tokens <tokens>', 'most tokens of an answer whose request does not say; default: what is left')
+    .option('--seed <number>', 'of what is drawn for requests without a seed; default: random')
+    .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
+    .action(async (model: string, flags: ServeFlags) => {
+      const { serveRun } = await import('./commands/serve-run.js');
+      setExitCode(await serveRun(model, flags));
+    });
+}
+
+function addSwarm(program: Command, setExitCode: (code: number) => void): void {
+  const swarm = program
+    .command('swarm')
+    .description('What belongs to a swarm: a model that agents elsewhere learn with.');
+  swarm
+    .command('verify')
+    .description('Folds the ledger of a run offline, and says where every acknowledged episode is.')
+    .argument('<run>', 'run folder, or the folder of its ledger')
+    .option('--json', 'one line of JSON')
+    .action(async (run: string, flags: VerifyFlags) => {
+      const { verifyRunStore } = await import('./commands/verify-store.js');
+      setExitCode(await verifyRunStore(run, flags));
+    });
 }
 
 /** Settings are written with dashes by whoever knows other trainers. */

@@ -4,6 +4,7 @@ import { AgentChats, type ChatSide } from './agent-chats.js';
 import type {
   AgentIdentity,
   AgentTranscript,
+  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,
@@ -183,16 +184,21 @@ class EpisodeTracker implements ContextTracker {
       fork: call.prompt.fork,
       createStream: (onDelta) => createReplyStream(chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
       read: (completion) => readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId }).committed,
-      commit: (completion) => {
+      commit: (completion, options) => {
         this.#checkCommit(id, isCommitted);
         const reply = readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId });
         isCommitted = true;
-        return this.#record(id, call, completion, reply);
+        return this.#record(id, call, completion, { ...reply, ...options });
       },
     };
   }
 
-  #record(id: string, call: OpenCall, completion: Completion, { committed, text, isStopped }: Reply): CommittedTurn {
+  #record(
+    id: string,
+    call: OpenCall,
+    completion: Completion,
+    { committed, text, isStopped, temperature, isTrained = true }: Reply & CommitOptions,
+  ): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
     const said = this.#describeHistory(call);
@@ -223,6 +229,8 @@ class EpisodeTracker implements ContextTracker {
       numNew,
       numOpening,
       policyVersion,
+      temperature,
+      isTrained,
       logprobs: logprobs.slice(),
       isTruncated: !isStopped,
     };

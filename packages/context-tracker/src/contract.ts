@@ -45,8 +45,16 @@ export interface Turn {
   /** Parses a completion without recording it, for a call that is not trained. */
   read(completion: Completion): CommittedTurn;
   /** The only write. Records the completion under the prompt it was sampled from, and parses the reply. */
-  commit(completion: Completion): CommittedTurn;
+  commit(completion: Completion, options?: CommitOptions): CommittedTurn;
 }
+
+/** How a completion was sampled, if not as the run samples. */
+export type CommitOptions = {
+  /** Recorded with each token, so that the loss can use it. Default: the run's, which no token names. */
+  readonly temperature?: number | undefined;
+  /** False: the tokens are kept as context, and not trained. Default: true. */
+  readonly isTrained?: boolean;
+};
 
 /** The answer as the caller sees it. */
 export type CommittedTurn = {
@@ -61,7 +69,7 @@ export type CommittedTurn = {
 export type TrackerStats = {
   readonly calls: number;
   readonly generatedTokens: number;
-  /** Equals generatedTokens: each generated token is trained exactly once. */
+  /** Equals generatedTokens, as each generated token is trained exactly once; turns that are not trained do not count. */
   readonly trainedTokens: number;
   readonly samples: number;
   readonly forks: CountsByAgent<ForkCause>;
@@ -99,6 +107,8 @@ export type TurnDescription = {
   readonly policyVersion: number;
   /** The answer has no stop token: a token limit or a stop text ended it. */
   readonly isTruncated: boolean;
+  /** Present if its tokens are not trained: they were sampled from another distribution than the loss can tell. */
+  readonly isTrained?: false;
   readonly fork: ForkCause | null;
   /** Index into `finish()`: the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null where nothing was sampled. */
   readonly sample: number | null;

@@ -1,6 +1,7 @@
 export type {
   AgentIdentity,
   AgentTranscript,
+  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,
@@ -18,5 +19,6 @@ export type {
 } from './contract.js';
 export { type ContextTrackerOptions, createContextTracker } from './context-tracker.js';
 export type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './inspection/episode-tree.js';
+export { forkReasons } from './inspection/fork-reasons.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
 export { readTurnRecords, toTurnRecord, type TurnRecord } from './inspection/turn-record.js';

@@ -1,20 +1,7 @@
 import type { z } from 'zod';
-import type { Backbone, OptimizerOptions } from './backbone.js';
+import type { Backbone, BackboneCapabilities, OptimizerOptions } from './backbone.js';
 import type { CommonConfig } from './config/compose-schema.js';
 import type { Registration } from './config/registration.js';
-
-/** What a backbone can do, so that nobody asks for its name. */
-export type BackboneCapabilities = {
-  /** What `trainStep` wants: token trees, or one row after another. */
-  readonly takes: 'packs' | 'rows';
-  /** The same seed gives the same metrics. */
-  readonly repeatsSeed: boolean;
-  readonly reportsGradNorm: boolean;
-  /** The values of `trainer_common.loss_mode` that it computes. */
-  readonly losses: readonly CommonConfig['trainerCommon']['lossMode'][];
-  /** Its engine hands out tokens while it samples. */
-  readonly streams: boolean;
-};
 
 /** What every backbone is opened with besides its own section. */
 export type BackboneParts = {

@@ -42,6 +42,8 @@ export type LossTerms = {
   readonly logprobs: Float32Array;
   /** Shape [K]: what `Backbone.proximalLogprobs` gave for the terms, in a batch of several optimizer steps. */
   readonly proximal?: Float32Array;
+  /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the loss's. */
+  readonly temperatures?: Float32Array;
 };
 
 /**
@@ -53,9 +55,16 @@ export type LossTerms = {
  *   k1: -d, k2: d^2 / 2, k3: exp(d) - d - 1),
  *   minus entropyCoef * entropy.
  * - `sft`: -logprob.
+ *
+ * Training logprobs are taken at the temperature that the token was sampled at: that of `LossTerms.temperatures`, or
+ * else of the loss. Those of greedy tokens (0) are taken at 1.
  */
 export type LossOptions =
-  | { readonly kind: 'sft' }
+  | {
+      readonly kind: 'sft';
+      /** 1 unless given. */
+      readonly temperature?: number;
+    }
   | {
       readonly kind: 'policy';
       readonly clipLow: number;
@@ -67,6 +76,33 @@ export type LossOptions =
       /** Temperature the behaviour logprobs were sampled at; training logprobs are taken at it too. */
       readonly temperature: number;
     };
+
+/**
+ * An algorithm's own loss, as its derivative: shape [K], dLoss_k / dlogprob_k for each term, without the term's
+ * weight. Backbones run it in two passes: forward for the logprobs, then a cross entropy whose coefficient on each
+ * token is -weight * slope, which has the same gradient.
+ *
+ * Worked example, the policy gradient without clipping, -ratio * advantage:
+ * ```
+ * (terms) => terms.logprobs.map((logprob, k) => -Math.exp(logprob - terms.behaviour[k]) * terms.advantages[k])
+ * ```
+ */
+export type LossSlope = (terms: SlopeTerms) => Float64Array | Float32Array | readonly number[];
+
+/** The loss that has this slope. A step reports sum_k weight_k * slope_k * logprob_k as its loss, and no clipping. */
+export type SlopeLoss = { readonly kind: 'slope'; readonly slope: LossSlope; readonly temperature: number };
+
+/** What a slope is computed from: the terms of all packs of one optimizer step, in order. Shape [K] each. */
+export type SlopeTerms = {
+  /** Under the weights that are about to be trained, at the token's temperature. */
+  readonly logprobs: Float64Array;
+  /** Under the weights that sampled the token. */
+  readonly behaviour: Float64Array;
+  readonly advantages: Float64Array;
+  readonly weights: Float64Array;
+  /** Which row of the step the token belongs to. */
+  readonly sequence: Int32Array;
+};
 
 /** AdamW (Loshchilov & Hutter 2019), bias-corrected; the decay is taken from the weights: w *= 1 - rate * weightDecay. */
 export type OptimizerOptions = {
@@ -83,24 +119,46 @@ export type OptimizerOptions = {
   readonly totalSteps: number;
 };
 
+/** Optimizer options of one step alone. `learningRate` is the rate itself: no schedule is applied to it. */
+export type OptimizerOverrides = Partial<
+  Pick<OptimizerOptions, 'learningRate' | 'beta1' | 'beta2' | 'epsilon' | 'weightDecay' | 'maxGradNorm'>
+>;
+
 /** Everything one optimizer step needs. The packs of one batch are accumulated, then one update is made. */
 export type TrainBatch = {
+  /** For a backbone that takes rows, each is one row without branches. */
   readonly packs: readonly TreePack[];
-  readonly loss: LossOptions;
+  readonly loss: LossOptions | SlopeLoss;
   /**
    * True: the present weights sampled every trained token. Then a behaviour logprob that differs from the training one by
    * rounding alone may be taken to equal it, so that the step depends on token ids and advantages and not on the rounding.
    */
   readonly isOnPolicy?: boolean;
+  /** What differs from the options that the backbone was opened with, in this step alone. */
+  readonly optimizer?: OptimizerOverrides;
+  /** Asks for `TrainStepMetrics.terms`. */
+  readonly reportTerms?: boolean;
+};
+
+/** What a step found at each term of one pack, before the update. Shape [K] each, in the order of the pack's terms. */
+export type TermReport = {
+  /** Training logprobs, at the token's temperature. */
+  readonly logprobs: Float32Array;
+  /** Of the distribution that the token was drawn from, nats; null if the backbone does not see distributions. */
+  readonly entropies: Float32Array | null;
+  /** exp(training logprob - behaviour logprob). */
+  readonly ratios: Float32Array;
+  /** 1 if the clip took the term's gradient away. */
+  readonly clipped: Uint8Array;
 };
 
 /** What one optimizer step found and did. */
 export type TrainStepMetrics = {
   readonly loss: number;
-  /** Before clipping. */
-  readonly gradNorm: number;
-  /** Weighted mean per term, nats. */
-  readonly entropy: number;
+  /** Before clipping; null if the backbone does not report it. */
+  readonly gradNorm: number | null;
+  /** Weighted mean per term, nats; null if the backbone does not see whole distributions. */
+  readonly entropy: number | null;
   /** Weighted mean of the KL estimate; 0 when klCoef is 0. */
   readonly kl: number;
   /** Share of terms whose ratio was clipped, 0..1. */
@@ -116,6 +174,29 @@ export type TrainStepMetrics = {
   /** Tokens of the rows, and of the trees they were laid out as. */
   readonly rowTokens: number;
   readonly treeTokens: number;
+  /** One per pack, if the batch asked for them. */
+  readonly terms?: readonly TermReport[];
+};
+
+/** What a backbone can do: the loop, the configuration and the case suites ask this instead of its name. */
+export type BackboneCapabilities = {
+  /** `packs`: token trees. `rows`: every pack of a batch must be one row. */
+  readonly takes: 'packs' | 'rows';
+  /** The same request with the same seed gives the same tokens, also among other calls; so the same run gives the same metrics. */
+  readonly repeatsSeed: boolean;
+  readonly reportsGradNorm: boolean;
+  /** What a loss may hold: `kl` and `entropy` are a policy loss with that coefficient above 0. */
+  readonly losses: readonly ('sft' | 'policy' | 'kl' | 'entropy' | 'slope')[];
+  /** `onToken` hears each token as it is sampled; otherwise all of them at the end. */
+  readonly streams: boolean;
+};
+
+/** Where the model of a remote backbone is. */
+export type ModelHandle = {
+  /** Local folder with config.json and the tokenizer's files. */
+  readonly tokenizerDir: string;
+  /** The weights, as their owner names them, such as `tinker://run-17/weights/0003`. */
+  readonly weights: string;
 };
 
 /** Shape [T], T >= 1. */
@@ -127,18 +208,19 @@ export type TokenRow = { readonly ids: Int32Array };
  */
 export interface Backbone {
   readonly engine: Engine;
-  /** Folder with config.json, tokenizer.json, tokenizer_config.json and weights it was loaded from. */
-  readonly modelDir: string;
+  readonly capabilities: BackboneCapabilities;
+  /** Folder with config.json, tokenizer.json, tokenizer_config.json and weights it was loaded from, or a handle if the weights are elsewhere. */
+  readonly modelDir: string | ModelHandle;
   readonly policyVersion: number;
   /**
    * One optimizer step; the engine samples from the new weights afterwards. Rejects, with the weights unchanged, with `bad_batch`
-   * (a malformed pack, or no supervised token), `non_finite_gradient` or `aborted`.
+   * (a malformed pack, no supervised token, or a slope that is not a finite number), `non_finite_gradient` or `aborted`.
    */
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TrainStepMetrics>;
   /** Shape per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. */
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]>;
   /**
-   * Shape per pack [K]: logprob of each term's token under the present weights at this temperature. Only backbones have it whose
+   * Shape per pack [K]: logprob of each term's token under the present weights, at its own temperature or else this one. Only backbones have it whose
    * loss takes its ratio against the weights that a batch began with instead of those that sampled it (decoupled PPO, Hilton et
    * al. 2022). Asked before the first of several optimizer steps on a batch.
    */

@@ -39,6 +39,18 @@ export type Completion = {
   readonly finishReason: 'stop' | 'length';
   /** Version of the weights that sampled it; +1 per optimizer step. */
   readonly policyVersion: number;
+  /** Where the time went, if the engine measures it. */
+  readonly timing?: CompletionTiming;
+};
+
+/** Milliseconds of one call. Their sum is what the engine had it for. */
+export type CompletionTiming = {
+  /** Until its prompt began to be read. */
+  readonly queuedMs: number;
+  /** Until its first token. */
+  readonly prefillMs: number;
+  /** From the first token to the last. */
+  readonly decodeMs: number;
 };
 
 /** Token ids in, token ids out. Calls are concurrent. */

@@ -20,13 +20,20 @@ export type {
   UserMessage,
 } from './chat.js';
 export { isCountingChatModel } from './chat.js';
-export type { Completion, Engine, GenerateRequest, TokenSampling } from './engine.js';
+export type { Completion, CompletionTiming, Engine, GenerateRequest, TokenSampling } from './engine.js';
 export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, Sample } from './sample.js';
 export type {
   Backbone,
+  BackboneCapabilities,
   LossOptions,
+  LossSlope,
   LossTerms,
+  ModelHandle,
   OptimizerOptions,
+  OptimizerOverrides,
+  SlopeLoss,
+  SlopeTerms,
+  TermReport,
   TokenRow,
   TrainBatch,
   TrainStepMetrics,
@@ -58,7 +65,6 @@ export {
 } from './algorithm-registration.js';
 export {
   defineBackbone,
-  type BackboneCapabilities,
   type BackboneParts,
   type BackboneRegistration,
 } from './backbone-registration.js';

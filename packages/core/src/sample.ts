@@ -1,3 +1,5 @@
+import type { LossSlope, SlopeTerms } from './backbone.js';
+
 /** What the tracker hands to the trainer. */
 
 /**
@@ -35,6 +37,10 @@ export type Sample = {
    * rows of one episode share is taken to hold one generated token.
    */
   readonly turnIndices?: Int32Array;
+  /**
+   * Shape [T]: temperature that the token was sampled at where lossMask is 1 (0: greedily), else 0. Absent: the run's.
+   */
+  readonly temperatures?: Float32Array;
   /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. All 0 when the tracker makes it. */
   readonly advantages: Float32Array;
 };
@@ -64,7 +70,9 @@ export type EpisodeGroup = {
   readonly episodes: readonly RewardedEpisode[];
 };
 
-/** Sets advantages per token, nothing else. Must not depend on how many samples an episode was cut into. */
+/**
+ * Sets advantages per token; may bring its own loss. Must not depend on how many samples an episode was cut into.
+ */
 export interface Algorithm {
   readonly name: string;
   /** `sft`: its samples are imitated. Otherwise the policy loss of the configuration trains them. */
@@ -72,4 +80,6 @@ export interface Algorithm {
   credit(group: EpisodeGroup): readonly Sample[];
   /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];
+  /** The algorithm's own loss, in place of the configured one: see LossSlope. */
+  slope?(terms: SlopeTerms): ReturnType<LossSlope>;
 }

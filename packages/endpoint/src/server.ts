@@ -13,7 +13,7 @@ import { handleCountTokens, handleMessages } from './messages/route.js';
 import { decodeBody, readBytes } from './read-body.js';
 import { refuse } from './refuse.js';
 import { handleResponses } from './responses/route.js';
-import { SessionStore } from './session.js';
+import { type EndpointSession, SessionStore } from './session.js';
 
 export type EndpointOptions = Partial<Timing> & {
   /** Loopback unless configured. */
@@ -32,17 +32,31 @@ export interface EndpointServer extends EndpointHost {
 /** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
 export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
   const sessions = new SessionStore();
+  const { baseUrl, close } = await listenAt((context) => sessions.authenticate(readKey(context)), options);
+  return {
+    open: (registration) => ({
+      baseUrl,
+      apiKey: sessions.open(registration),
+      model: registration.model.name,
+    }),
+    close,
+  };
+}
+
+/** Whose model a request may reach. Throws WireError if nobody's. */
+export type Authenticate = (context: Context) => EndpointSession;
+
+type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };
+
+/** An HTTP server of all APIs. Rejects with the system's error when the port cannot be had. */
+export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
-  const app = createEndpointApp(sessions, timing, options.maxBodyBytes ?? 8 << 20);
+  const app = createEndpointApp(authenticate, timing, options.maxBodyBytes ?? 8 << 20);
   const hostname = options.hostname ?? '127.0.0.1';
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   return {
-    open: (registration) => ({
-      baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`,
-      apiKey: sessions.open(registration),
-      model: registration.model.name,
-    }),
+    baseUrl: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}/v1`,
     close: () => stop(server),
   };
 }
@@ -69,7 +83,7 @@ function stop(server: ServerType): Promise<void> {
   });
 }
 
-function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes: number): App {
+function createEndpointApp(authenticate: Authenticate, timing: Timing, maxBodyBytes: number): App {
   const app: App = new Hono();
   app.onError((error, context) => respondError(context, error));
   app.notFound((context) =>
@@ -80,7 +94,7 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
   );
   const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
-      const session = sessions.authenticate(readKey(context));
+      const session = authenticate(context);
       const bytes = await readBytes(context.req.raw, maxBodyBytes);
       if (bytes === undefined)
         throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
@@ -100,7 +114,7 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
   post('/v1/messages', 'messages', handleMessages);
   post('/v1/messages/count_tokens', 'messages', handleCountTokens);
   const describeModel = (context: Context) => ({
-    id: sessions.authenticate(readKey(context)).model.name,
+    id: authenticate(context).model.name,
     object: 'model',
     created: 0,
     owned_by: 'agentjet',
@@ -110,7 +124,8 @@ function createEndpointApp(sessions: SessionStore, timing: Timing, maxBodyBytes:
   return app;
 }
 
-function readKey(context: Context): string | undefined {
+/** The key of a request, in the header of OpenAI's clients or of Anthropic's. */
+export function readKey(context: Context): string | undefined {
   const [, bearer] = /^bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
   return bearer ?? context.req.header('x-api-key');
 }

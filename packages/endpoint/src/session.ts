@@ -15,6 +15,22 @@ export type EndpointSession = EndpointRegistration & {
   readonly keyedBodies: Map<string, string>;
 };
 
+/** `createMap` makes what is kept of the agent's calls. */
+export function createSession(
+  id: string,
+  target: EndpointRegistration,
+  createMap: <V>() => Map<string, V>,
+): EndpointSession {
+  return {
+    ...target,
+    id,
+    history: createMap(),
+    items: createMap(),
+    requestIds: createMap(),
+    keyedBodies: createMap(),
+  };
+}
+
 const keyPrefix = 'sk-ajet-';
 
 /** Signed, unguessable keys. They live as long as the process and their episode. */
@@ -24,14 +40,10 @@ export class SessionStore {
 
   open(target: EndpointRegistration): string {
     const id = randomBytes(18).toString('base64url');
-    this.#sessions.set(id, {
-      ...target,
+    this.#sessions.set(
       id,
-      history: new Map(),
-      items: new Map(),
-      requestIds: new Map(),
-      keyedBodies: new Map(),
-    });
+      createSession(id, target, () => new Map()),
+    );
     const end = (): void => void this.#sessions.delete(id);
     if (target.signal.aborted) end();
     else target.signal.addEventListener('abort', end, { once: true });

@@ -27,6 +27,8 @@ export type {
   ManifestRecord,
   Purpose,
   RecordKind,
+  KeyRecord,
+  TaskRecord,
   Score,
 } from './records.js';
 export type {

@@ -1,6 +1,6 @@
 import { LedgerError } from './ledger-error.js';
 import { membersOf } from './places.js';
-import type { ManifestGroup, Score } from './records.js';
+import type { DropRecord, GiveUpRecord, GroupDroppedRecord, LedgerRecord, ManifestGroup, Score } from './records.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
 /** What a Ledger asks of a request before it becomes a record. */
@@ -26,4 +26,9 @@ export function isForExactly(episodeIds: readonly string[], scores: readonly Sco
 
 export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
   return membersOf(state, group).map(({ episodeId, reward }) => ({ episodeId, reward: reward ?? 0 }));
+}
+
+/** Whether a record may drop attempts that are running. */
+export function isDropping(record: LedgerRecord): record is DropRecord | GiveUpRecord | GroupDroppedRecord {
+  return record.kind === 'drop' || record.kind === 'give_up' || record.kind === 'group_dropped';
 }

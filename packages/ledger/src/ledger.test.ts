@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { accountOf } from './account.js';
 import { foldRecords } from './fold.js';
+import type { Ledger } from './ledger.js';
 import { countPlaces } from './places.js';
 import { createTestLedger } from './testing/ledger-fixture.js';
 
@@ -282,7 +283,10 @@ it('folds its records to the state it has, whatever happened', () => {
       const { ledger, records } = test;
       for (const draw of [0, 1, 2, 3])
         ledger.openGroup({ groupId: `g${draw}`, taskId: `t${draw}`, numPlaces: 3, draw });
-      for (const { kind, pick, status, reward } of actions) act(test, kind, { pick, status, reward });
+      for (const { kind, pick, status, reward } of actions) {
+        act(test, kind, { pick, status, reward });
+        expectIndexed(ledger);
+      }
       const folded = foldRecords(records);
       expect(folded).toEqual(ledger.state);
       const { acknowledged, trained, assigned, pooled, unscored, evaluated, dropped } = accountOf(folded);
@@ -292,6 +296,17 @@ it('folds its records to the state it has, whatever happened', () => {
     { numRuns: 200 },
   );
 });
+
+/** What is kept in an index must be what a look at every group and episode finds. */
+function expectIndexed(ledger: Ledger): void {
+  const { state, rules } = ledger;
+  const running = [...state.episodes.values()].filter((episode) => episode.state === 'running');
+  expect(ledger.numRunning).toBe(running.length);
+  const group = [...state.groups.values()].find(
+    (each) => each.fate === undefined && countPlaces(state, each, rules).open > 0,
+  );
+  expect(ledger.nextPlace()?.groupId).toBe(group?.groupId);
+}
 
 type Choice = {
   readonly pick: number;

@@ -1,7 +1,8 @@
 import type { DropReason } from './drop-reasons.js';
+import { AttemptIndex } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
-import { isForExactly, requireReward, requireSameEnd, rewardsOf } from './ledger-checks.js';
+import { isDropping, isForExactly, requireReward, requireSameEnd, rewardsOf } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
 import { Patience } from './patience.js';
 import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
@@ -30,19 +31,36 @@ import { SuspectTasks } from './suspect-tasks.js';
 export class Ledger {
   readonly state: LedgerState;
   readonly clock: LeaseClock;
-  rules: LedgerRules;
   readonly #journal: (records: readonly LedgerRecord[]) => void;
   readonly #onDrop: (episode: Readonly<LedgerEpisode>) => void;
   readonly #patience: Patience;
   readonly #suspects = new SuspectTasks();
+  #rules: LedgerRules;
+  #index: AttemptIndex;
 
   constructor(options: LedgerOptions) {
-    this.rules = createRules(options.rules);
+    this.#rules = createRules(options.rules);
     this.state = options.state ?? createState();
+    this.#index = new AttemptIndex(this.state, this.#rules);
     this.clock = new LeaseClock(options.now, options);
     this.#journal = options.journal ?? (() => {});
     this.#onDrop = options.onDrop ?? (() => {});
     this.#patience = new Patience(this.clock);
+  }
+
+  get rules(): LedgerRules {
+    return this.#rules;
+  }
+
+  /** Other rules from now on, for the groups that are open too. */
+  set rules(rules: LedgerRules) {
+    this.#rules = createRules(rules);
+    this.#index = new AttemptIndex(this.state, this.#rules);
+  }
+
+  /** Attempts that have neither ended nor been dropped. */
+  get numRunning(): number {
+    return this.#index.numRunning;
   }
 
   /** Draws a task: a group with open places. */
@@ -60,7 +78,7 @@ export class Ledger {
 
   /** The oldest open place of the groups that pass; evaluation comes first. Undefined if there is none. */
   nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
-    const groups = [...this.state.groups.values()].filter((group) => group.fate === undefined && passes(group));
+    const groups = this.#index.openGroups().filter((group) => group.fate === undefined && passes(group));
     const byUrgency = [
       ...groups.filter(({ purpose }) => purpose === 'evaluation'),
       ...groups.filter(({ purpose }) => purpose === 'train'),
@@ -285,10 +303,16 @@ export class Ledger {
 
   /** Applies records of the caller's own (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
   append(...records: readonly LedgerRecord[]): void {
-    const running = new Set(records.flatMap((record) => this.#attemptsOf(record)));
-    for (const record of records) applyRecord(this.state, record);
+    const dropped: LedgerEpisode[] = [];
+    for (const record of records) {
+      const running = this.#attemptsOf(record);
+      applyRecord(this.state, record);
+      const cut = running.filter(({ state }) => state !== 'running');
+      this.#index.note(record, cut, this.#rules);
+      dropped.push(...cut);
+    }
     this.#journal(records);
-    for (const episode of running) if (episode.state === 'dropped') this.#onDrop(episode);
+    for (const episode of dropped) this.#onDrop(episode);
     for (const record of records) if ('groupId' in record && record.kind !== 'call') this.#settle(record.groupId);
   }
 
@@ -310,9 +334,9 @@ export class Ledger {
 
   /** Attempts whose drop the owner wants to hear of: they may still be running somewhere. */
   #attemptsOf(record: LedgerRecord): LedgerEpisode[] {
-    const ids = record.kind === 'drop' || record.kind === 'give_up' || record.kind === 'group_dropped';
-    const group = ids ? this.state.groups.get(record.groupId) : undefined;
-    return group === undefined ? [] : membersOf(this.state, group).filter(({ state }) => state === 'running');
+    const groupIds = record.kind === 'evaluation' ? record.groupIds : isDropping(record) ? [record.groupId] : [];
+    const groups = groupIds.flatMap((groupId) => this.state.groups.get(groupId) ?? []);
+    return groups.flatMap((group) => membersOf(this.state, group)).filter(({ state }) => state === 'running');
   }
 
   #running(episodeId: string): Readonly<LedgerEpisode> {

@@ -218,6 +218,8 @@ export type TaskRecord = {
   /** Position in the table of tasks. */
   readonly index: number;
   readonly hash: string;
+  /** How many tasks the table has in all, with the part that completes it. */
+  readonly total?: number;
   readonly content?: unknown;
 };
 

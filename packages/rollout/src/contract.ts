@@ -8,6 +8,7 @@ import type {
   TurnDescription,
 } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { UntrainedCall } from './episode/untrained-calls.js';
 import type { EpisodeError } from './episode/episode-error.js';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -138,6 +139,8 @@ export type Episode = {
   readonly attempt?: number;
   /** In the order in which they ended; absent if there were none. */
   readonly spans?: readonly SpanRecord[];
+  /** Calls of agents that do not learn, in the order in which they ended; absent if there were none. */
+  readonly untrainedCalls?: readonly UntrainedCall[];
   /** What `Tuner.reward` gave; absent if it gave nothing. */
   readonly turnRewards?: readonly TurnReward[];
 } & (

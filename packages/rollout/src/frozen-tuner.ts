@@ -1,6 +1,8 @@
-import { ConfigError, deriveSeed } from '@agentjet/core';
+import { ConfigError, deriveSeed, type ChatModel } from '@agentjet/core';
+import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { Policy, SamplingDefaults, Tuner } from './contract.js';
 import { openRecord } from './episode/episode-record.js';
+import { recordCall } from './episode/untrained-calls.js';
 import { createTuner } from './tuner.js';
 
 export type FrozenTunerOptions = {
@@ -15,11 +17,20 @@ export type FrozenTunerOptions = {
  */
 export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { episodeId, signal, attempt } = tuner;
-  const { createModel } = openRecord(
+  const { createModel: createFrozen } = openRecord(
     { policy, sampling },
     { episodeId, seed: deriveSeed(seed, episodeId) },
     { signal },
   );
+  const createModel = (agent: AgentIdentity): ChatModel => {
+    const model = createFrozen(agent);
+    const { agentName } = agent;
+    const generate: ChatModel['generate'] = (request, callOptions) =>
+      recordCall(model, [request], () => model.generate(request, callOptions), agentName) as ReturnType<
+        ChatModel['generate']
+      >;
+    return { ...model, generate };
+  };
   return {
     ...createTuner({ episodeId, signal, attempt, createModel, endpointHost: { open: refuseEndpoint } }),
     isTrainable: () => false,

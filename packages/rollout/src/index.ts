@@ -21,7 +21,9 @@ export {
 } from './workflow.js';
 export { createTuner, type TunerOptions } from './tuner.js';
 export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
+export { createUntrackedTuner, type UntrackedTunerOptions } from './untracked-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
+export type { RequestSampling } from './model/sampling.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';
@@ -37,7 +39,10 @@ export {
 } from './episode/open-episode.js';
 export type { Attempt, AttemptKeeper } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
+export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
+export type { UntrainedCall } from './episode/untrained-calls.js';
+export { isSamplingMixed } from './episode/mixed-sampling.js';
 export {
   runGroups,
   toEpisodeGroup,

@@ -17,6 +17,10 @@ export type TunerOptions = {
   readonly attempt?: number | undefined;
   /** Told of every agent that asks for a model, whether it learns or not. */
   readonly onAgent?: (agent: AgentIdentity) => void;
+  /** Told of the model of every agent that does not learn. */
+  readonly onDebugModel?: (model: unknown, agentName: string) => void;
+  /** Runs a call that arrives from outside as part of the episode. */
+  readonly within?: <T>(work: () => T) => T;
   readonly span?: Tuner['span'];
   readonly reward?: Tuner['reward'];
 };
@@ -42,6 +46,7 @@ export function createTuner(options: TunerOptions): Tuner {
       throw missingModel(agent, targets ?? []);
     }
     unlearning.add(agent.agentName);
+    options.onDebugModel?.(wanted.debugModel, agent.agentName);
     watchDebugModel(wanted.debugModel, agent.agentName, callMethods);
     return wanted.debugModel;
   };
@@ -64,10 +69,13 @@ export function createTuner(options: TunerOptions): Tuner {
           `Agent "${wanted.agentName}" asks for an OpenAI endpoint, but this run has no endpoint host. Pass endpointHost, or run it as an AgentJetJob or with ajet.`,
         );
       }
+      const { within = (work) => work() } = options;
+      const generate: ChatModel['generate'] = (request, callOptions) =>
+        within(() => model.generate(request, callOptions));
       return options.endpointHost.open({
         episodeId: options.episodeId,
         agentName: wanted.agentName,
-        model,
+        model: unlearning.has(wanted.agentName) ? { ...model, generate } : model,
         signal: options.signal,
       });
     },

@@ -11,7 +11,7 @@ function framesOf(stack: string | undefined): readonly string[] {
 }
 
 /** The lines of a stack that stand in the user's own code, innermost first. */
-function userFrames(stack: string | undefined): readonly string[] {
+export function userFrames(stack: string | undefined): readonly string[] {
   const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line); // `async Promise.all (index 0)` is none
   const isUsers = (line: string): boolean =>
     isPlace(line) &&
@@ -20,7 +20,10 @@ function userFrames(stack: string | undefined): readonly string[] {
   return framesOf(stack).filter(isUsers).slice(0, 5);
 }
 
-/** Where an episode failed, innermost first: eight lines of the stack where the workflow itself threw, else the user's own lines. */
+/**
+ * Where an episode failed, innermost first: if the workflow itself threw, eight lines of the stack and the user's first
+ * one, otherwise the user's own lines.
+ */
 export function failureFrames({
   code,
   stack,
@@ -28,7 +31,14 @@ export function failureFrames({
   readonly code: string;
   readonly stack?: string | undefined;
 }): readonly string[] {
-  return code === 'workflow_failed' ? framesOf(stack).slice(0, 8) : userFrames(stack);
+  if (code !== 'workflow_failed') return userFrames(stack);
+  const innermost = framesOf(stack).slice(0, 8);
+  return [
+    ...innermost,
+    ...userFrames(stack)
+      .slice(0, 1)
+      .filter((line) => !innermost.includes(line)),
+  ];
 }
 
 /** The one line that says most about where an episode failed: the user's innermost, else the innermost of all. */

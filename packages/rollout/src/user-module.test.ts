@@ -19,6 +19,7 @@ describe('importUserModule', () => {
     expect(await importUserModule(`${path.join(dir, 'flow.ts')}->a`, '/')).toBe(1);
     await expect(importUserModule('flow.ts', dir)).rejects.toThrow(/"flow\.ts" does not name an export/);
     await expect(importUserModule('none.ts->Flow', dir)).rejects.toThrow(/none\.ts, which does not exist/);
+    await expect(importUserModule('tutorial.math.agent->Flow', dir)).rejects.toThrow(/looks like a Python module/);
     await expect(importUserModule('flow.ts->Flaw', dir)).rejects.toThrow(
       /exports nothing named "Flaw"\. It exports: Flow, a, default\./,
     );

@@ -20,7 +20,9 @@ export async function importUserModule(reference: string, baseDir: string, key?:
       key === undefined
         ? `Paths are relative to ${path.resolve(baseDir)}.`
         : 'Paths are looked for beside the YAML file that names them, then in the working directory.';
-    throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${places}`);
+    const isPython = /^[\w.]+$/.test(file) && path.extname(file) !== '' && !/\.[cm]?[jt]sx?$/.test(file);
+    const repair = isPython ? 'It looks like a Python module: name a TypeScript or JavaScript file.' : places;
+    throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${repair}`);
   }
   const exported = await load(fullPath, named);
   if (!(exportName in exported) || exported[exportName] === undefined) {

@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
@@ -26,9 +26,11 @@ export type Checkpoint = {
 };
 
 const pointerFile = 'latest';
+const bestFile = 'best';
 
 /**
- * The checkpoints of a run: `step-000020/` and so on, and `latest`, a text file with the newest one's name. A
+ * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the newest one's name, and `best`, with that of
+ * the one that evaluations liked best, if the run keeps it. A
  * checkpoint is written beside its place and renamed: a folder with the right name is always whole, and the previous
  * one stays until then.
  */
@@ -122,9 +124,22 @@ export class Checkpoints {
     return later;
   }
 
+  /** Steps of the checkpoints that are there, ascending. */
+  async steps(): Promise<readonly number[]> {
+    return (await this.#names()).map(stepOf);
+  }
+
+  /** Writes the name of this step's checkpoint into `best`: from then on it is kept, however old it is. */
+  async markBest(step: number): Promise<void> {
+    const name = (await this.#names()).find((each) => stepOf(each) === step);
+    if (name !== undefined) await replaceFile(path.join(this.dir, bestFile), `${name}\n`);
+  }
+
   async #removeOldest(maxCheckpoints: number): Promise<void> {
     if (maxCheckpoints <= 0) return;
-    for (const name of (await this.#names()).slice(0, -maxCheckpoints)) await removeWhole(path.join(this.dir, name));
+    const best = await readFile(path.join(this.dir, bestFile), 'utf8').catch(() => '');
+    for (const name of (await this.#names()).slice(0, -maxCheckpoints))
+      if (name !== best.trim()) await removeWhole(path.join(this.dir, name));
   }
 
   /** Oldest first. */

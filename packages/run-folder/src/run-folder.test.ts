@@ -390,6 +390,26 @@ describe('checkpoints', () => {
     expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
   });
 
+  it('keep the one that evaluations liked best, however old it is', async () => {
+    const best = await openRunFolder(run.dir, { clock, keepBest: 'success_rate' });
+    for (const [index, successRate] of [0.2, 0.8, 0.5, 0.8, 0.7].entries()) {
+      await best.recordEvaluation({ step: index + 1, success_rate: successRate });
+      await best.save(backbone, stateOf(index + 1), { maxCheckpoints: 2 });
+    }
+    expect((await readdir(run.checkpoints.dir)).sort()).toEqual([
+      'best',
+      'latest',
+      'step-000002',
+      'step-000004',
+      'step-000005',
+    ]);
+    expect(await readFile(path.join(run.checkpoints.dir, 'best'), 'utf8')).toBe('step-000002\n');
+    const wrong = await openRunFolder(run.dir, { clock, keepBest: 'sucess_rate' });
+    await expect(wrong.recordEvaluation({ step: 6, success_rate: 1 })).rejects.toThrow(
+      /keep_best is "sucess_rate", but evaluations have step, success_rate/,
+    );
+  });
+
   it('after the one that a run goes back to are set aside', async () => {
     for (let step = 1; step <= 3; step++) await run.save(backbone, stateOf(step));
     const notices: string[] = [];

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, makeFolders, toErrorMessage, type Backbone } from '@agentjet/core';
+import {
+  BackboneError,
+  ConfigError,
+  makeFolders,
+  parseJsonObject,
+  toErrorMessage,
+  type Backbone,
+} from '@agentjet/core';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 import { EpisodeFiles } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
@@ -19,12 +26,24 @@ const files = {
   evaluations: 'evaluations.jsonl',
   log: 'log.jsonl',
   writer: 'writer.json',
+  changes: 'changes.jsonl',
+  code: 'code.json',
   curve: 'reward.svg',
   report: 'report.html',
 } as const;
 
+/** What a resumed run does differently. */
+export type RunChanges = {
+  readonly firstStep: number;
+  readonly changes: readonly { readonly key: string; readonly before: unknown; readonly after: unknown }[];
+  readonly configYaml: string;
+  readonly code: Readonly<Record<string, string>>;
+};
+
 export type RunFolderOptions = {
   readonly clock?: () => Date;
+  /** A figure of the evaluations, such as `success_rate`: the checkpoint in which it was highest is kept. */
+  readonly keepBest?: string | null | undefined;
   /** Told what a person should know and what does not end the run: repairs, a report that could not be drawn. */
   readonly onNotice?: (message: string) => void;
 };
@@ -37,6 +56,8 @@ export type RunFolderOptions = {
  * evaluations.jsonl  one object per evaluation
  * episodes/          step-000012.jsonl: one episode per line, token by token
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
+ * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
+ * code.json          SHA-256 of the code that the configuration names
  * log.jsonl          what happened, with times
  * reward.svg, report.html
  * writer.json        the process that writes here, while it does
@@ -49,15 +70,32 @@ export class RunFolder {
   readonly episodes: EpisodeFiles;
   readonly #clock: () => Date;
   readonly #onNotice: (message: string) => void;
+  readonly #keepBest: string | undefined;
   /** What the curve shows; undefined until it is read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
 
-  constructor(dir: string, { clock = () => new Date(), onNotice = () => {} }: RunFolderOptions = {}) {
+  constructor(dir: string, { clock = () => new Date(), onNotice = () => {}, keepBest }: RunFolderOptions = {}) {
     this.dir = dir;
     this.#onNotice = onNotice;
+    this.#keepBest = keepBest ?? undefined;
     this.checkpoints = new Checkpoints(path.join(dir, 'checkpoints'));
     this.episodes = new EpisodeFiles(path.join(dir, 'episodes'));
     this.#clock = clock;
+  }
+
+  /** By the name in the configuration; empty for runs of older versions. */
+  async readCodeHashes(): Promise<Readonly<Record<string, string>>> {
+    const text = await readFile(this.#path('code'), 'utf8').catch(() => '{}');
+    const hashes = Object.entries(parseJsonObject(text) ?? {});
+    return Object.fromEntries(hashes.flatMap(([name, hash]) => (typeof hash === 'string' ? [[name, hash]] : [])));
+  }
+
+  /** Changes that hold from `firstStep` on; config.yaml becomes the new one. */
+  async recordChanges({ firstStep, changes, configYaml, code }: RunChanges): Promise<void> {
+    for (const change of changes)
+      await this.#writing('changes', (file) => appendJsonLine(file, { first_step: firstStep, ...change }));
+    if (changes.length > 0) await this.#writing('config', (file) => replaceFile(file, configYaml));
+    await this.#writing('code', (file) => replaceFile(file, `${JSON.stringify(code)}\n`));
   }
 
   readConfig(): Promise<string> {
@@ -95,6 +133,7 @@ export class RunFolder {
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
     this.#drawn?.evaluations.push(evaluation);
     await this.#drawCurve();
+    await this.#markBest();
   }
 
   /** Default: the three newest checkpoints are kept; 0 keeps all. */
@@ -106,7 +145,29 @@ export class RunFolder {
     await this.#checkOwned();
     const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints });
     await this.log('checkpoint', { step: state.step, dir: path.relative(this.dir, checkpoint.dir) });
+    await this.#markBest();
     return checkpoint;
+  }
+
+  /** Of the checkpoints that are kept and were evaluated, the one with the highest figure; the earlier one if two are equal. */
+  async #markBest(): Promise<void> {
+    const figure = this.#keepBest;
+    if (figure === undefined) return;
+    const { evaluations } = await this.#readDrawn();
+    const steps = await this.checkpoints.steps();
+    const best = evaluations
+      .filter((evaluation) => steps.includes(evaluation.step) && evaluation[figure] !== undefined)
+      .toSorted((a, b) => (b[figure] ?? 0) - (a[figure] ?? 0) || a.step - b.step)[0];
+    if (best === undefined) {
+      const last = evaluations.at(-1);
+      if (last !== undefined && last[figure] === undefined)
+        throw new ConfigError(
+          'unknown_figure',
+          `trainer_common.keep_best is "${figure}", but evaluations have ${Object.keys(last).join(', ')}.`,
+        );
+      return;
+    }
+    await writing(this.checkpoints.dir, () => this.checkpoints.markBest(best.step));
   }
 
   /**
@@ -230,6 +291,8 @@ export type NewRun = {
   readonly experimentName: string;
   /** Text of config.yaml. */
   readonly configYaml: string;
+  /** SHA-256 of the code that the configuration names. */
+  readonly code?: Readonly<Record<string, string>>;
 } & RunFolderOptions;
 
 /** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
@@ -237,6 +300,7 @@ export async function createRunFolder({
   experimentDir,
   experimentName,
   configYaml,
+  code = {},
   ...options
 }: NewRun): Promise<RunFolder> {
   const parent = path.resolve(experimentDir, experimentName);
@@ -244,6 +308,7 @@ export async function createRunFolder({
     makeFolders(parent);
     const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
     await writeFile(path.join(dir, files.config), configYaml);
+    await writeFile(path.join(dir, files.code), `${JSON.stringify(code)}\n`);
     await claimWriting(path.join(dir, files.writer));
     return new RunFolder(dir, options);
   } catch (cause) {

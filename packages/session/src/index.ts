@@ -1,8 +1,12 @@
 export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
+export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
-export { evaluateJob, tuneJob } from './jobs.js';
-export { openFrozenModel, type FrozenModel, type FrozenModelOptions } from './policy/frozen-model.js';
+export { evaluateJob, serveModelJob, tuneJob } from './jobs.js';
+export { openFrozenModel, type FrozenModel } from './policy/frozen-model.js';
+export type { FrozenModelOptions } from './policy/open-model.js';
+export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
+export { openTunedModel, type TunedModel, type TunedModelOptions } from './policy/tuned-model.js';
 export { closeBackbones } from './policy/open-backbones.js';
 export { formatCount, formatSeconds } from './quantities.js';

@@ -1,10 +1,11 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { EvaluateParts } from './evaluate-model.js';
 import type { Evaluation, JobResult } from './events.js';
+import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 import type { TuneParts } from './tune.js';
 
 /**
- * The two things a job does. Both load the trainer when they are called, not when this package is imported: an agent that
+ * What a job does. All load the trainer when they are called, not when this package is imported: an agent that
  * only names its types pays for neither.
  */
 
@@ -18,4 +19,10 @@ export async function tuneJob(config: CommonConfig, parts: TuneParts): Promise<J
 export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): Promise<Evaluation | null> {
   const { evaluateModel } = await import('./evaluate-model.js');
   return evaluateModel(config, parts);
+}
+
+/** Serves what was trained: see `serveTunedModel`. */
+export async function serveModelJob(dir: string, options: ServeModelOptions): Promise<ServedModel> {
+  const { serveTunedModel } = await import('./policy/serve-tuned-model.js');
+  return serveTunedModel(dir, options);
 }

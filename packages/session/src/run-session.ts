@@ -30,6 +30,7 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   });
   const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
   const outcome = await makeSteps({ run, source, evaluations }, steps);
+  if (outcome.status === 'failed') throw outcome.error;
   const isInterrupted = outcome.status === 'stopped';
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
   await folder.writeReport();

@@ -6,7 +6,10 @@ import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
+import { noticeHistories } from './training/notice-histories.js';
+import { noticeSampling } from './training/notice-sampling.js';
 import { noticeStall } from './training/notice-stall.js';
+import { hashCode } from './training/code-hashes.js';
 import { openResumedRun, type ResumeOptions } from './training/resume-run.js';
 import { toOptimizerOptions } from './training/train-settings.js';
 
@@ -67,7 +70,9 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const opened = await (resume === false
     ? openNew(config, { open, onNotice, composition })
     : openOld(config, { resume, from, open, onNotice, composition }));
-  const { emit, tally } = countEpisodes(noticeStall(options.emit, config.trainableTargets));
+  const { emit, tally } = countEpisodes(
+    noticeStall(noticeSampling(noticeHistories(options.emit), config), config.trainableTargets),
+  );
   return { ...opened, config, algorithm, watched: watchEngine(opened.backbone.engine), emit, tally, signal, startedAt };
 }
 
@@ -81,6 +86,8 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
     experimentDir,
     experimentName,
     configYaml: composition.format(config),
+    code: hashCode(config),
+    keepBest: config.trainerCommon.keepBest,
     onNotice,
   });
   try {

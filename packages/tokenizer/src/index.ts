@@ -12,6 +12,6 @@ export { byteCharacters } from './byte-level.js';
 export { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 export { loadChatTokenizer } from './load-chat-tokenizer.js';
 export type { ReplyFormatOptions } from './reply/reply-format.js';
-export { defineTemplateFamily, type TemplateFamily } from './families/template-family.js';
+export type { TemplateFamily } from './families/template-family.js';
 export type { ReplyBuilder } from './reply/reply-builder.js';
 export type { ReplySection } from './reply/reply-section.js';

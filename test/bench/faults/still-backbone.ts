@@ -24,6 +24,7 @@ export function createStillBackbone(engine: Engine, modelDir: string): Backbone 
     });
   return {
     engine,
+    capabilities: { takes: 'packs', repeatsSeed: true, reportsGradNorm: true, losses: ['policy'], streams: true },
     modelDir,
     policyVersion: 0,
     trainStep,

@@ -20,6 +20,8 @@ export type FrameworkFidelity = {
   /** Of each way. */
   readonly transitions: number;
   readonly native: number;
+  /** With a template that takes thinking out of earlier turns, as Qwen3's does: each question begins a new branch. */
+  readonly native_unedited: number;
   readonly http: number | null;
   /** Over HTTP when the model sees what the framework sends back: what the tracker makes up for. */
   readonly http_as_sent: number | null;
@@ -62,6 +64,7 @@ export async function benchFidelity({
 
 async function measureBoth<M>(agent: FidelityAgent<M>, settings: Settings): Promise<FrameworkFidelity> {
   const native = await measure(agent, 'native', settings);
+  const unedited = await measure(agent, 'native_unedited', { ...settings, transitions: settings.transitions / 4 });
   const http = agent.overHttp === undefined ? undefined : await measure(agent, 'http', settings);
   const asSent =
     agent.overHttp === undefined
@@ -70,9 +73,11 @@ async function measureBoth<M>(agent: FidelityAgent<M>, settings: Settings): Prom
   return {
     transitions: native.transitions,
     native: native.kept / native.transitions,
+    native_unedited: unedited.kept / unedited.transitions,
     http: http === undefined ? null : http.kept / http.transitions,
     http_as_sent: asSent === undefined ? null : asSent.kept / asSent.transitions,
-    wrong_splices: native.wrongSplices + (http?.wrongSplices ?? 0) + (asSent?.wrongSplices ?? 0),
+    wrong_splices:
+      native.wrongSplices + unedited.wrongSplices + (http?.wrongSplices ?? 0) + (asSent?.wrongSplices ?? 0),
   };
 }
 
@@ -82,11 +87,15 @@ export function formatFidelity(result: FidelityResult): string {
     name,
     String(row.transitions),
     percent(row.native),
+    percent(row.native_unedited),
     percent(row.http),
     percent(row.http_as_sent),
     String(row.wrong_splices),
   ]);
-  const table = [['framework', 'transitions', 'native', 'over HTTP', 'HTTP, as sent', 'wrong splices'], ...rows];
+  const table = [
+    ['framework', 'transitions', 'native', 'unedited', 'over HTTP', 'HTTP, as sent', 'wrong splices'],
+    ...rows,
+  ];
   const widths = table[0]?.map((_cell, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
   return table
     .map((row) =>

@@ -8,8 +8,10 @@ import { countTransitions, type RecordedCall } from './transitions.js';
 it('keeps the model’s own ids through every framework', async () => {
   const result = await benchFidelity({ transitions: 24, seed: 5 });
   const table = formatFidelity(result);
-  for (const [, { native, http, wrong_splices: wrong }] of Object.entries(result)) {
+  for (const [, { native, native_unedited: unedited, http, wrong_splices: wrong }] of Object.entries(result)) {
     expect(native, table).toBe(1);
+    expect(unedited, table).toBeGreaterThan(0.5);
+    expect(unedited, table).toBeLessThan(1);
     expect(http ?? 1, table).toBeGreaterThanOrEqual(0.95);
     expect(wrong, table).toBe(0);
   }

@@ -12,10 +12,14 @@ const keepsThinking = chatTemplates.qwen3.replace(
   'loop.index0 > state.last_question and (loop.last or thoughts)',
   'thoughts',
 );
-const chatTokenizer = createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), chatTemplate: keepsThinking });
+const keeping = createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), chatTemplate: keepsThinking });
+const unedited = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 
-/** `http_as_sent`: over HTTP, and what the framework sends back is what the model sees. */
-export type Way = 'native' | 'http' | 'http_as_sent';
+/**
+ * `native_unedited`: with a template that takes thinking out of earlier turns, as Qwen3's does. `http_as_sent`: over HTTP,
+ * and what the framework sends back is what the model sees.
+ */
+export type Way = 'native' | 'native_unedited' | 'http' | 'http_as_sent';
 
 /** Random conversations until there are enough transitions. */
 export async function measure<M>(
@@ -40,6 +44,7 @@ async function converseOnce<M>(
   seed: number,
 ): Promise<TransitionCounts> {
   const replies = createReplies(seed);
+  const chatTokenizer = way === 'native_unedited' ? unedited : keeping;
   const historyPolicy = way === 'http_as_sent' ? 'as_sent' : 'as_generated';
   const episode = openScriptedEpisode({
     chatTokenizer,
@@ -50,7 +55,9 @@ async function converseOnce<M>(
   const sent: ChatRequest[] = [];
   const tuner = recordingTuner(episode.tuner, sent, host);
   const model =
-    way === 'native' ? agent.native(tuner) : agent.overHttp?.(tuner.asOpenAIEndpoint({ agentName: 'agent' }));
+    way === 'native' || way === 'native_unedited'
+      ? agent.native(tuner)
+      : agent.overHttp?.(tuner.asOpenAIEndpoint({ agentName: 'agent' }));
   if (model === undefined) throw new Error(`${agent.name} has no client over HTTP`);
   const questions = Array.from({ length: 4 }, (_none, at) => `Question ${at} of ${seed}?`);
   await agent.converse(model, questions, seed % 2 === 1);

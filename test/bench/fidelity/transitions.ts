@@ -47,7 +47,19 @@ function hasWrongSplice(
   const meant = sent.messages.filter((message) => message.role === 'assistant');
   return shown.some(
     (text, at) =>
-      text !== asSent[at] && !own.some((turn) => turn.text === text && isMeant(meant[at], turn.text, template)),
+      text !== asSent[at] &&
+      !own.some((turn) => isPrinted(turn.text, text, template) && isMeant(meant[at], turn.text, template)),
+  );
+}
+
+/** Letter by letter, or as a template prints it that takes thinking out. */
+function isPrinted(ownText: string, shown: string, template: ChatTokenizer['template']): boolean {
+  if (ownText === shown) return true;
+  const [own, printed] = [template.parse(ownText), template.parse(shown)];
+  return (
+    printed.reasoning === undefined &&
+    own.content.trim() === printed.content.trim() &&
+    JSON.stringify(own.toolCalls) === JSON.stringify(printed.toolCalls)
   );
 }
 

@@ -16,7 +16,11 @@ it('importing agentjet loads no native library, no trainer and no server', () =>
   const inRepository = files.map((file) => path.relative(root, file).replaceAll('\\', '/'));
   expect(inRepository).toContain('packages/agentjet/src/job.ts');
   expect(native).toEqual([]);
-  expect(inRepository.filter((file) => /^(trainer|packages\/endpoint)\/|onnxruntime|\/hono\//.test(file))).toEqual([]);
+  expect(
+    inRepository.filter((file) =>
+      /^packages\/(endpoint|context-tracker)\/|^trainer\/src\/(loop|packing)\/|onnxruntime|\/hono\//.test(file),
+    ),
+  ).toEqual([]);
 });
 
 it('importing inspect loads no native library and no trainer', () => {

@@ -34,7 +34,7 @@ export async function runTinyCell(seed: number): Promise<GateRun> {
   const backbone = createCueBackbone(seed);
   try {
     const run = await createRunFolder({ experimentDir: scratch, experimentName: 'tiny', configYaml: 'ajet: {}\n' });
-    await train({
+    const outcome = await train({
       backbone,
       source: cueGroups(backbone.engine, { seed, numRepeat: 6 }),
       run,
@@ -44,6 +44,7 @@ export async function runTinyCell(seed: number): Promise<GateRun> {
       groupsPerStep: 8,
       maxSteps: numSteps,
     });
+    if (outcome.status === 'failed') throw outcome.error;
     const rewards = (await run.readMetrics()).map((step) => Number(step['reward_mean']));
     return {
       seed,

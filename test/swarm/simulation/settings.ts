@@ -42,6 +42,8 @@ export function toSwarmSettings(run: RunSettings): SwarmSettings {
     saveFreq: 3,
     keptCheckpoints: 2,
     maxSteps: Infinity,
+    totalEpochs: Infinity,
+    seed: 1,
     maxFileBytes: Infinity,
     maxFileEntries: 120,
   };

@@ -1,14 +1,22 @@
+import type { Algorithm } from '@agentjet/core';
 import { describe, it } from 'vitest';
 import { algorithmCases } from '../testing/algorithm-cases.js';
 import { createGrpo } from './grpo/grpo.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
 
+const ownLoss: Algorithm = {
+  ...createGrpo(),
+  slope: ({ logprobs, behaviour, advantages }) =>
+    logprobs.map((logprob, k) => -Math.exp(logprob - (behaviour[k] ?? 0)) * (advantages[k] ?? 0)),
+};
+
 describe.each([
   ['grpo', () => createGrpo()],
   ['reinforce with the mean of the batch', () => createReinforce({ baseline: 'batch' })],
   ['reinforce with the mean of the group', () => createReinforce({ baseline: 'group' })],
   ['sft', createSft],
-])('%s', (_, create) => {
+  ['an algorithm with its own loss', () => ownLoss],
+])('%s', (_, create: () => Algorithm) => {
   for (const { name, run } of algorithmCases(create)) it(name, run);
 });

@@ -22,7 +22,8 @@ export type StepResult = {
 
 /**
  * One line of metrics.jsonl. Sums over no terms are 0: a step whose groups were all skipped has loss 0, gradient norm 0
- * and the policy version of the step before. `success_rate` is missing where no group has a report.
+ * and the policy version of the step before. `success_rate` is missing if no group has a report, `grad_norm` and
+ * `entropy` if the backbone does not report them.
  */
 export function toStepMetrics(result: StepResult): MetricsRecord {
   const { step, policyVersion, groups, groupsSkipped, limited, fresh, updates, seconds } = result;
@@ -60,14 +61,19 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
   };
 }
 
-/** What the trees saved: their quotient is 1 where nothing is shared, or nothing trained. */
+/**
+ * What the trees saved: their quotient is 1 if nothing is shared, or nothing trained. A backbone that takes rows computes
+ * the tokens of the leaves instead: so many times faster per token must it be to break even.
+ */
 function sharedTokens(reports: readonly PackReport[]) {
   const rowTokens = sum(reports, (report) => report.rowTokens);
   const treeTokens = sum(reports, (report) => report.treeTokens);
+  const leafTokens = sum(reports, (report) => report.leafTokens ?? 0);
   return {
     row_tokens: rowTokens,
     tree_tokens: treeTokens,
     row_tokens_over_tree_tokens: treeTokens === 0 ? 1 : rowTokens / treeTokens,
+    ...(leafTokens > 0 && { leaf_tokens_over_tree_tokens: leafTokens / treeTokens }),
   };
 }
 
@@ -99,12 +105,11 @@ function visibleGap(gap: number): number {
 
 /** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. What only this backbone reports comes last. */
 function updateMetrics(updates: readonly TrainStepMetrics[]) {
-  const meanOf = (key: 'loss' | 'gradNorm' | 'entropy' | 'kl' | 'clipFraction' | 'logprobGapMean') =>
-    mean(updates.map((update) => update[key]));
+  const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
   return {
     loss: meanOf('loss'),
-    grad_norm: meanOf('gradNorm'),
-    entropy: meanOf('entropy'),
+    ...ifReported('grad_norm', updates, ({ gradNorm }) => gradNorm),
+    ...ifReported('entropy', updates, ({ entropy }) => entropy),
     kl: meanOf('kl'),
     clip_fraction: meanOf('clipFraction'),
     logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
@@ -112,6 +117,16 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
     learning_rate: updates.at(-1)?.learningRate ?? 0,
     ...furtherMetrics(updates),
   };
+}
+
+/** The mean over the steps whose backbone reported it; left out if none did. Over no steps it is 0. */
+function ifReported(
+  name: string,
+  updates: readonly TrainStepMetrics[],
+  valueOf: (update: TrainStepMetrics) => number | null,
+): Record<string, number> {
+  const values = updates.flatMap((update) => valueOf(update) ?? []);
+  return updates.length > 0 && values.length === 0 ? {} : { [name]: mean(values) };
 }
 
 /** Of every backbone; a number under any other name is one backbone's own. */
@@ -133,7 +148,9 @@ const commonMetrics = new Set<string>([
 /** Means of the numbers that a backbone reports beyond the common ones, such as the mismatch between its trainer and its sampler. */
 function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, number> {
   const reported = updates.map((update) =>
-    Object.entries(update).filter(([name, value]) => !commonMetrics.has(name) && Number.isFinite(value)),
+    Object.entries(update).flatMap(([name, value]): [string, number][] =>
+      !commonMetrics.has(name) && typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [],
+    ),
   );
   const names = [...new Set(reported.flatMap((entries) => entries.map(([name]) => name)))].sort();
   const valuesOf = (name: string): number[] =>

@@ -67,6 +67,7 @@ describe('train', () => {
     expect(metrics.at(-1)?.['reward_mean']).toBeGreaterThan(0.7);
     expect((await readdir(run.dir)).sort()).toEqual([
       'checkpoints',
+      'code.json',
       'config.yaml',
       'episodes',
       'log.jsonl',
@@ -337,9 +338,10 @@ describe('train', () => {
     );
     if (group === undefined) throw new Error('The source is empty.');
     const twice = listSource([group, { ...group, groupId: 'other' }]);
-    await expect(train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).rejects.toThrow(
-      /Two episodes of one step have the id "task-0000-r0"/,
-    );
+    expect(await train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringMatching(/Two episodes of one step have the id "task-0000-r0"/) },
+    });
   });
 
   it('saves the steps that were made before the source failed', async () => {
@@ -348,7 +350,12 @@ describe('train', () => {
       yield* tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 9 });
       throw new Error('the task server is gone');
     }
-    await expect(train(optionsFor(backbone, { source: source() }))).rejects.toThrow('the task server is gone');
+    expect(await train(optionsFor(backbone, { source: source() }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the task server is gone' },
+      state: { step: 2, policyVersion: 2, groupsDrawn: 8 },
+      checkpoint: { state: { step: 2 } },
+    });
     expect(await run.checkpoints.latest()).toMatchObject({ state: { step: 2, groupsDrawn: 8 } });
   });
 
@@ -364,6 +371,7 @@ describe('train', () => {
     }
     const failing: Backbone = {
       engine: backbone.engine,
+      capabilities: backbone.capabilities,
       modelDir: backbone.modelDir,
       get policyVersion() {
         return backbone.policyVersion;
@@ -377,7 +385,11 @@ describe('train', () => {
           ? Promise.reject(new BackboneError('failed', 'out of memory'))
           : backbone.trainStep(batch),
     };
-    await expect(train(optionsFor(failing, { source: source(), saveEvery: 1 }))).rejects.toThrow('out of memory');
+    expect(await train(optionsFor(failing, { source: source(), saveEvery: 1 }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'out of memory' },
+      state: { step: 2 },
+    });
     expect(isEnded).toBe(true);
     expect(await run.checkpoints.latest()).toMatchObject({ state: { step: 2 } });
   });

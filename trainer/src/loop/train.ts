@@ -11,12 +11,15 @@ import {
   type TrainingState,
 } from '@agentjet/run-folder';
 import { batched } from './batched.js';
+import { checkLoss, chooseLoss } from './choose-loss.js';
 import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
+import type { LeftOutEpisode } from './left-out.js';
 import { pullAhead } from './pull-ahead.js';
 import { toStepMetrics } from './step-metrics.js';
 import type { TrainingGroup } from './training-group.js';
-import { updateWeights } from './update-weights.js';
+import type { TokenReport } from './token-reports.js';
+import { updateWeights, type StepChanges } from './update-weights.js';
 
 export type TrainOptions = {
   readonly backbone: Backbone;
@@ -62,6 +65,32 @@ export type TrainOptions = {
   /** Aborting ends the run behind the step in progress, with a checkpoint. */
   readonly signal?: AbortSignal;
   readonly observer?: TrainObserver;
+  /** Awaited when a batch is whole and credited, before its first optimizer step; may change options of that step. */
+  readonly beforeStep?: (step: StepStart) => Promise<StepChanges | undefined>;
+  /** Awaited when a step is recorded, before the next batch is asked for. */
+  readonly afterStep?: (step: StepEnd) => Promise<void>;
+  /** Gives `afterStep` what each optimizer step found at each token. */
+  readonly reportTokens?: boolean;
+};
+
+/** A step that is about to be made. */
+export type StepStart = {
+  readonly step: number;
+  /** Of the weights before the step. */
+  readonly policyVersion: number;
+  readonly groups: readonly TrainingGroup[];
+  /** Episodes of the groups that are not trained. */
+  readonly leftOut: readonly LeftOutEpisode[];
+};
+
+/** A step that was made and recorded. */
+export type StepEnd = {
+  readonly state: TrainingState;
+  readonly metrics: MetricsRecord;
+  readonly groups: readonly TrainingGroup[];
+  readonly leftOut: readonly LeftOutEpisode[];
+  /** One list per optimizer step, one report per trained sample; only with `reportTokens`. */
+  readonly tokens: readonly (readonly TokenReport[])[];
 };
 
 /** Told what happens, as it happens. */
@@ -73,16 +102,25 @@ export type TrainObserver = {
   readonly onCheckpoint?: (checkpoint: Checkpoint) => void;
 };
 
-/** Where the run stands when `train` returns. */
+/** Where the run is when `train` returns. */
 export type TrainOutcome = {
-  /** `stopped`: the signal ended it before the last step. */
-  readonly status: 'completed' | 'stopped';
+  /** After the last step that was made. */
   readonly state: TrainingState;
-  /** Undefined where no step was made. */
+  /** The newest that was saved; undefined if none was. */
   readonly checkpoint: Checkpoint | undefined;
-};
+} & (
+  | {
+      /** `stopped`: the signal ended it before the last step. */
+      readonly status: 'completed' | 'stopped';
+    }
+  | {
+      /** A step, the source, a hook, the evaluation or a checkpoint failed. */
+      readonly status: 'failed';
+      readonly error: unknown;
+    }
+);
 
-/** Where the loop stands; `checkpoint` is the newest it has saved. */
+/** Where the loop is; `checkpoint` is the newest it has saved. */
 type Progress = { state: TrainingState; checkpoint: Checkpoint | undefined };
 
 /**
@@ -92,9 +130,12 @@ type Progress = { state: TrainingState; checkpoint: Checkpoint | undefined };
  * give a source that leaves out `drawsOf(checkpoint.state)`: then the run goes on as if it had never been interrupted. A batch
  * that the signal cuts short is not trained, so the resumed run draws it again, whole.
  *
- * Rejects with what the source, the evaluation or the backbone throws. Steps made before are saved first, if they can be.
+ * What the source, a hook, the evaluation or the backbone throws ends the run with status `failed` and the state after
+ * the last step that was made; that step is saved first, if it can be. Rejects with BackboneError `unsupported_loss`
+ * if the backbone cannot train this loss.
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
+  checkLoss(options);
   const { backbone, signal, maxSteps = Infinity } = options;
   const progress: Progress = {
     state: options.start ?? { step: 0, policyVersion: backbone.policyVersion, groupsDrawn: 0 },
@@ -107,12 +148,12 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   };
   try {
     await makeSteps(options, progress);
+    await saveUnsaved();
   } catch (error) {
     const isBetweenSteps = backbone.policyVersion === progress.state.policyVersion;
     if (isBetweenSteps) await saveUnsaved().catch(() => undefined); // the first error is the one to tell
-    throw error;
+    return { status: 'failed', error, ...progress };
   }
-  await saveUnsaved();
   return { status: signal?.aborted && progress.state.step < maxSteps ? 'stopped' : 'completed', ...progress };
 }
 
@@ -133,7 +174,12 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     observer?.onUpdate?.(step);
     if (batchesAhead(options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
     const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
-    const update = await updateWeights(credited, options);
+    const update = await updateWeights(credited, {
+      ...options,
+      loss: chooseLoss(options),
+      beforeUpdate: async (leftOut) =>
+        options.beforeStep?.({ step, policyVersion: backbone.policyVersion, groups, leftOut }),
+    });
     const state = {
       step,
       policyVersion: backbone.policyVersion,
@@ -144,6 +190,8 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     await run.recordStep(metrics, toEpisodeRecords(credited));
     progress.state = state;
     observer?.onStep?.(metrics);
+    const tokens = update.updates.flatMap((each) => (each.tokens === undefined ? [] : [each.tokens]));
+    await options.afterStep?.({ state, metrics, groups, leftOut: update.leftOut, tokens });
     if (isDue(step, options.evaluateEvery) && !signal?.aborted) await options.evaluate?.(step);
     if (isDue(step, options.saveEvery)) progress.checkpoint = await save(options, state);
     if (isOver()) return;

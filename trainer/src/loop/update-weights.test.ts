@@ -23,6 +23,7 @@ function createAnchored(backbone: Backbone) {
   const batches: TrainBatch[] = [];
   const anchored: Backbone = {
     engine: backbone.engine,
+    capabilities: backbone.capabilities,
     modelDir: backbone.modelDir,
     get policyVersion() {
       return backbone.policyVersion;

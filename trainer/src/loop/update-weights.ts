@@ -1,27 +1,44 @@
-import type { Backbone, LossOptions, Sample, TrainStepMetrics, TreePack } from '@agentjet/core';
+import type { Backbone, OptimizerOverrides, Sample, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
-import { packTrees, type PackOptions, type PackReport } from '../packing/pack-trees.js';
+import { packFor } from '../packing/pack-for.js';
+import type { PackOptions, PackReport } from '../packing/pack-trees.js';
 import type { CreditedGroup } from './credit-groups.js';
+import { findLeftOut, type LeftOutEpisode } from './left-out.js';
 import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
+import { toTokenReports, type TokenReport } from './token-reports.js';
 import type { TrainingGroup } from './training-group.js';
+
+type StepLoss = TrainBatch['loss'];
+
+/** What a step may change for itself. */
+export type StepChanges = { readonly optimizer?: OptimizerOverrides };
 
 export type UpdateOptions = {
   readonly backbone: Backbone;
-  readonly loss: LossOptions;
+  readonly loss: StepLoss;
   readonly packing: PackOptions;
   readonly lengthLimit?: LengthLimit;
   readonly numMiniBatches?: number;
   readonly numEpochs?: number;
   /** Most versions that a trained token's weights may be behind; default 0. */
   readonly maxStaleness?: number;
+  /** Awaited before the first optimizer step. */
+  readonly beforeUpdate?: (leftOut: readonly LeftOutEpisode[]) => Promise<StepChanges | undefined>;
+  readonly reportTokens?: boolean;
 };
 
 export type Update = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
+  readonly leftOut: readonly LeftOutEpisode[];
   /** One per optimizer step. */
-  readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
+  readonly updates: readonly {
+    readonly report: PackReport;
+    readonly metrics: TrainStepMetrics;
+    /** One per sample, if asked for. */
+    readonly tokens?: readonly TokenReport[];
+  }[];
   readonly seconds: { readonly packing: number; readonly training: number };
 };
 
@@ -41,6 +58,7 @@ export async function updateWeights(
     numMiniBatches = 1,
     numEpochs = 1,
     maxStaleness = 0,
+    reportTokens = false,
   } = options;
   const groups = credited.filter(({ hasGradient }) => hasGradient);
   const fresh = dropStaleEpisodes(
@@ -48,32 +66,54 @@ export async function updateWeights(
     { policyVersion: backbone.policyVersion, maxStaleness },
   );
   const limited = limitLengths(fresh.samples, lengthLimit);
+  const leftOut = findLeftOut(credited, { fresh: fresh.samples, limited: limited.samples });
+  const changes = await options.beforeUpdate?.(leftOut);
   const packedAt = performance.now();
   const parts = divide(groups, numMiniBatches)
-    .map((part) => packPart(samplesOf(part, limited), packing))
+    .map((part) => packPart(withTemperatures(samplesOf(part, limited), loss), packing, backbone))
     .filter(({ packs }) => packs.length > 0);
   const trainedAt = performance.now();
-  const updates: { report: PackReport; metrics: TrainStepMetrics }[] = [];
+  const updates: Update['updates'][number][] = [];
   const steps = parts.length * numEpochs > 1 ? await anchor(parts, backbone, loss) : parts;
   for (let pass = 0; pass < numEpochs; pass++) {
     for (const { samples, packs, report } of steps) {
       const isOnPolicy = samples.every((sample) => isSampledBy(backbone.policyVersion, sample));
-      updates.push({ report, metrics: await backbone.trainStep({ packs, loss, isOnPolicy }) });
+      const metrics = await backbone.trainStep({
+        packs,
+        loss,
+        isOnPolicy,
+        ...(changes?.optimizer && { optimizer: changes.optimizer }),
+        ...(reportTokens && { reportTerms: true }),
+      });
+      const { terms } = metrics;
+      updates.push({ report, metrics, ...(terms && { tokens: toTokenReports(samples, packs, terms) }) });
     }
   }
   const seconds = { packing: (trainedAt - packedAt) / 1000, training: (performance.now() - trainedAt) / 1000 };
-  return { groupsSkipped: credited.length - groups.length, limited, fresh, updates, seconds };
+  return { groupsSkipped: credited.length - groups.length, limited, fresh, leftOut, updates, seconds };
 }
 
 /** What one optimizer step trains. */
 type Part = { readonly samples: readonly Sample[]; readonly packs: readonly TreePack[]; readonly report: PackReport };
 
-function packPart(samples: readonly Sample[], packing: PackOptions): Part {
-  return { samples, ...packTrees(samples, packing) };
+function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Backbone): Part {
+  return { samples, ...packFor(backbone, samples, packing) };
+}
+
+/** Temperatures are packed only if a trained token has another one than the loss, and then those of all samples. */
+function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepLoss): readonly Sample[] {
+  if (samples.every(({ temperatures }) => temperatures === undefined)) return samples;
+  const isOther = ({ temperatures, lossMask }: Sample): boolean =>
+    temperatures?.some((value, t) => lossMask[t] === 1 && Math.fround(temperature) !== value) ?? false;
+  const areMixed = samples.some(isOther);
+  return samples.map(({ temperatures, ...sample }) => {
+    if (!areMixed) return sample;
+    return { ...sample, temperatures: temperatures ?? new Float32Array(sample.ids.length).fill(temperature) };
+  });
 }
 
 /** Gives the terms of all parts the logprobs of the weights as they are before the first of them is trained, where the loss asks for them. */
-async function anchor(parts: readonly Part[], backbone: Backbone, loss: LossOptions): Promise<readonly Part[]> {
+async function anchor(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
   if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
   const proximal = await backbone.proximalLogprobs(
     parts.flatMap(({ packs }) => packs),

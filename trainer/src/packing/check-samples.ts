@@ -2,8 +2,14 @@ import { BackboneError, type Sample } from '@agentjet/core';
 
 /** Throws BackboneError `bad_sample` naming the episode, the field and the value: one bad number would spoil all weights. */
 export function checkSamples(samples: readonly Sample[]): void {
+  const numWithTemperatures = samples.filter(({ temperatures }) => temperatures !== undefined).length;
+  const areMissing = numWithTemperatures > 0 && numWithTemperatures < samples.length;
   for (const sample of samples) {
-    const fault = findFault(sample);
+    const fault =
+      findFault(sample) ??
+      (areMissing && sample.temperatures === undefined
+        ? `it has no temperatures, but ${numWithTemperatures} other samples of the step have. Give them to all samples, or to none.`
+        : undefined);
     if (fault !== undefined)
       throw new BackboneError(
         'bad_sample',
@@ -17,9 +23,12 @@ function findFault(sample: Sample): string | undefined {
   for (const field of ['lossMask', 'logprobs', 'advantages', 'policyVersions'] as const) {
     if (sample[field].length !== length) return `${field} has ${sample[field].length} entries for ${length} ids.`;
   }
-  if (sample.turnIndices !== undefined && sample.turnIndices.length !== length)
-    return `turnIndices has ${sample.turnIndices.length} entries for ${length} ids.`;
-  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but nothing stands before position 0 to predict it from.';
+  for (const field of ['turnIndices', 'temperatures'] as const) {
+    const values = sample[field];
+    if (values !== undefined && values.length !== length)
+      return `${field} has ${values.length} entries for ${length} ids.`;
+  }
+  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but there is nothing before position 0 to predict it from.';
   for (let t = 0; t < length; t++) {
     const fault = findTokenFault(sample, t);
     if (fault !== undefined) return fault;
@@ -33,5 +42,8 @@ function findTokenFault(sample: Sample, t: number): string | undefined {
   if (sample.lossMask[t] === 0) return undefined;
   if (!Number.isFinite(sample.advantages[t])) return `advantages[${t}] is ${sample.advantages[t]}.`;
   if (!Number.isFinite(sample.logprobs[t])) return `logprobs[${t}] is ${sample.logprobs[t]}.`;
+  const temperature = sample.temperatures?.[t] ?? 0;
+  if (!(temperature >= 0 && temperature < Infinity))
+    return `temperatures[${t}] is ${temperature}; it must be 0 (greedy) or more.`;
   return undefined;
 }

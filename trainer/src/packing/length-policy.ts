@@ -63,6 +63,7 @@ function truncateSample(sample: Sample, length: number): Sample {
     policyVersions: sample.policyVersions.slice(0, length),
     advantages: sample.advantages.slice(0, length),
     ...(sample.turnIndices && { turnIndices: sample.turnIndices.slice(0, length) }),
+    ...(sample.temperatures && { temperatures: sample.temperatures.slice(0, length) }),
   };
 }
 

@@ -31,6 +31,8 @@ export type PackReport = {
   readonly repeatedTokens: number;
   readonly rowTokens: number;
   readonly treeTokens: number;
+  /** Tokens of the rows that a backbone that takes rows computes instead of the trees; see packRows. */
+  readonly leafTokens?: number;
   /** rowTokens / treeTokens: what sharing saves, 1 where nothing is shared. */
   readonly ratio: number;
   readonly packs: number;

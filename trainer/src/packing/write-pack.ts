@@ -64,6 +64,9 @@ function writeLoss(samples: readonly Sample[], supervision: Supervision, trees: 
     weights: new Float32Array(numTerms),
     advantages: new Float32Array(numTerms),
     logprobs: new Float32Array(numTerms),
+    ...(samples.some(({ temperatures }) => temperatures !== undefined) && {
+      temperatures: new Float32Array(numTerms),
+    }),
   };
   const predictorOf = new Int32Array(ids.length).fill(-1);
   const path = new Int32Array(ids.length);
@@ -82,6 +85,7 @@ function writeLoss(samples: readonly Sample[], supervision: Supervision, trees: 
         terms.pair[next] = target;
         terms.advantages[next] = sample.advantages[position] as number;
         terms.logprobs[next] = sample.logprobs[position] as number;
+        if (terms.temperatures) terms.temperatures[next] = sample.temperatures?.[position] ?? 0;
         next++;
       }
     }

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Algorithm, ContractCase, EpisodeGroup, LossOptions, Sample } from '@agentjet/core';
+import {
+  createRandom,
+  type Algorithm,
+  type ContractCase,
+  type EpisodeGroup,
+  type LossOptions,
+  type Sample,
+} from '@agentjet/core';
 import { packTrees } from '../packing/pack-trees.js';
 import { createRandomGroup } from './random-group.js';
 import { createTinyWeights, tinyGradient } from './tiny-model.js';
@@ -75,6 +82,15 @@ export function algorithmCases(create: () => Algorithm): readonly ContractCase[]
         assert.deepEqual({ ...sample, advantages: null }, { ...before[index], advantages: null });
       }
     }),
+    named('leaves the groups that it is given as they are', (algorithm) => {
+      const groups = groupsOf(() => false);
+      creditAll(algorithm, groups);
+      assert.deepEqual(
+        groups,
+        groupsOf(() => false),
+      );
+    }),
+    named('gives one finite slope for each term, if it brings its own loss', checkSlope),
     named('learns from at least one of groups whose rewards differ', (algorithm) => {
       const samples = creditAll(
         algorithm,
@@ -83,4 +99,20 @@ export function algorithmCases(create: () => Algorithm): readonly ContractCase[]
       assert.ok(samples.some(({ advantages }) => advantages.some((value) => value !== 0)));
     }),
   ];
+}
+
+function checkSlope(algorithm: Algorithm): void {
+  const random = createRandom(5);
+  const numTerms = 40;
+  const fill = (value: () => number) => Float64Array.from({ length: numTerms }, value);
+  const slopes = algorithm.slope?.({
+    logprobs: fill(() => -3 * random.next()),
+    behaviour: fill(() => -3 * random.next()),
+    advantages: fill(() => 2 * random.next() - 1),
+    weights: fill(() => 1 / numTerms),
+    sequence: Int32Array.from({ length: numTerms }, (_, k) => k >> 3),
+  });
+  if (slopes === undefined) return;
+  assert.equal(slopes.length, numTerms, 'one slope for each term');
+  for (const [k, slope] of Array.from(slopes).entries()) assert.ok(Number.isFinite(slope), `slope ${k} is ${slope}`);
 }

@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict';
 import {
+  BackboneError,
   createRandom,
   type Backbone,
   type LossOptions,
   type Sample,
+  type SlopeLoss,
+  type SlopeTerms,
+  type TermReport,
   type TokenSampling,
+  type TrainBatch,
   type TrainStepMetrics,
   type TreePack,
 } from '@agentjet/core';
+import { packFor } from '../packing/pack-for.js';
 import { padPack } from '../packing/pad-pack.js';
 import { packTrees } from '../packing/pack-trees.js';
 import { withOpened, type ContractCase } from './contract-case.js';
-import { assertClose } from './engine-cases.js';
+import { assertClose, assertRejects } from './engine-cases.js';
 import { createRandomSamples } from './random-samples.js';
+import { termLoss } from './term-loss.js';
 
 export type BackboneCaseOptions = {
   /** Largest difference, relative above 1, of two numbers that ought to be equal. Default 1e-4. */
@@ -32,12 +39,17 @@ const loss: LossOptions = {
   temperature: 1,
 };
 const samples = createRandomSamples(createRandom(4), { numRows: 10, maxLength: 6, vocabSize: 5, numEpisodes: 3 });
-const { packs: tree } = packTrees(samples, { maxPackTokens: 64 });
+
+type Layout = (backbone: Backbone) => readonly TreePack[];
+
+const inTrees: Layout = (backbone) => packFor(backbone, samples, { maxPackTokens: 64 }).packs;
+/** Each row by itself, even if it shares tokens with others. */
+const rowByRow: Layout = () => packTrees(samples, { maxPackTokens: 1, sharing: 'none' }).packs;
 
 /**
  * What a training step of every Backbone does, ours and an outside author's: `for (const { name, run } of backboneCases(open)) it(name, run)`.
  * `open` gives a new backbone, the same each time; its context holds at least 32 tokens, its vocabulary at least ids 0 to 4; plain AdamW,
- * learning rate 0.001 to 0.1.
+ * learning rate 0.001 to 0.1. What a backbone cannot do by its capabilities is not asked of it.
  */
 export function backboneCases(
   open: () => Promise<Backbone>,
@@ -47,27 +59,33 @@ export function backboneCases(
     name,
     run: () => withOpened(open, check),
   });
-  const trainsAlike = (name: string, packs: readonly TreePack[]): ContractCase => ({
+  const trainsAlike = (name: string, layout: Layout): ContractCase => ({
     name,
-    run: () => checkSameStep(open, packs, tolerance),
+    run: () => checkSameStep(open, layout, tolerance),
   });
   return [
     named('samples from the new weights after a step, and counts the version up', checkVersion),
     named('makes more likely what had an advantage', checkAdvantage),
     named('learns what it is shown', checkSupervised),
+    trainsAlike('trains a tree, or what it takes instead, as it trains row by row', rowByRow),
     trainsAlike(
-      'trains a tree as it trains its rows',
-      packTrees(samples, { maxPackTokens: 64, sharing: 'none' }).packs,
+      'trains many packs as it trains one',
+      (backbone) => packFor(backbone, samples, { maxPackTokens: 10 }).packs,
     ),
-    trainsAlike('trains many packs as it trains one', packTrees(samples, { maxPackTokens: 10 }).packs),
-    trainsAlike(
-      'trains padding as nothing',
-      tree.map((pack) => padPack(pack, pack.ids.length + 7)),
+    trainsAlike('trains padding as nothing', (backbone) =>
+      backbone.capabilities.takes === 'rows'
+        ? inTrees(backbone) // a row is never padded
+        : inTrees(backbone).map((pack) => padPack(pack, pack.ids.length + 7)),
     ),
+    named('takes other optimizer options for one step alone', (backbone) => checkOverrides(backbone, tolerance)),
+    named('reports every term of a step that asks for it', (backbone) => checkTerms(backbone, tolerance)),
+    { name: 'trains a slope that repeats the policy loss as that loss', run: () => checkSlope(open, tolerance) },
+    named('refuses a slope that is not a number for each term', (backbone) => checkBadSlope(backbone, tolerance)),
   ];
 }
 
 async function checkVersion(backbone: Backbone): Promise<void> {
+  const tree = inTrees(backbone);
   const before = await backbone.engine.generate({ promptIds, sampling });
   const metrics = await backbone.trainStep({ packs: tree, loss });
   const after = await backbone.engine.generate({ promptIds, sampling });
@@ -75,7 +93,9 @@ async function checkVersion(backbone: Backbone): Promise<void> {
     [before.policyVersion, metrics.policyVersion, backbone.policyVersion, after.policyVersion],
     [0, 1, 1, 1],
   );
-  assert.ok(metrics.gradNorm > 0 && Number.isFinite(metrics.loss));
+  if (backbone.capabilities.reportsGradNorm) assert.ok((metrics.gradNorm ?? 0) > 0, `gradNorm ${metrics.gradNorm}`);
+  else assert.equal(metrics.gradNorm, null);
+  assert.ok(Number.isFinite(metrics.loss));
   assert.equal(
     metrics.trainedTokens,
     tree.reduce((sum, { terms }) => sum + terms.pair.length, 0),
@@ -99,15 +119,11 @@ async function checkSupervised(backbone: Backbone): Promise<void> {
 }
 
 /** The packs, and the tree, from the same weights: same loss, gradient norm and next weights. */
-async function checkSameStep(
-  open: () => Promise<Backbone>,
-  packs: readonly TreePack[],
-  tolerance: number,
-): Promise<void> {
-  const [expected, found] = [await stepFrom(open, tree), await stepFrom(open, packs)];
+async function checkSameStep(open: () => Promise<Backbone>, layout: Layout, tolerance: number): Promise<void> {
+  const [expected, found] = [await stepFrom(open, inTrees, loss), await stepFrom(open, layout, loss)];
   const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [
     metrics.loss,
-    metrics.gradNorm,
+    metrics.gradNorm ?? 0,
     metrics.rowTokens,
     metrics.trainedTokens,
   ];
@@ -115,13 +131,99 @@ async function checkSameStep(
   found.logprobs.forEach((row, index) => assertAllClose(row, expected.logprobs[index] ?? [], 10 * tolerance));
 }
 
-async function stepFrom(open: () => Promise<Backbone>, packs: readonly TreePack[]) {
+async function stepFrom(open: () => Promise<Backbone>, layout: Layout, stepLoss: TrainBatch['loss']) {
   const backbone = await open();
   try {
-    return { metrics: await backbone.trainStep({ packs, loss }), logprobs: await backbone.logprobs(samples) };
+    const metrics = await backbone.trainStep({ packs: layout(backbone), loss: stepLoss });
+    return { metrics, logprobs: await backbone.logprobs(samples), capabilities: backbone.capabilities };
   } finally {
     await backbone.close();
   }
+}
+
+/** A step of rate 0 changes nothing, and the next one has the backbone's own rate again. */
+async function checkOverrides(backbone: Backbone, tolerance: number): Promise<void> {
+  const packs = inTrees(backbone);
+  const before = await backbone.logprobs(samples);
+  const still = await backbone.trainStep({ packs, loss, optimizer: { learningRate: 0 } });
+  assert.equal(still.learningRate, 0);
+  for (const [index, row] of (await backbone.logprobs(samples)).entries())
+    assertAllClose(row, before[index] ?? [], tolerance);
+  const { learningRate } = await backbone.trainStep({ packs, loss });
+  assert.ok(learningRate > 0, `the rate of the next step is ${learningRate}`);
+  const after = await backbone.logprobs(samples);
+  assert.ok(
+    after.some((row, index) =>
+      row.some((logprob, t) => Math.abs(logprob - (before[index]?.[t] ?? 0)) > 10 * tolerance),
+    ),
+    'the next step changed nothing',
+  );
+}
+
+async function checkTerms(backbone: Backbone, tolerance: number): Promise<void> {
+  const packs = inTrees(backbone);
+  const scores = await backbone.logprobs(samples);
+  const silent = await backbone.trainStep({ packs, loss, optimizer: { learningRate: 0 } });
+  assert.equal(silent.terms, undefined);
+  const { terms: reports, clipFraction } = await backbone.trainStep({ packs, loss, reportTerms: true });
+  assert.equal(reports?.length, packs.length);
+  let [numTerms, numClipped] = [0, 0];
+  for (const [index, { terms, positions, predictors }] of packs.entries()) {
+    const report: TermReport | undefined = reports?.[index];
+    assert.deepEqual(
+      [report?.logprobs.length, report?.ratios.length, report?.clipped.length],
+      Array.from({ length: 3 }, () => terms.pair.length),
+    );
+    for (const [term, pair] of terms.pair.entries()) {
+      const expected = scores[terms.sequence[term] ?? 0]?.[(positions[predictors[pair] ?? 0] ?? 0) + 1] ?? Number.NaN;
+      assertClose(report?.logprobs[term], expected, 10 * tolerance);
+      const ratio = Math.exp(expected - (terms.logprobs[term] ?? 0));
+      assertClose(report?.ratios[term], ratio, 10 * tolerance * Math.max(1, ratio));
+      const entropy = report?.entropies?.[term] ?? 0;
+      assert.ok(entropy >= 0 && Number.isFinite(entropy), `an entropy of ${entropy}`);
+      numClipped += report?.clipped[term] ?? 0;
+      numTerms += 1;
+    }
+  }
+  assertClose(numClipped / numTerms, clipFraction, tolerance);
+}
+
+/** dLoss / dlogprob of the policy loss, from the oracle. */
+const policySlope: SlopeLoss = {
+  kind: 'slope',
+  temperature: 1,
+  slope: ({ logprobs, behaviour, advantages }) =>
+    logprobs.map(
+      (logprob, k) =>
+        termLoss(logprob, { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 }, loss).slope,
+    ),
+};
+
+async function checkSlope(open: () => Promise<Backbone>, tolerance: number): Promise<void> {
+  const expected = await stepFrom(open, inTrees, loss);
+  if (!expected.capabilities.losses.includes('slope')) return;
+  const found = await stepFrom(open, inTrees, policySlope);
+  const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [
+    metrics.gradNorm ?? 0,
+    metrics.entropy ?? 0,
+    metrics.logprobGapMax,
+    metrics.logprobGapMean,
+    metrics.trainedTokens,
+    metrics.policyVersion,
+  ];
+  assertAllClose(numbersOf(found), numbersOf(expected), tolerance);
+  found.logprobs.forEach((row, index) => assertAllClose(row, expected.logprobs[index] ?? [], 10 * tolerance));
+}
+
+async function checkBadSlope(backbone: Backbone, tolerance: number): Promise<void> {
+  if (!backbone.capabilities.losses.includes('slope')) return;
+  const packs = inTrees(backbone);
+  const before = await backbone.logprobs(samples);
+  for (const slope of [() => [], ({ logprobs }: SlopeTerms) => logprobs.fill(Number.NaN)])
+    await assertRejects(backbone.trainStep({ packs, loss: { ...policySlope, slope } }), 'bad_slope', BackboneError);
+  assert.equal(backbone.policyVersion, 0);
+  for (const [index, row] of (await backbone.logprobs(samples)).entries())
+    assertAllClose(row, before[index] ?? [], tolerance);
 }
 
 /** The prompt, and these ids as trained with advantage 1. */

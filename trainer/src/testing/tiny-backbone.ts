@@ -5,6 +5,7 @@ import {
   createRandom,
   EngineError,
   type Backbone,
+  type BackboneCapabilities,
   type Completion,
   type Engine,
   type GenerateRequest,
@@ -12,10 +13,13 @@ import {
   type TokenRow,
   type TrainBatch,
   type TrainStepMetrics,
+  type TreePack,
 } from '@agentjet/core';
+import { trainInPasses, type BuiltInBatch } from '../slope/train-in-passes.js';
 import {
   createTinyWeights,
   nextLogprobs,
+  termLogprobs,
   tinyGradient,
   type TinyGradient,
   type TinyShape,
@@ -29,6 +33,8 @@ export type TinyBackboneOptions = {
   /** Default 64. */
   readonly contextLength?: number;
   readonly modelDir?: string;
+  /** `packs` unless given. With `rows` it refuses packs of more than one row. */
+  readonly takes?: BackboneCapabilities['takes'];
 };
 
 type TinyState = {
@@ -36,6 +42,14 @@ type TinyState = {
   readonly momentum: Float64Array;
   readonly variance: Float64Array;
   readonly step: number;
+};
+
+const tinyCapabilities: BackboneCapabilities = {
+  takes: 'packs',
+  repeatsSeed: true,
+  reportsGradNorm: true,
+  losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
+  streams: true,
 };
 
 const stateFile = 'tiny-backbone.json';
@@ -47,6 +61,7 @@ export function createTinyBackbone(options: TinyBackboneOptions): Backbone {
 
 class TinyBackbone implements Backbone {
   readonly engine: Engine;
+  readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly #options: TinyBackboneOptions;
   readonly #reference: TinyWeights;
@@ -56,6 +71,7 @@ class TinyBackbone implements Backbone {
   constructor(options: TinyBackboneOptions) {
     this.#options = options;
     this.modelDir = options.modelDir ?? 'tiny';
+    this.capabilities = { ...tinyCapabilities, takes: options.takes ?? 'packs' };
     this.#reference = createTinyWeights(options.shape, options.seed);
     const zeros = () => new Float64Array(this.#reference.length);
     this.#state = { weights: this.#reference, momentum: zeros(), variance: zeros(), step: 0 };
@@ -66,38 +82,57 @@ class TinyBackbone implements Backbone {
     return this.#state.step;
   }
 
-  trainStep(
-    { packs, loss }: TrainBatch,
-    { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<TrainStepMetrics> {
-    return this.#guard(async () => {
-      const parts: TinyGradient[] = [];
-      for (const pack of packs) {
-        await Promise.resolve();
-        if (signal?.aborted)
-          throw new BackboneError('aborted', 'The training step was aborted; the weights are unchanged.');
-        parts.push(tinyGradient(this.#state.weights, this.#options.shape, pack, loss, this.#reference));
-      }
-      const gradient = this.#reference.map((_, index) => sum(parts, (part) => part.gradient[index] ?? 0));
-      const gradNorm = Math.hypot(...gradient);
-      const learningRate = scheduledRate(this.#options.optimizer, this.#state.step);
-      this.#state = stepAdamW(this.#state, gradient, { ...this.#options.optimizer, learningRate, gradNorm });
-      const gaps = parts.flatMap((part) => [...part.gaps]);
-      return {
-        loss: sum(parts, (part) => part.loss),
-        gradNorm,
-        entropy: sum(parts, (part) => part.entropy),
-        kl: sum(parts, (part) => part.kl),
-        clipFraction: sum(parts, (part) => part.clippedTerms) / Math.max(gaps.length, 1),
-        logprobGapMax: gaps.reduce((highest, gap) => Math.max(highest, gap), 0),
-        logprobGapMean: sum(gaps, (gap) => gap) / Math.max(gaps.length, 1),
-        learningRate,
-        policyVersion: this.policyVersion,
-        trainedTokens: gaps.length,
-        rowTokens: sum(packs, (pack) => pack.rowTokens),
-        treeTokens: sum(packs, (pack) => pack.ids.length),
-      };
-    });
+  trainStep(batch: TrainBatch, { signal }: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
+    return this.#guard(() =>
+      trainInPasses(batch, {
+        termLogprobs: async (packs, temperature) =>
+          packs.map((pack) =>
+            Float32Array.from(termLogprobs(this.#state.weights, this.#options.shape, pack, temperature)),
+          ),
+        trainStep: (builtIn) => this.#trainStep(builtIn, signal),
+      }),
+    );
+  }
+
+  async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
+    const { packs, loss, optimizer, reportTerms } = batch;
+    this.#checkPacks(packs);
+    const parts: TinyGradient[] = [];
+    for (const pack of packs) {
+      await Promise.resolve();
+      if (signal?.aborted)
+        throw new BackboneError('aborted', 'The training step was aborted; the weights are unchanged.');
+      parts.push(tinyGradient(this.#state.weights, this.#options.shape, pack, loss, this.#reference));
+    }
+    const gradient = this.#reference.map((_, index) => sum(parts, (part) => part.gradient[index] ?? 0));
+    const gradNorm = Math.hypot(...gradient);
+    const learningRate = optimizer?.learningRate ?? scheduledRate(this.#options.optimizer, this.#state.step);
+    const options = { ...this.#options.optimizer, ...optimizer, learningRate, gradNorm };
+    this.#state = stepAdamW(this.#state, gradient, options);
+    const gaps = parts.flatMap((part) => [...part.gaps]);
+    return {
+      loss: sum(parts, (part) => part.loss),
+      gradNorm,
+      entropy: sum(parts, (part) => part.entropy),
+      kl: sum(parts, (part) => part.kl),
+      clipFraction: sum(parts, (part) => part.clippedTerms) / Math.max(gaps.length, 1),
+      logprobGapMax: gaps.reduce((highest, gap) => Math.max(highest, gap), 0),
+      logprobGapMean: sum(gaps, (gap) => gap) / Math.max(gaps.length, 1),
+      learningRate,
+      policyVersion: this.policyVersion,
+      trainedTokens: gaps.length,
+      rowTokens: sum(packs, (pack) => pack.rowTokens),
+      treeTokens: sum(packs, (pack) => pack.ids.length),
+      ...(reportTerms && { terms: parts.map(({ report }) => report) }),
+    };
+  }
+
+  #checkPacks(packs: readonly TreePack[]): void {
+    if (packs.every(({ terms }) => terms.pair.length === 0))
+      throw new BackboneError('bad_batch', `The batch of ${packs.length} packs supervises no token.`);
+    const at = this.capabilities.takes === 'rows' ? packs.findIndex((pack) => !isOneRow(pack)) : -1;
+    if (at >= 0)
+      throw new BackboneError('bad_batch', `Pack ${at} is not one row, but this backbone takes rows. Use packRows.`);
   }
 
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
@@ -121,10 +156,11 @@ class TinyBackbone implements Backbone {
 
   load(dir: string): Promise<void> {
     return this.#guard(async () => {
-      const saved = JSON.parse(await readFile(path.join(dir, stateFile), 'utf8')) as Record<
-        'weights' | 'momentum' | 'variance',
-        number[]
-      > & { step: number };
+      const file = path.join(dir, stateFile);
+      const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+        throw new BackboneError('bad_model_files', `${file} cannot be read. Load a folder that save wrote.`, { cause });
+      });
+      const saved = JSON.parse(text) as Record<'weights' | 'momentum' | 'variance', number[]> & { step: number };
       this.#state = {
         weights: Float64Array.from(saved.weights),
         momentum: Float64Array.from(saved.momentum),
@@ -144,8 +180,8 @@ class TinyBackbone implements Backbone {
     return run();
   }
 
-  #next(context: Int32Array, temperature: number): Float64Array {
-    return nextLogprobs(this.#state.weights, this.#options.shape, context, temperature);
+  #next(context: Int32Array, temperature: number, { weights }: TinyState = this.#state): Float64Array {
+    return nextLogprobs(weights, this.#options.shape, context, temperature);
   }
 
   async #generate({ promptIds, sampling, signal, onToken }: GenerateRequest): Promise<Completion> {
@@ -158,7 +194,8 @@ class TinyBackbone implements Backbone {
     const random = createRandom(sampling.seed);
     const ids: number[] = [];
     const logprobs: number[] = [];
-    const policyVersion = this.policyVersion;
+    const state = this.#state; // a step meanwhile makes a new one
+    const policyVersion = state.step;
     const limit = Math.min(sampling.maxTokens, this.engine.contextLength - promptIds.length);
     const done = (finishReason: 'stop' | 'length') => ({
       ids: Int32Array.from(ids),
@@ -169,7 +206,7 @@ class TinyBackbone implements Backbone {
     while (ids.length < limit) {
       await Promise.resolve();
       if (signal?.aborted) throw new EngineError('aborted', 'The call was aborted.');
-      const distribution = this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1);
+      const distribution = this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1, state);
       const id =
         sampling.temperature === 0
           ? distribution.indexOf(Math.max(...distribution))
@@ -181,6 +218,10 @@ class TinyBackbone implements Backbone {
     }
     return done('length');
   }
+}
+
+function isOneRow({ ids, positions, ends }: TreePack): boolean {
+  return ids.every((_, index) => positions[index] === index && ends[index] === ids.length);
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {

@@ -1,4 +1,4 @@
-import { createRandom, type LossOptions, type TreePack } from '@agentjet/core';
+import { createRandom, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
 import { termLoss } from './term-loss.js';
 
 /**
@@ -106,6 +106,7 @@ export type TinyGradient = {
   readonly clippedTerms: number;
   /** |logprob - behaviour logprob| of each term. */
   readonly gaps: Float64Array;
+  readonly report: TermReport;
 };
 
 /** The loss of a pack's terms and its gradient, computed pair by pair. `reference`: weights of the KL term. */
@@ -116,34 +117,34 @@ export function tinyGradient(
   options: LossOptions,
   reference: TinyWeights,
 ): TinyGradient {
-  const temperature = options.kind === 'policy' ? options.temperature : 1;
   const entropyCoef = options.kind === 'policy' ? options.entropyCoef : 0;
-  const references = pairLogprobs(reference, shape, pack, temperature);
   const gradient = new Float64Array(weights.length);
   const totals = { loss: 0, entropy: 0, kl: 0, clippedTerms: 0, gaps: new Float64Array(pack.terms.pair.length) };
-  const termsOf = termsByPair(pack);
-  pack.predictors.forEach((predictor, pair) => {
+  const report = emptyReport(pack.terms.pair.length);
+  for (const { predictor, target, temperature, terms } of drawsOf(pack, options)) {
     const hidden = hiddenState(weights, shape, pack, predictor);
     const logs = logDistribution(weights, shape, hidden, temperature);
+    const ofReference = logDistribution(reference, shape, hiddenState(reference, shape, pack, predictor), temperature);
     const entropy = -logs.reduce((sum, log) => sum + Math.exp(log) * log, 0);
-    const target = pack.targets[pair] as number;
+    const logprob = logs[target] as number;
     let slope = 0;
     let weightSum = 0;
-    for (const term of termsOf[pair] ?? []) {
+    for (const term of terms) {
       const weight = pack.terms.weights[term] as number;
       const behaviour = pack.terms.logprobs[term] as number;
-      const result = termLoss(
-        logs[target] as number,
-        { advantage: pack.terms.advantages[term] as number, behaviour, reference: references[pair] as number },
-        options,
-      );
+      const advantage = pack.terms.advantages[term] as number;
+      const result = termLoss(logprob, { advantage, behaviour, reference: ofReference[target] as number }, options);
       slope += weight * result.slope;
       weightSum += weight;
       totals.loss += weight * (result.loss - entropyCoef * entropy);
       totals.entropy += weight * entropy;
       totals.kl += weight * result.kl;
       totals.clippedTerms += result.clipped ? 1 : 0;
-      totals.gaps[term] = Math.abs((logs[target] as number) - behaviour);
+      totals.gaps[term] = Math.abs(logprob - behaviour);
+      report.logprobs[term] = logprob;
+      report.entropies[term] = entropy;
+      report.ratios[term] = Math.exp(logprob - behaviour);
+      report.clipped[term] = result.clipped ? 1 : 0;
     }
     const byLogit = logs.map(
       (log, v) =>
@@ -151,8 +152,55 @@ export function tinyGradient(
         temperature,
     );
     addGradient(gradient, weights, shape, pack, { predictor, hidden, byLogit });
+  }
+  return { gradient, ...totals, report };
+}
+
+/** Log-probability of each term's token, at its own temperature or else this one, shape [K]. */
+export function termLogprobs(
+  weights: TinyWeights,
+  shape: TinyShape,
+  pack: TreePack,
+  temperature: number,
+): Float64Array {
+  const found = new Float64Array(pack.terms.pair.length);
+  for (const draw of drawsOf(pack, { temperature })) {
+    const logs = logDistribution(weights, shape, hiddenState(weights, shape, pack, draw.predictor), draw.temperature);
+    for (const term of draw.terms) found[term] = logs[draw.target] as number;
+  }
+  return found;
+}
+
+/** A supervised (predictor, target) pair at one temperature, with the terms that share it. */
+type TinyDraw = {
+  readonly predictor: number;
+  readonly target: number;
+  readonly temperature: number;
+  readonly terms: readonly number[];
+};
+
+function drawsOf(pack: TreePack, { temperature = 1 }: { readonly temperature?: number }): TinyDraw[] {
+  const temperatureOf = (term: number) => (pack.terms.temperatures?.[term] ?? temperature) || 1;
+  const termsOf = termsByPair(pack);
+  return Array.from(pack.predictors).flatMap((predictor, pair) => {
+    const terms = termsOf[pair] ?? [];
+    const target = pack.targets[pair] as number;
+    return [...new Set(terms.map(temperatureOf))].map((each) => ({
+      predictor,
+      target,
+      temperature: each,
+      terms: terms.filter((term) => temperatureOf(term) === each),
+    }));
   });
-  return { gradient, ...totals };
+}
+
+function emptyReport(numTerms: number): TermReport & { readonly entropies: Float32Array } {
+  return {
+    logprobs: new Float32Array(numTerms),
+    entropies: new Float32Array(numTerms),
+    ratios: new Float32Array(numTerms),
+    clipped: new Uint8Array(numTerms),
+  };
 }
 
 function termsByPair(pack: TreePack): number[][] {

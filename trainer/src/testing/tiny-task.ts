@@ -33,8 +33,8 @@ const optimizer: OptimizerOptions = {
   totalSteps: 0,
 };
 
-export function createTinyTaskBackbone(seed: number): Backbone {
-  return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer });
+export function createTinyTaskBackbone(seed: number, takes: 'packs' | 'rows' = 'packs'): Backbone {
+  return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer, takes });
 }
 
 /** Groups on demand, in order; the same seed and weights give the same groups. */

@@ -5,5 +5,5 @@ Tensor names carry their shape: N packed tokens, U unique predictors, M (predict
 D hidden size, V vocabulary, B decode slots, H heads, S keys.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the messages in `protocol.py`; both sides refuse another one."""

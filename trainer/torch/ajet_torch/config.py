@@ -109,6 +109,17 @@ def parse_config(message: Mapping[str, Any], kind: type[T] = WorkerConfig, path:
     return kind(**values)
 
 
+OVERRIDABLE = ("learning_rate", "beta1", "beta2", "epsilon", "weight_decay", "max_grad_norm")
+
+
+def parse_overrides(message: Mapping[str, Any]) -> dict[str, float]:
+    """Options of the optimizer for one step; raises `bad_request` for one that cannot change."""
+    unknown = sorted(set(message) - set(OVERRIDABLE))
+    if unknown:
+        raise WorkerError("bad_request", f"Option optimizer.{unknown[0]} cannot change from step to step. These can: {', '.join(OVERRIDABLE)}.")
+    return {name: _parse_value(f"optimizer.{name}", name, value, float) for name, value in message.items()}
+
+
 def _parse_value(path: str, name: str, value: Any, kind: Any) -> Any:
     if is_dataclass(kind):
         return parse_config(value, kind, path + ".")  # type: ignore[arg-type]

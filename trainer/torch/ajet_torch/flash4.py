@@ -6,7 +6,9 @@ false and nothing here is used.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import logging
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Callable
@@ -14,13 +16,25 @@ from typing import Any, Callable
 import torch
 from torch import nn
 
+NEEDED = ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity", "cutlass.cute")
+
+log = logging.getLogger("ajet_torch")
+
 
 @cache
 def is_available() -> bool:
-    """Installed, and a GPU it has kernels for (compute capability 9 or 10)."""
-    if not torch.cuda.is_available() or importlib.util.find_spec("flash_attn") is None:
+    """A GPU it has kernels for (compute capability 9 or 10), and a package that can be imported with all it stands on."""
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] not in (9, 10):
         return False
-    return importlib.util.find_spec("flash_attn.cute") is not None and torch.cuda.get_device_capability()[0] in (9, 10)
+    if importlib.util.find_spec("flash_attn") is None or importlib.util.find_spec("flash_attn.cute") is None:
+        return False
+    try:
+        for name in NEEDED:
+            importlib.import_module(name)
+    except Exception as error:
+        log.warning("flash-attn-4 is installed but cannot be imported (%s: %s); other attention kernels are used. Install it again: pip install flash-attn-4", type(error).__name__, error)
+        return False
+    return True
 
 
 @cache

@@ -22,9 +22,21 @@ class HeadOptions:
     compiled: bool = False
 
 
-def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+Inverse = float | torch.Tensor
+"""1 / temperature: of all rows, or one for each [U]."""
+
+
+def _of_rows(inverse: Inverse, index: Any) -> Inverse:
+    return inverse[index] if isinstance(inverse, torch.Tensor) else inverse
+
+
+def _column(inverse: Inverse) -> Inverse:
+    return inverse[:, None] if isinstance(inverse, torch.Tensor) else inverse
+
+
+def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse) -> tuple[torch.Tensor, torch.Tensor]:
     """Per row, at the temperature: log-sum-exp and entropy (nats), in at least float32."""
-    scaled = _upcast(logits_UV) * inverse_temperature
+    scaled = _upcast(logits_UV) * _column(inverse_temperature)
     peak = scaled.amax(-1, keepdim=True)
     exponentials = (scaled - peak).exp()
     total = exponentials.sum(-1)
@@ -32,15 +44,16 @@ def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: float) -> tu
     return lse, lse - (exponentials * scaled).sum(-1) / total
 
 
-def to_logits_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U: torch.Tensor, grads: tuple[torch.Tensor, torch.Tensor], inverse_temperature: float) -> None:
+def to_logits_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U: torch.Tensor, grads: tuple[torch.Tensor, torch.Tensor], inverse_temperature: Inverse) -> None:
     """Overwrites logits with d loss / d logits, the targets' own entries apart.
 
     -(sum of the row's logprob gradients) p - (entropy gradient) p (log p + entropy), times the inverse temperature.
     """
     grad_row_U, grad_entropy_U = grads
-    logprob = _upcast(logits_UV) * inverse_temperature - lse_U[:, None]
+    inverse = _column(inverse_temperature)
+    logprob = _upcast(logits_UV) * inverse - lse_U[:, None]
     inner = grad_row_U[:, None] + grad_entropy_U[:, None] * (logprob + entropy_U[:, None])
-    logits_UV.copy_(-inverse_temperature * logprob.exp() * inner)
+    logits_UV.copy_(-inverse * logprob.exp() * inner)
 
 
 def _upcast(x: torch.Tensor) -> torch.Tensor:
@@ -79,7 +92,7 @@ def _any_number_of_rows(logits_UV: torch.Tensor) -> torch.Tensor:
 
 class _HeadLogprobs(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: float, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
         num_rows, row_bytes = hidden_UD.shape[0], weight_VD.shape[0] * hidden_UD.element_size()
         ctx.keep = num_rows * row_bytes <= options.keep_bytes and hidden_UD.requires_grad
         ctx.chunk = num_rows if ctx.keep else max(1, options.chunk_bytes // row_bytes)
@@ -87,11 +100,12 @@ class _HeadLogprobs(torch.autograd.Function):
         lse, entropy, picked = [], [], []
         for start, stop in _chunks(num_rows, ctx.chunk):
             logits = _any_number_of_rows(hidden_UD[start:stop] @ weight_VD.T)
-            part = statistics(logits, inverse_temperature)
+            part = statistics(logits, _of_rows(inverse_temperature, slice(start, stop)))
             inside = pairs.within(start, stop)
             lse.append(part[0])
             entropy.append(part[1])
-            picked.append(_upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * inverse_temperature)
+            at_pairs = _of_rows(inverse_temperature, pairs.row_M[inside])
+            picked.append(_upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * at_pairs)
         lse_U, entropy_U = torch.cat(lse), torch.cat(entropy)
         ctx.save_for_backward(hidden_UD, weight_VD, lse_U, entropy_U)
         ctx.kept, ctx.pairs, ctx.inverse_temperature, ctx.options = logits if ctx.keep else None, pairs, inverse_temperature, options
@@ -108,7 +122,7 @@ class _HeadLogprobs(torch.autograd.Function):
             logits = ctx.kept if ctx.keep else _any_number_of_rows(hidden_UD[rows] @ weight_VD.T)
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
-            _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), ctx.inverse_temperature)
+            _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), _of_rows(ctx.inverse_temperature, rows))
             logits[index] = own.to(logits.dtype)
             grad_hidden[rows] = logits @ weight_VD
             part = logits.T @ hidden_UD[rows]
@@ -120,17 +134,19 @@ class _HeadLogprobs(torch.autograd.Function):
 def _target_gradient(ctx: Any, logits: torch.Tensor, rows: tuple[torch.Tensor, ...], grad_logprob_M: torch.Tensor, inside: slice) -> torch.Tensor:
     """The targets' own entries in full precision; pairs are unique, so each entry is written once."""
     lse, entropy, grad_row, grad_entropy = (x[ctx.pairs.row_M[inside]] for x in rows)
-    logprob = _upcast(logits) * ctx.inverse_temperature - lse
-    return ctx.inverse_temperature * (grad_logprob_M[inside] - logprob.exp() * (grad_row + grad_entropy * (logprob + entropy)))
+    inverse = _of_rows(ctx.inverse_temperature, ctx.pairs.row_M[inside])
+    logprob = _upcast(logits) * inverse - lse
+    return inverse * (grad_logprob_M[inside] - logprob.exp() * (grad_row + grad_entropy * (logprob + entropy)))
 
 
 def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, num_rows)) for start in range(0, max(num_rows, 1), max(size, 1))]
 
 
-def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, temperature: float, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
     """logprob_M of each pair at the temperature and entropy_U of each row, nats; differentiable once.
 
-    A temperature of 0 (greedy sampling) is taken as 1, as core's Completion does.
+    `temperature` is a number, of which 0 (greedy sampling) is taken as 1, as core's Completion does; or 1 / temperature of each row.
     """
-    return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, 1.0 / (temperature or 1.0), options)
+    inverse = temperature if isinstance(temperature, torch.Tensor) else 1.0 / (temperature or 1.0)
+    return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, inverse, options)

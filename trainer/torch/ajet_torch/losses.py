@@ -83,6 +83,17 @@ class TermLoss:
     loss: torch.Tensor
     sums: dict[str, torch.Tensor]
     peak: torch.Tensor
+    report: TermReport
+
+
+@dataclass(frozen=True)
+class TermReport:
+    """core's TermReport on the device, shape [K] each; logprobs are the training ones."""
+
+    logprobs_K: torch.Tensor
+    entropies_K: torch.Tensor
+    ratios_K: torch.Tensor
+    clipped_K: torch.Tensor
 
 
 def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tensor, reference_M: torch.Tensor | None, config: LossConfig) -> TermLoss:
@@ -116,7 +127,8 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
         "terms": trained.sum(),
     }
     peak = (trained * mismatch.abs()).max() if len(mismatch) else torch.zeros((), device=weights.device)
-    return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak)
+    report = TermReport(logprob.detach(), entropy.detach(), importance, clipped.detach())
+    return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak, report)
 
 
 def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:

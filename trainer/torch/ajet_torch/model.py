@@ -48,7 +48,8 @@ class PolicyModel(nn.Module):
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float) -> ModelOutput:
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
         hidden_UD = hidden_ND[pack.predictors_U]
-        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, temperature, self.head))
+        at = temperature if pack.inverse_U is None else pack.inverse_U
+        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, at, self.head))
 
 
 def choose_device(name: str, local_rank: int) -> torch.device:

@@ -25,8 +25,8 @@ class Optimizer(Protocol):
     num_steps: int
     """Updates made; the caller counts."""
 
-    def update(self, rate: float) -> torch.Tensor:
-        """Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
+    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+        """With `options` instead of its configuration in this step. Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
 
         Only queues device work.
         """
@@ -57,15 +57,16 @@ class PlainAdamW:
         )
 
     @torch.no_grad()
-    def update(self, rate: float) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+        config = options or self.config
         for name, parameter in self.parameters.items():
             self.own[name].grad = None if parameter.grad is None else local(parameter.grad)
         norm = self._norm([x.grad for x in self.own.values() if x.grad is not None])
-        clip = (self.config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if self.config.max_grad_norm else torch.ones_like(norm)
+        clip = (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if config.max_grad_norm else torch.ones_like(norm)
         self.adam.grad_scale = torch.where(torch.isfinite(norm), 1 / clip, 1.0).float()
         self.adam.found_inf = (~torch.isfinite(norm)).float()
         for group in self.adam.param_groups:
-            group["lr"] = rate
+            group.update(lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon, weight_decay=config.weight_decay)
         self.adam.step()
         self.clear()
         return norm
@@ -187,19 +188,19 @@ class SplitAdamW:
                 yield name, gradient
 
     @torch.no_grad()
-    def update(self, rate: float) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
         gradients = dict(self._gradients())
         norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
-        scalars = self._scalars(rate, norm)
+        scalars = self._scalars(rate, norm, options or self.config)
         for name, gradient in gradients.items():
             parts = (self.parameters[name].data, self.low[name], self.mean[name], self.square[name], gradient)
             self.fused(*(part.reshape(-1) for part in parts), scalars)
         self.clear()
         return norm
 
-    def _scalars(self, rate: float, norm: torch.Tensor) -> torch.Tensor:
+    def _scalars(self, rate: float, norm: torch.Tensor, config: OptimizerConfig) -> torch.Tensor:
         """On the device, the gradient scale first: 0 where the norm is not finite, which leaves everything as it was."""
-        config, step = self.config, self.num_steps + 1
+        step = self.num_steps + 1
         corrections = (1 - config.beta1**step, 1 - config.beta2**step)
         rest = torch.tensor([rate, config.weight_decay, config.beta1, config.beta2, *corrections, config.epsilon], dtype=torch.float32)
         clip = (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if config.max_grad_norm else torch.ones_like(norm)

@@ -18,6 +18,7 @@ ALIGNMENT = 128
 """Bytes; of each array in a transfer of several."""
 INT_FIELDS = ("ids", "positions", "ends", "predictors", "targets")
 TERM_FIELDS = (("pair", np.int32), ("sequence", np.int32), ("weights", np.float32), ("advantages", np.float32), ("logprobs", np.float32))
+OPTIONAL_FIELDS = ("proximal", "temperatures")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class LossTerms:
     advantages: np.ndarray
     logprobs: np.ndarray
     proximal: np.ndarray | None = None
+    temperatures: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class TreePack:
 def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
     """A pack from its wire form (little-endian bytes); raises `bad_batch` naming the field that cannot be."""
     ints = {name: np.frombuffer(message[name], np.int32) for name in INT_FIELDS}
-    proximal = message["terms"].get("proximal")
+    optional = {name: message["terms"][name] for name in OPTIONAL_FIELDS if message["terms"].get(name) is not None}
     terms = LossTerms(
         **{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS},
-        proximal=None if proximal is None else np.frombuffer(proximal, np.float32),
+        **{name: np.frombuffer(values, np.float32) for name, values in optional.items()},
     )
     pack = TreePack(**ints, terms=terms, row_tokens=int(message["row_tokens"]))
     check_pack(pack, vocab_size)
@@ -78,8 +80,7 @@ def check_pack(pack: TreePack, vocab_size: int) -> None:
     _require(_within(pack.targets, 0, vocab_size), "targets", f"must lie in [0, {vocab_size})")
     _require(_within(pack.terms.pair, 0, len(pack.targets)), "terms.pair", f"must lie in [0, {len(pack.targets)})")
     lengths = {len(getattr(pack.terms, name)) for name, _ in TERM_FIELDS}
-    if pack.terms.proximal is not None:
-        lengths.add(len(pack.terms.proximal))
+    lengths |= {len(values) for name in OPTIONAL_FIELDS if (values := getattr(pack.terms, name)) is not None}
     _require(len(lengths) == 1, "terms", f"must have one length, got {sorted(lengths)}")
 
 
@@ -143,30 +144,64 @@ class DeviceTerms:
 
 @dataclass(frozen=True)
 class DevicePack:
-    """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs."""
+    """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs.
+
+    If terms have their own temperatures, predictors are unique together with the temperature, and `inverse_U` holds 1 / temperature.
+    """
 
     ids_N: torch.Tensor
     positions_N: torch.Tensor
     predictors_U: torch.Tensor
     pairs: Pairs
     terms: DeviceTerms
+    inverse_U: torch.Tensor | None = None
 
 
 def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> DevicePack:
     """Moves a pack; `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
-    predictors, row = np.unique(pack.predictors, return_inverse=True)
-    order = np.argsort(row, kind="stable")
+    pairs = plain_pairs(pack) if pack.terms.temperatures is None else mixed_pairs(pack)
+    order = np.argsort(pairs.row, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
-    ints = [pack.ids, pack.positions, predictors, row[order], pack.targets[order], rank[terms.pair], terms.sequence]
-    reals = [terms.weights, terms.advantages, terms.logprobs, *([] if terms.proximal is None else [terms.proximal])]
+    ints = [pack.ids, pack.positions, pairs.predictors, pairs.row[order], pairs.targets[order], rank[pairs.of_term], terms.sequence]
+    optional = [x for x in (pairs.inverses, terms.proximal) if x is not None]
+    reals = [*optional, terms.weights, terms.advantages, terms.logprobs]
     arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in reals)]
-    ids, positions, unique, rows, targets, *of_terms = move_together(arrays, device)
+    ids, positions, unique, rows, targets, pair, sequence, *floats = move_together(arrays, device)
+    weights, advantages, logprobs = floats[-3:]
     return DevicePack(
-        ids_N=ids, positions_N=positions, predictors_U=unique, pairs=Pairs(rows, targets, row[order]),
-        terms=DeviceTerms(*of_terms),
+        ids_N=ids, positions_N=positions, predictors_U=unique, pairs=Pairs(rows, targets, pairs.row[order]),
+        terms=DeviceTerms(pair, sequence, weights, advantages, logprobs, None if terms.proximal is None else floats[-4]),
+        inverse_U=None if pairs.inverses is None else floats[0],
     )
+
+
+@dataclass(frozen=True)
+class HeadPairs:
+    """predictors [U], row [M] into them, targets [M], of_term [K] into the pairs, inverses [U] or None."""
+
+    predictors: np.ndarray
+    row: np.ndarray
+    targets: np.ndarray
+    of_term: np.ndarray
+    inverses: np.ndarray | None = None
+
+
+def plain_pairs(pack: TreePack) -> HeadPairs:
+    predictors, row = np.unique(pack.predictors, return_inverse=True)
+    return HeadPairs(predictors, row, pack.targets, pack.terms.pair)
+
+
+def mixed_pairs(pack: TreePack) -> HeadPairs:
+    """A pair at each temperature at which one of its terms was sampled; those that were sampled greedily (0) at 1."""
+    temperatures = pack.terms.temperatures
+    assert temperatures is not None
+    temperature_K = np.where(temperatures > 0, temperatures, np.float32(1)).astype(np.float64)
+    pairs, of_term = np.unique(np.stack([pack.terms.pair.astype(np.float64), temperature_K]), axis=1, return_inverse=True)
+    pair_M, temperature_M = pairs[0].astype(np.int64), pairs[1]
+    rows, row = np.unique(np.stack([pack.predictors[pair_M].astype(np.float64), temperature_M]), axis=1, return_inverse=True)
+    return HeadPairs(rows[0].astype(np.int64), row.reshape(-1), pack.targets[pair_M], of_term.reshape(-1), 1 / rows[1])
 
 
 def move_together(arrays: list[np.ndarray], device: torch.device) -> list[torch.Tensor]:

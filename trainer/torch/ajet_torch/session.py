@@ -10,7 +10,7 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from .checkpoint import load_checkpoint, save_checkpoint
-from .config import WorkerConfig
+from .config import WorkerConfig, parse_overrides
 from .errors import WorkerError
 from .head import HeadOptions
 from .losses import parse_loss
@@ -20,7 +20,7 @@ from .pack import parse_pack
 from .sampling.builtin import BuiltinServer
 from .sampling.idle import IdleServer
 from .sampling.server import InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
-from .training import Placement, Trainer
+from .training import Placement, StepChanges, Trainer
 
 TICKS_PER_TURN = 8
 PROBE_TOLERANCE = 0.1
@@ -74,7 +74,8 @@ class Session:
         packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
         loss = parse_loss({**message["loss"], **self.config.loss})
         start = time.perf_counter()
-        metrics = self.trainer.step(packs, loss, is_aborted)
+        changes = StepChanges(parse_overrides(message.get("optimizer") or {}), bool(message.get("report_terms")))
+        metrics = self.trainer.step(packs, loss, is_aborted, changes)
         metrics["step_seconds"] = time.perf_counter() - start
         return {**metrics, "sync_seconds": self.sync_weights()}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Mapping
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from .attention import AttentionPlan, PlanOptions, build_plan
 from .config import WorkerConfig
 from .errors import WorkerError
 from .head import HeadOptions
-from .losses import LossConfig, TermLoss, check_batch, term_loss
+from .losses import LossConfig, TermLoss, TermReport, check_batch, term_loss
 from .lora import adapters_off, add_lora
 from .model import ModelOutput, PolicyModel, compiles, decoder_layers, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
@@ -43,6 +43,14 @@ class Placement:
     def master_dtype(self) -> torch.dtype:
         """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
+
+
+@dataclass(frozen=True)
+class StepChanges:
+    """What one step does differently: options of the optimizer (a learning rate is the rate itself), and whether it reports every term."""
+
+    optimizer: Mapping[str, float] = field(default_factory=dict)
+    report_terms: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,9 @@ class Trainer:
             return RoundedAdamW(trained, self.config.optimizer, self.config.seed)
         return (SplitAdamW if split else PlainAdamW)(trained, self.config.optimizer)
 
-    def step(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+    def step(
+        self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False, changes: StepChanges = StepChanges(),
+    ) -> dict[str, Any]:
         """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler.
 
         Nothing waits for the device until the update is queued.
@@ -96,11 +106,13 @@ class Trainer:
         if not any(len(pack.predictors) for pack in packs):
             raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
         check_batch(packs, loss)
-        mine = share_out(packs, self.placement.ranks.size, self.policy.lm.config.hidden_size)[self.placement.ranks.rank]
+        shares = share_out(packs, self.placement.ranks.size, self.policy.lm.config.hidden_size)
+        mine = shares[self.placement.ranks.rank]
         try:
             parts = self._accumulate(mine, loss, is_aborted)
-            rate = learning_rate(self.config.optimizer, self.optimizer.num_steps)
-            metrics = self._total(parts, self.optimizer.update(rate))
+            options = replace(self.config.optimizer, **changes.optimizer)
+            rate = options.learning_rate if "learning_rate" in changes.optimizer else learning_rate(options, self.optimizer.num_steps)
+            metrics = self._total(parts, self.optimizer.update(rate, options))
         except BaseException:
             self.optimizer.clear()
             raise
@@ -113,7 +125,14 @@ class Trainer:
             )
         self.optimizer.num_steps += 1
         self.policy_version += 1
-        return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs)}
+        reports = {"terms": self._reports(packs, shares, parts)} if changes.report_terms else {}
+        return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs), **reports}
+
+    def _reports(self, packs: list[TreePack], shares: list[list[TreePack]], parts: list[TermLoss]) -> list[dict[str, bytes]]:
+        """One per pack, in order, on the first rank; each rank holds those of its share."""
+        gathered = self.placement.ranks.gather([to_report(part.report) for part in parts])
+        of_pack = {id(pack): report for share, reports in zip(shares, gathered) for pack, report in zip(share, reports)}
+        return [of_pack[id(pack)] for pack in packs] if gathered else []
 
     def _accumulate(self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool]) -> list[TermLoss]:
         """A pack is prepared while the device works on the one before it."""
@@ -157,7 +176,7 @@ class Trainer:
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
         """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""
-        output = self.forward(pack, loss.temperature if loss.kind == "policy" else 1.0)
+        output = self.forward(pack, loss.temperature)
         reference = self._reference_logprobs(pack, loss) if loss.needs_reference else None
         entropy_M = output.entropy_U[pack.data.pairs.row_M]
         result = term_loss(pack.data.terms, output.logprob_M, entropy_M, reference, loss)
@@ -255,6 +274,15 @@ def to_metrics(sums: dict[str, float], peak: float) -> dict[str, float]:
         "importance_mean": sums["importance"] / terms,
         "truncated_fraction": sums["truncated"] / terms,
         "trained_tokens": int(sums["terms"]),
+    }
+
+
+def to_report(report: TermReport) -> dict[str, bytes]:
+    return {
+        "logprobs": report.logprobs_K.float().cpu().numpy().tobytes(),
+        "entropies": report.entropies_K.float().cpu().numpy().tobytes(),
+        "ratios": report.ratios_K.float().cpu().numpy().tobytes(),
+        "clipped": report.clipped_K.to(torch.uint8).cpu().numpy().tobytes(),
     }
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import queue
 import sys
+import time
 import traceback
 from collections import deque
 from dataclasses import dataclass, field
@@ -34,11 +35,13 @@ SAME_ON_ALL_RANKS = ("aborted", "non_finite_gradient", "bad_batch", "bad_request
 
 @dataclass
 class Answer:
-    """What has been sampled of one request."""
+    """What has been sampled of one request; times are of time.monotonic()."""
 
     stream: bool
     rank: int
     version: int
+    accepted: float
+    first_token: float = 0.0
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
 
@@ -98,7 +101,7 @@ class Director:
             self._fail(message["id"], error)
             return
         loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.session.num_samplers)
-        self.answers[request.id] = Answer(request.stream, int(np.argmin(loads)), self.session.trainer.policy_version)
+        self.answers[request.id] = Answer(request.stream, int(np.argmin(loads)), self.session.trainer.policy_version, time.monotonic())
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
@@ -125,13 +128,14 @@ class Director:
                 continue
             if not answer.ids:
                 answer.version = self.session.trainer.policy_version
+                answer.first_token = time.monotonic()
             answer.ids.append(event.token)
             answer.logprobs.append(event.logprob)
             if answer.stream and event.finish is None:
                 self.connection.send({"kind": "tokens", "id": event.id, **arrays([event.token], [event.logprob])})
             if event.finish is not None:
                 del self.answers[event.id]
-                self._reply(event.id, {**arrays(answer.ids, answer.logprobs), "finish_reason": event.finish, "policy_version": answer.version})
+                self._reply(event.id, {**arrays(answer.ids, answer.logprobs), "finish_reason": event.finish, "policy_version": answer.version, **timing_of(answer, event.started)})
 
     def _do(self, message: dict[str, Any]) -> None:
         kind, request_id = message["kind"], message["id"]
@@ -167,6 +171,14 @@ class Director:
         if error.code == "failed":
             log.error("request %s failed:\n%s", request_id, "".join(traceback.format_exception(thrown)))
         self.connection.send({"kind": "error", "id": request_id, "code": error.code, "message": str(error)})
+
+
+def timing_of(answer: Answer, started: float | None) -> dict[str, dict[str, float]]:
+    """core's CompletionTiming of an answer that ends now; nothing where the sampler does not say when it began."""
+    if started is None:
+        return {}
+    parts = {"queued_ms": started - answer.accepted, "prefill_ms": answer.first_token - started, "decode_ms": time.monotonic() - answer.first_token}
+    return {"timing": {name: max(0.0, 1000 * seconds) for name, seconds in parts.items()}}
 
 
 def arrays(ids: list[int], logprobs: list[float]) -> dict[str, bytes]:

@@ -221,6 +221,16 @@ def test_a_server_that_dies_in_an_answer_is_told_with_its_last_lines(model_dir: 
         session.server.close()
 
 
+def test_a_server_that_is_closed_ends_without_errors_in_the_log(model_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    session = open_session(model_dir, monkeypatch)
+    process = session.server.process
+    session.server.close()
+    process.reader.join(5)
+    assert "EngineDeadError" in process.lines[-1]
+    shown = capfd.readouterr().err
+    assert "Loading weights" in shown and "EngineDeadError" not in shown
+
+
 def test_a_server_that_does_not_start_is_told_with_its_first_error_however_much_follows_it(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_VLLM_FAIL", "1")
     with pytest.raises(WorkerError, match="(?s)ended with code 1 while it started.*rollout.gpu_memory_utilization.*first error: ValueError: Free memory on device.*last lines:.*See root cause above") as raised:

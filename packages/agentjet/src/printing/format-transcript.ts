@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ChatRequest } from '@agentjet/core';
-import { failureFrames } from '@agentjet/rollout';
+import { failureFrames } from '@agentjet/rollout/inputs';
 import type { RecordedCall, Transcript } from '@agentjet/session';
 
 /** Styles one part of a transcript, for example with a colour. */
@@ -54,7 +54,11 @@ function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
     return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
   const { message, usage, finishReason } = call.response;
   const cut = finishReason === 'length' ? ', cut by a token limit' : '';
-  const note = `${' '.repeat(writer.nameWidth + 13)}(${usage.promptTokens} + ${usage.completionTokens} tokens, ${call.seconds.toFixed(2)} s${cut})`;
+  const facts =
+    call.untrainedModel === undefined
+      ? `${usage.promptTokens} + ${usage.completionTokens} tokens`
+      : `${call.untrainedModel}, not trained`;
+  const note = `${' '.repeat(writer.nameWidth + 13)}(${facts}, ${call.seconds.toFixed(2)} s${cut})`;
   return [...formatAssistant(writer, call.agentName, message, true), writer.style('label', note)];
 }
 
@@ -112,8 +116,10 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
       `reward ${Number(episode.reward.toFixed(4))}  success ${episode.isSuccess ? 'yes' : 'no'}  (${facts})`,
     );
   }
-  const { code, message } = episode.error;
-  return style('bad', [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n')) + `\n(${facts})`;
+  const { code, message, agent } = episode.error;
+  const whose = agent === undefined ? '' : `, agent "${agent}"`;
+  const failure = [`failed (${code}): ${message}`, ...failureFrames(episode.error)].join('\n');
+  return `${style('bad', failure)}\n(${facts}${whose})`;
 }
 
 /** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */

@@ -20,6 +20,11 @@ export async function inspectRun(
 ): Promise<number> {
   // `--html <run> <episode>` reads as if the run were the page's file.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
+  if (episode === undefined && html === true)
+    throw new AgentJetError(
+      'no_episode',
+      `--html writes the page of one episode: ajet inspect ${run} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
+    );
   if (episode === undefined) await printEpisodes(run);
   else if (html === false) await printEpisode(run, episode, tokens);
   else await writePage(run, episode, html);

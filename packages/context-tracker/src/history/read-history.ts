@@ -6,6 +6,7 @@ import { findForkCause } from './fork-cause.js';
 import type { Guided } from './guides.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { regroup } from './regroup.js';
+import { putResultsBack } from './result-order.js';
 import { isRespelling } from './respelling.js';
 import { isSameMessage } from './same-message.js';
 import type { TurnIndex } from './turn-index.js';
@@ -44,7 +45,8 @@ type Step = {
 
 /** Changes nothing. `known` is how far the messages are known to go, at least to the root of the request's tools. */
 export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
-  const messages = sent.slice(known.length).map((message, at) => readMessage(message, known.length + at));
+  const read = sent.slice(known.length).map((message, at) => readMessage(message, known.length + at));
+  const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
   const tail: HistoryEntry[] = [];
   const respelled: Respelled[] = [];
   let { node } = known;

@@ -17,7 +17,15 @@ export type Regrouped = {
 };
 
 export function regroup(messages: readonly ChatMessage[], start: number, index: TurnIndex): Regrouped | undefined {
-  const stretch = takeStretch(messages, start, index);
+  const longest = takeStretch(messages, start, index, true);
+  const usual = takeStretch(messages, start, index, false);
+  return (
+    regroupStretch(longest, start, index) ??
+    (usual.length < longest.length ? regroupStretch(usual, start, index) : undefined)
+  );
+}
+
+function regroupStretch(stretch: readonly ChatMessage[], start: number, index: TurnIndex): Regrouped | undefined {
   const answers = stretch.filter((message) => message.role === 'assistant');
   const results = stretch.filter((message) => message.role === 'tool');
   const turns = findTurns(answers, index);
@@ -34,8 +42,16 @@ export function regroup(messages: readonly ChatMessage[], start: number, index: 
   return { entries: [...entries, ...last.map(toEntry)], turns: [...turns, ...last], next: start + stretch.length };
 }
 
-/** One or two answers and their tool results, and what follows as long as it completes a turn that has begun. */
-function takeStretch(messages: readonly ChatMessage[], start: number, index: TurnIndex): readonly ChatMessage[] {
+/**
+ * One or two answers and their tool results, and what follows as long as it completes a turn that has begun. `withText`:
+ * also text right after a message with calls, as the end of the same turn.
+ */
+function takeStretch(
+  messages: readonly ChatMessage[],
+  start: number,
+  index: TurnIndex,
+  withText: boolean,
+): readonly ChatMessage[] {
   let end = start;
   const begun = new Set<SeenTurn | undefined>();
   for (let message = messages[end]; message !== undefined; message = messages[++end]) {
@@ -43,7 +59,15 @@ function takeStretch(messages: readonly ChatMessage[], start: number, index: Tur
     if (message.role !== 'assistant') break;
     const turns = (message.toolCalls ?? []).map(({ id }) => index.ofCallId(id));
     const isTextAlone = end === start + 1 && begun.size === 0;
-    if (end > start && !isTextAlone && (turns.length === 0 || !turns.every((turn) => begun.has(turn)))) break;
+    const isTextAfterCalls =
+      withText && turns.length === 0 && begun.size > 0 && messages[end - 1]?.role === 'assistant';
+    if (
+      end > start &&
+      !isTextAlone &&
+      !isTextAfterCalls &&
+      (turns.length === 0 || !turns.every((turn) => begun.has(turn)))
+    )
+      break;
     for (const turn of turns) begun.add(turn);
   }
   return messages.slice(start, end);

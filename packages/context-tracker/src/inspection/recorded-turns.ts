@@ -16,7 +16,7 @@ function fits(rows: readonly EpisodeRow[], turns: readonly TurnDescription[]): b
   for (const [index, turn] of turns.entries()) {
     const { sample, promptTokens, generatedTokens } = turn;
     if (turn.index !== index) return false;
-    if (sample === null) continue;
+    if (sample === null || turn.isTrained === false) continue;
     const span = rows[sample]?.lossMask.slice(promptTokens, promptTokens + generatedTokens) ?? [];
     if (span.length !== generatedTokens || span.includes(0)) return false;
     covered[sample] = (covered[sample] ?? 0) + generatedTokens;

@@ -1,8 +1,8 @@
-import type { AssistantMessage } from '@agentjet/core';
+import type { AssistantMessage, ChatMessage } from '@agentjet/core';
 import type { ChatTemplate, ParsedReply } from '@agentjet/tokenizer';
 import { isSameArguments } from '../history/same-arguments.js';
 import type { SeenState, SeenTurn } from '../history/seen-state.js';
-import { endAt, findEnd, type TurnMarks } from './turn-marks.js';
+import { endAt, findEnd, tryRender, type TurnMarks } from './turn-marks.js';
 
 /** How far a rendered prompt repeats what was seen: the number of states, and the place in the text after them. */
 export type Alignment = { readonly numKept: number; readonly at: number };
@@ -64,8 +64,26 @@ function findOtherEnd(
   marks: TurnMarks,
 ): number | undefined {
   const end = findEnd(marks, rendered, at);
-  return end !== -1 && saysTheSame(template.parse(rendered.slice(at, end)), message) ? end : undefined;
+  if (end === -1) return undefined;
+  const printed = rendered.slice(at, end);
+  return saysTheSame(template.parse(printed), message) || isPrintOf(printed, message, template) ? end : undefined;
 }
+
+/**
+ * Whether the template prints this message so. Text that looks like a call and is none cannot be read back: a template
+ * prints it before the calls, wherever the model wrote it.
+ */
+function isPrintOf(printed: string, message: AssistantMessage, template: ChatTemplate): boolean {
+  const { content, reasoning = '', toolCalls = [] } = message;
+  if (toolCalls.length === 0 || content === '' || reasoning !== '') return false;
+  const whole = tryRender(template, [question, message]);
+  return (
+    whole?.includes(printed) === true &&
+    [content.trim(), ...toolCalls.map((call) => call.arguments)].every((part) => printed.includes(part))
+  );
+}
+
+const question: ChatMessage = { role: 'user', content: 'x' };
 
 function saysTheSame(printed: ParsedReply, own: AssistantMessage): boolean {
   const calls = own.toolCalls ?? [];

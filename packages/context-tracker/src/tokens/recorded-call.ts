@@ -14,6 +14,9 @@ export type RecordedCall = {
   /** Shape [end.depth - promptLength]. */
   readonly logprobs: Float32Array;
   readonly policyVersion: number;
+  /** Undefined: the run's. */
+  readonly temperature: number | undefined;
+  readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
   /** How many of the prompt's last ids were rendered for this call. */

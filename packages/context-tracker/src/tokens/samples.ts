@@ -3,14 +3,18 @@ import { inOrder, type RecordedCall } from './recorded-call.js';
 import type { TokenRow } from './token-rows.js';
 import { readPath } from './token-tree.js';
 
-/** Samples of an episode: each sampled token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
+/** Samples of an episode: each sampled token that is trained has lossMask 1 in exactly one of them, after the ids it was sampled from. */
 export function toSamples(
   episodeId: string,
   rows: readonly TokenRow[],
   calls: readonly RecordedCall[],
 ): readonly Sample[] {
   const turnOf = new Map(inOrder(calls).map((call, turn) => [call, turn]));
-  return rows.map((row) => toSample(episodeId, row, turnOf));
+  const hasTemperatures = calls.some(({ temperature }) => temperature !== undefined);
+  return rows.map((row) => {
+    const sample = toSample(episodeId, row, turnOf);
+    return hasTemperatures ? { ...sample, temperatures: toTemperatures(row) } : sample;
+  });
 }
 
 function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: ReadonlyMap<RecordedCall, number>): Sample {
@@ -19,7 +23,7 @@ function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: Readonly
   const logprobs = new Float32Array(ids.length);
   const policyVersions = new Int32Array(ids.length).fill(-1);
   const turnIndices = new Int32Array(ids.length).fill(-1);
-  for (const call of calls) {
+  for (const call of calls.filter(({ isTrained }) => isTrained)) {
     lossMask.fill(1, call.promptLength, call.end.depth);
     logprobs.set(call.logprobs, call.promptLength);
     policyVersions.fill(call.policyVersion, call.promptLength, call.end.depth);
@@ -37,4 +41,11 @@ function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: Readonly
     turnIndices,
     advantages: new Float32Array(ids.length),
   };
+}
+
+function toTemperatures({ leaf, calls }: TokenRow): Float32Array {
+  const temperatures = new Float32Array(leaf.end.depth);
+  for (const { temperature = 0, promptLength, end } of calls.filter(({ isTrained }) => isTrained))
+    temperatures.fill(temperature, promptLength, end.depth);
+  return temperatures;
 }

@@ -22,6 +22,7 @@ export function describeTurns(
     generatedTokens: call.end.depth - call.promptLength,
     policyVersion: call.policyVersion,
     isTruncated: call.isTruncated,
+    ...(call.isTrained ? {} : { isTrained: false as const }),
     fork: call.fork ?? null,
     sample: sampleOf.get(call) ?? null,
     splices: call.splices.map(({ index: begun, cause }) => ({ turn: turnOf.get(begun) ?? -1, cause })),

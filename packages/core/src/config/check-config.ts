@@ -99,7 +99,7 @@ function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Ch
     return { code: 'unknown_key', message: `"${shown}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
-  const value = describeValue(key, valueAt(values, key.split('.')), place);
+  const value = describeValue(nearest ?? key, valueAt(values, key.split('.')), place);
   return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}${value}. ${repair}` };
 }
 

@@ -65,6 +65,11 @@ const rollout = z.strictObject({
   temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(topP, 1),
   top_k: setting(topK, -1, '-1 keeps all'),
+  request_sampling: setting(
+    z.enum(['ignore', 'honour']),
+    'ignore',
+    'temperature, top_p, top_k and seed of a request whose agent is trained. ignore: these settings decide | honour: the request decides; tokens that it samples with top_p below 1 or top_k are then not trained',
+  ),
   max_model_len: setting(
     z.int().min(2).max(numTokens),
     2048,
@@ -182,6 +187,11 @@ const trainerCommon = z.strictObject({
     count(4096),
     1,
     'episodes per evaluation task; with several: pass@n, all-pass and the mean are reported',
+  ),
+  keep_best: setting(
+    text.nullable(),
+    null,
+    'a figure of the evaluations, such as success_rate: the checkpoint in which it was highest is kept, and named in checkpoints/best',
   ),
   max_checkpoints: setting(countOrZero(numSteps), 3, 'newest checkpoints to keep; 0 keeps all'),
   n_gpus_per_node: setting(count(1024), 1, 'torch only'),

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
@@ -19,6 +18,7 @@ import {
 import { resolvePaths } from './resolve-paths.js';
 import { defaultOf, listKeys, notesOf, shapeOf } from './setting.js';
 import { writeManual } from './write-manual.js';
+import { loadYaml } from './yaml-library.js';
 
 /**
  * The configuration of a set of registrations: the common sections, and in their places the sections of every entry.
@@ -191,7 +191,7 @@ function compose(registrations: Registrations, outside: OutsideEntries): ConfigC
     },
     format(config, comment = '') {
       const top = comment === '' ? '' : `${comment.trim().replace(/^/gm, '# ')}\n`;
-      return top + stringify({ ajet: withoutSecrets(snakeKeys(config), schema) });
+      return top + loadYaml().stringify({ ajet: withoutSecrets(snakeKeys(config), schema) });
     },
     compare: (before, after) => compareValues(snakeKeys(before), snakeKeys(after), ''),
     freeOnResume: listFreeKeys(checks),

@@ -1,7 +1,8 @@
-import { isMap, isScalar, Lexer, LineCounter, parseDocument, type Document, type Pair, type YAMLMap } from 'yaml';
+import type { Document, Pair, YAMLMap } from 'yaml';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
 import { cutText, isSecretKey, showValue } from './show-value.js';
+import { loadYaml } from './yaml-library.js';
 
 /**
  * One origin of settings: a file, an override, or code. `values` stands under `ajet:`; `locate` says where a dotted
@@ -35,6 +36,7 @@ function checkSize(text: string, name: string): void {
     );
   if (!text.includes('&')) return;
   let numAnchors = 0;
+  const { Lexer } = loadYaml();
   for (const token of new Lexer().lex(text)) if (token.startsWith('&')) numAnchors++;
   if (numAnchors > mostAnchors)
     throw new ConfigError(
@@ -77,11 +79,13 @@ function checkTree(root: unknown, name: string, locate: (path: readonly string[]
 }
 
 function findPair(map: YAMLMap, key: string): Pair | undefined {
+  const { isScalar } = loadYaml();
   return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key);
 }
 
 /** Offset of the deepest part of the path that is written in the document. */
 function findOffset(document: Document.Parsed, path: readonly string[]): number | undefined {
+  const { isMap, isScalar } = loadYaml();
   let node: unknown = document.contents;
   let offset: number | undefined;
   for (const name of path) {
@@ -129,6 +133,7 @@ function toValues(document: Document.Parsed, name: string): unknown {
 /** Settings in a YAML text; `name` is the file name that messages show. */
 export function readYamlSource(text: string, name: string): ConfigSource {
   checkSize(text, name);
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, merge: true });
   const error = toErrorAtLine(name, document);
@@ -160,7 +165,7 @@ function showOverride(override: string): string {
 function parseOverrideValue(override: string, text: string): unknown {
   try {
     checkSize(text, `The override ${showOverride(override)}`);
-    const document = parseDocument(text);
+    const document = loadYaml().parseDocument(text);
     const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
     if (document.errors.length === 0 && findStrange(value, [], []) === undefined) return value;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** How messages show what was written: never a secret, never more than a line. */
 
 const mostCharacters = 120;
-const secretName = /(^|[._])(api_?key|token|password|secret)$/i;
+const secretName = /api[_-]?key|(^|[._])(token|password|secret)$/i;
 
 /** Whether the last name of a dotted key says that its value is a secret, of any type. */
 export function isSecretKey(key: string): boolean {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { stringify } from 'yaml';
 import { defaultOf, shapeOf } from './setting.js';
+import { loadYaml } from './yaml-library.js';
 
 /** Prints a schema as `default.yaml`: every key with its default and its comment, in the order of the schema. */
 
@@ -33,7 +33,7 @@ function toNumberText(value: number, schema: z.ZodType): string {
 
 function toText(value: unknown, schema: z.ZodType): string {
   if (typeof value === 'number') return toNumberText(value, schema);
-  return stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim();
+  return loadYaml().stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim();
 }
 
 /** Breaks at spaces so that no line is longer than the page. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatInteger } from './number-text.js';
+import { describeUntrained } from './untrained-facts.js';
 
 export type Fact = readonly [label: string, value: string];
 
@@ -28,7 +29,10 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['forks', formatByAgent(record['forks'])],
     ['splices', formatByAgent(record['splices'])],
     ['foreign messages', formatByAgent(record['foreign_messages'])],
+    ...optional('without effect', formatOptional(record['ignored_parameters'])),
+    ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),
+    ...describeUntrained(record),
     ...(tree.areTurnsRecorded
       ? []
       : [
@@ -67,7 +71,11 @@ function describeOutcome(record: JsonObject): string {
 }
 
 function messageOf(error: unknown): string {
-  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message);
+  if (isJsonObject(error) && 'message' in error) {
+    const { message, agent, place } = error;
+    const whose = typeof agent === 'string' ? `agent "${agent}": ` : '';
+    return `${whose}${String(message)}${typeof place === 'string' ? `\n${place}` : ''}`;
+  }
   return typeof error === 'string' ? error : 'no reason was kept';
 }
 
@@ -85,6 +93,11 @@ function formatByAgent(counts: unknown): string {
     ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
   );
   return agents.length === 0 ? 'none' : agents.join('; ');
+}
+
+/** Nothing rather than `none`. */
+function formatOptional(counts: unknown): string {
+  return isJsonObject(counts) && Object.keys(counts).length > 0 ? formatByAgent(counts) : '';
 }
 
 function optional(label: string, value: string): readonly Fact[] {

@@ -3,7 +3,7 @@ import type { TurnDescription } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { callColumns, logprobsOf } from '../facts/call-facts.js';
 import { describeEpisode, type Fact } from '../facts/episode-facts.js';
-import { forkReasons } from '../facts/fork-reasons.js';
+import { forkReasons } from '@agentjet/context-tracker';
 import { escapeHtml } from './html-text.js';
 import { PageBranches } from './page-branches.js';
 

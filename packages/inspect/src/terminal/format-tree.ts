@@ -2,7 +2,7 @@ import type { Branch, Span } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
 import { logprobsOf } from '../facts/call-facts.js';
-import { forkReasons } from '../facts/fork-reasons.js';
+import { forkReasons } from '@agentjet/context-tracker';
 import { makeVisible } from './make-visible.js';
 import { formatInteger, formatRanges } from '../facts/number-text.js';
 import type { Palette } from './palette.js';

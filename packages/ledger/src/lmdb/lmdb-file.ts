@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Key, RootDatabase } from 'lmdb';
 import { decodeRecord, encodeRecord, type Entry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
@@ -11,15 +12,16 @@ export class LmdbFile {
   readonly number: number;
   readonly path: string;
   readonly #database: RootDatabase<Buffer, Key>;
-  #bytes = 0;
+  #bytes: number;
 
   constructor(number: number, path: string, database: RootDatabase<Buffer, Key>) {
     this.number = number;
     this.path = path;
     this.#database = database;
+    this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Roughly the bytes of its entries, grown with each commit of this process. */
+  /** Roughly its size: what it had when it was opened, and what this process has added. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -184,7 +184,7 @@ export class LmdbStore implements Store {
     await this.#newest().transact((meta) => {
       this.#requireOwner(meta);
       this.#numCommits = meta.numCommits + 1;
-      return { owner: this.#owner() };
+      return { owner: this.#owner(), numSynced: this.#numSynced };
     });
   }
 

@@ -47,6 +47,11 @@ export class StoreWriter {
     return this.#reached('synced', this.#synced);
   }
 
+  /** Writes no more. Those who wait get the error; `onFailure` is not called. */
+  close(error: StoreError): void {
+    if (this.#failure === undefined) this.#refuseAll(error);
+  }
+
   #reached(level: 'committed' | 'synced', upTo: number): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (upTo >= this.#appended) return Promise.resolve();
@@ -64,9 +69,10 @@ export class StoreWriter {
 
   async #work(): Promise<void> {
     await Promise.resolve(); // what one turn of the event loop appends goes into one transaction
-    while (this.#pending.length > 0 || this.#waiters.synced.length > 0) {
+    while (this.#failure === undefined && (this.#pending.length > 0 || this.#waiters.synced.length > 0)) {
       if (this.#pending.length > 0) await this.#commit();
-      else await this.#sync();
+      const isAwaited = this.#waiters.synced.some(({ upTo }) => upTo <= this.#committed);
+      if (isAwaited) await this.#sync(); // a busy server must not keep those waiting who need the disk
     }
     this.#isBusy = false;
   }
@@ -104,9 +110,14 @@ export class StoreWriter {
       error instanceof StoreError
         ? error
         : new StoreError('failed', `The store failed: ${String(error)}`, { cause: error });
+    if (this.#failure !== undefined) return; // closed before
+    this.#refuseAll(failure);
+    this.#options.onFailure(failure);
+  }
+
+  #refuseAll(failure: StoreError): void {
     this.#failure = failure;
     for (const { reject } of [...this.#waiters.committed, ...this.#waiters.synced]) reject(failure);
-    this.#options.onFailure(failure);
   }
 }
 

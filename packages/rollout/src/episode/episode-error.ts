@@ -1,9 +1,15 @@
 import { AgentJetError, toErrorMessage, WorkflowError } from '@agentjet/core';
+import { userFrames } from '../user-frames.js';
 import { outageOf, type OutageCause } from '../outage/outage-of.js';
 
 export type EpisodeError = {
   readonly code: string;
+  /** With the messages of all causes. */
   readonly message: string;
+  /** The agent whose call failed, if that is known. */
+  readonly agent?: string;
+  /** The innermost line of the user's own code, as in a stack. */
+  readonly place?: string;
   readonly stack?: string;
   /** Set if the world failed, not the agent: such an episode is never a reward, under any policy. */
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
@@ -21,18 +27,58 @@ export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
  * Why an episode failed, as data. An error of ours speaks for itself, also where a framework has wrapped it; any
  * other is the user's, and keeps the stack of the user's own line.
  */
-export function toEpisodeError(thrown: unknown): EpisodeError {
+export function toEpisodeError(thrown: unknown, failedAgent?: (text: string) => string | undefined): EpisodeError {
   const error =
     findOwnError(thrown) ??
     new WorkflowError('workflow_failed', `The workflow threw ${describe(thrown)}`, { cause: thrown });
-  const stack = stackOf(error.cause) ?? stackOf(thrown) ?? error.stack;
+  const stacks = [stackOf(error.cause), stackOf(thrown), error.stack, ...chainOf(thrown).map(stackOf)];
+  const stack = stacks.find((text) => text !== undefined);
+  const place = stacks
+    .flatMap((text) => userFrames(text))
+    .at(0)
+    ?.trim();
+  const message = withCauses(error);
+  const agent = failedAgent?.([message, ...chainOf(thrown).map(toErrorMessage)].join('\n'));
   const outage = outageOf(thrown);
   return {
     code: error.code,
-    message: error.message,
+    message,
+    ...(agent === undefined ? {} : { agent }),
+    ...(place === undefined ? {} : { place }),
     ...(stack === undefined ? {} : { stack }),
     ...(outage === undefined ? {} : { outage: { source: outage.source, host: outage.host } }),
   };
+}
+
+/** "fetch failed" says nothing: the reason is in its cause, or in the cause of that. */
+function withCauses(error: Error): string {
+  let text = error.message;
+  for (const cause of chainOf(error.cause)) {
+    const causeText = describeCause(cause);
+    if (!text.includes(toErrorMessage(cause)) || !text.includes(codeOf(cause) ?? '')) text += ` Caused by ${causeText}`;
+  }
+  return text;
+}
+
+function describeCause(cause: unknown): string {
+  const code = codeOf(cause);
+  return `${describe(cause)}${code === undefined ? '' : ` (${code})`}`;
+}
+
+/** Of errors of the system and of clients, such as ECONNREFUSED. */
+function codeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && !(error instanceof AgentJetError) ? code : undefined;
+}
+
+/** The error, its cause, the cause of that, and so on. */
+function chainOf(thrown: unknown): readonly unknown[] {
+  const chain: unknown[] = [];
+  for (let error = thrown; error !== undefined && error !== null && chain.length < 10 && !chain.includes(error); ) {
+    chain.push(error);
+    error = error instanceof Error ? error.cause : undefined;
+  }
+  return chain;
 }
 
 /** Frameworks keep what a model call threw as the `cause` of an error of their own. */

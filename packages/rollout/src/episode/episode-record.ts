@@ -8,6 +8,7 @@ import {
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
+import type { RequestSampling } from '../model/sampling.js';
 import { createTunedModel } from '../model/tuned-model.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
@@ -31,14 +32,20 @@ type EpisodeRecord = {
   /** The tracker takes no further calls. */
   readonly finish: () => Recorded;
   readonly transcripts: () => readonly AgentTranscript[];
+  /** The agent whose call failed with a message that this text repeats. */
+  readonly failedAgent: (text: string) => string | undefined;
 };
 
-type RecordOptions = { readonly policy: Policy; readonly sampling: SamplingDefaults };
+type RecordOptions = {
+  readonly policy: Policy;
+  readonly sampling: SamplingDefaults;
+  readonly requestSampling?: RequestSampling | undefined;
+};
 type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
 export function openRecord(
-  { policy, sampling }: RecordOptions,
+  { policy, sampling, requestSampling }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
   { signal, onTurn = () => undefined }: RecordListeners,
 ): EpisodeRecord {
@@ -52,6 +59,7 @@ export function openRecord(
       read,
       finish: () => ({ samples: [], ...read() }),
       transcripts: () => conversations.read(),
+      failedAgent: (text) => ledger.failedAgent(text),
     };
   }
   const { engine, chat, historyPolicy, specialTokensInText, untrainedModels } = policy;
@@ -75,11 +83,13 @@ export function openRecord(
         seed,
         signal,
         untrainedModels: untrainedModels ?? [],
+        requestSampling,
         onTurn: (turnId) => onTurn(agent.agentName, turnId),
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
     transcripts: () => tracker.transcripts(),
+    failedAgent: (text) => ledger.failedAgent(text),
   };
 }
 

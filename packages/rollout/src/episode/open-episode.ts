@@ -2,10 +2,12 @@ import type { ChatModel } from '@agentjet/core';
 import type { AgentIdentity, AgentTranscript } from '@agentjet/context-tracker';
 import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../contract.js';
 import { createTuner } from '../tuner.js';
+import type { RequestSampling } from '../model/sampling.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
+import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
  * An episode without a workflow around it: the models of its agents, and the record of what they said. `runEpisode`
@@ -23,8 +25,12 @@ export type OpenEpisode = {
   readonly record: () => Omit<EpisodeRecord, 'samples'>;
   /** Target tags that agents have asked models for, whether they learn or not. */
   readonly targets: ReadonlySet<string>;
+  /** Runs code of the episode, so that calls of models that do not learn are recorded. */
+  readonly within: <T>(work: () => T) => T;
   /** What each agent was told and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
+  /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
+  readonly failedAgent: (text: string) => string | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
@@ -32,11 +38,13 @@ export type OpenEpisode = {
 };
 
 /** All that is known of an episode, except how good it was. */
-export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards'>;
+export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
+  /** Default: `honour`. A run that trains ignores what requests ask for, unless it is told otherwise. */
+  readonly requestSampling?: RequestSampling | undefined;
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
   readonly endpointHost?: EndpointHost | undefined;
@@ -69,15 +77,19 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const recorder = openRecord(options, identity, { signal, onTurn });
   const spans = new Spans();
   const targets = new Set<string>();
+  const agents = new Set<string>();
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
     const model = recorder.createModel(agent);
     return wrap === undefined ? model : wrap(model, agent);
   };
+  const untrained = new UntrainedCalls();
+  const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
     ...recorded,
     ...(attempt > 1 && { attempt }),
     ...(spans.records.length > 0 && { spans: [...spans.records] }),
+    ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
     ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns) }),
   });
   let finished: EpisodeRecord | undefined;
@@ -93,13 +105,20 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         trainableTargets,
         createModel,
         endpointHost: options.endpointHost,
-        onAgent: ({ targetTag }) => targets.add(targetTag),
+        onAgent: ({ agentName, targetTag }) => {
+          targets.add(targetTag);
+          agents.add(agentName);
+        },
+        onDebugModel: (model, agentName) => untrained.addModel(model, agentName),
+        within,
         span: spans.measure,
         reward: (value, to) => turnRewards.give(value, to),
       }),
+    failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,
-    transcripts: recorder.transcripts,
+    within,
+    transcripts: () => [...recorder.transcripts(), ...untrained.transcripts()],
     fail: life.fail,
     finish: () => {
       life.close();

@@ -7,6 +7,7 @@ function runScript(body: string): { readonly status: number | null; readonly std
   const root = path.resolve(import.meta.dirname, '../../../..');
   const script = `
     import { runEpisode } from ${JSON.stringify(path.join(import.meta.dirname, 'run-episode.ts'))};
+    import { failEpisodesThatExit } from ${JSON.stringify(path.join(import.meta.dirname, 'exit-guard.ts'))};
     const policy = { kind: 'chat', model: { name: 'none', generate: async () => { throw new Error('not asked'); } } };
     const run = (workflow, timeoutMs = 1000) => runEpisode({ taskId: 't', mainQuery: '', initMessages: [], metadata: {} }, { workflow, policy, sampling: {}, timeoutMs }, { episodeId: 'e', repeatIndex: 0, seed: 0 });
     const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -44,8 +45,20 @@ it('fails the episode whose workflow lost an error, warns of one after its end, 
   expect(stderr).toMatch(/Episode "e" lost an error after it had ended: Error: too late/);
 });
 
-it('fails an episode that would end the program, and leaves that to the program', () => {
+it('leaves process.exit as it is, and says whose call ended the program', () => {
   const { status, stdout, stderr } = runScript(`
+    const { exit } = process;
+    await run(async () => ({ reward: 1 }));
+    console.log(process.exit === exit);
+    await run(async () => process.exit(0));
+    console.log('not reached');`);
+  expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: 'true\n' });
+  expect(stderr).toContain('error: The workflow called process.exit(0), which would end the whole run.');
+});
+
+it('in a program that asks for it, fails an episode that would end the program, and leaves that to the program', () => {
+  const { status, stdout, stderr } = runScript(`
+    failEpisodesThatExit();
     const leaving = await run(async () => process.exit(0));
     console.log(leaving.status, leaving.error.code, leaving.error.message);
     const later = await run(async () => { setTimeout(() => process.exit(0), 5); return new Promise(() => {}); });

@@ -42,7 +42,9 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
   const startedAt = performance.now();
   const open = openEpisode(options, identity);
   try {
-    const settled = await catchStrayErrors(open.fail, () => settle(task, options, { open, seed: identity.seed }));
+    const settled = await catchStrayErrors(open.fail, () =>
+      open.within(() => settle(task, options, { open, seed: identity.seed })),
+    );
     const recorded = open.finish();
     const outcome = settled.status === 'unscored' ? await scoreAgain(settled, options, identity) : settled;
     return {
@@ -84,7 +86,7 @@ async function settle(
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
     const isAway = unscored !== undefined && options.keeper !== undefined && outageOf(thrown) !== undefined;
-    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown);
+    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown, open.failedAgent);
   }
 }
 
@@ -112,8 +114,8 @@ function toCompleted({ metadata, logMetrics }: CheckedOutput, verdict: Verdict):
   return { status: 'completed', ...verdict, metadata, logMetrics };
 }
 
-function toFailed(thrown: unknown): Outcome {
-  return { status: 'failed', error: toEpisodeError(thrown), metadata: {}, logMetrics: {} };
+function toFailed(thrown: unknown, failedAgent?: OpenEpisode['failedAgent']): Outcome {
+  return { status: 'failed', error: toEpisodeError(thrown, failedAgent), metadata: {}, logMetrics: {} };
 }
 
 async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<WorkflowOutput> {

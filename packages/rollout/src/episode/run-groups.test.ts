@@ -239,6 +239,23 @@ describe('toEpisodeGroup', () => {
     expect(failed).not.toHaveProperty('turnRewards');
   });
 
+  it('drops a group whose agent began at different temperatures', async () => {
+    const drawing =
+      (temperatureOf: (episodeId: string) => number): WorkflowSource =>
+      async (_task, tuner) => {
+        const model = tuner.selectModel({ agentName: 'a' }, (given) => given);
+        const sampling = { temperature: temperatureOf(tuner.episodeId) };
+        await model.generate({ messages: [{ role: 'user', content: 'hi' }], sampling });
+        return { reward: 1 };
+      };
+    const groupOf = async (temperatureOf: (episodeId: string) => number) => {
+      const [group] = await collect(open(drawing(temperatureOf), { tasks: tasksOf(1) }));
+      return group && toEpisodeGroup(group, 'drop_group');
+    };
+    expect(await groupOf((episodeId) => (episodeId.endsWith('r1') ? 0.2 : 0.9))).toBeUndefined();
+    expect(await groupOf(() => 0.5)).toMatchObject({ groupId: 't0' });
+  });
+
   it('drops a group with a failed episode, or counts it with reward 0', async () => {
     const [group] = await collect(open(workflow, { tasks: tasksOf(1), idPrefix: 's3/' }));
     if (group === undefined) throw new Error('no group');

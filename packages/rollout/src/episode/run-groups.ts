@@ -3,6 +3,8 @@ import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '
 import type { Episode } from '../contract.js';
 import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
 import { isAgentsFailure } from './episode-error.js';
+import { isSamplingMixed } from './mixed-sampling.js';
+import { ownTurn } from './own-turn.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 
@@ -115,6 +117,7 @@ function startPlace(
   const run = async ({ episodeId, seed, attempt }: Attempt): Promise<Episode> => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
+    await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
     const episode = await runEpisode(task, options, identity);
     if (!signal.aborted) options.onEpisode?.(episode);
     return episode;
@@ -133,12 +136,13 @@ export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 /** The smallest share of a group's places that `partial_group` trains; at least two episodes. */
 const defaultMinShare = 0.5;
 
-/** What the trainer gets of a group; undefined if the group is dropped. */
+/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures. */
 export function toEpisodeGroup(
   group: TaskGroup,
   failed: FailedPolicy,
   minShare = defaultMinShare,
 ): EpisodeGroup | undefined {
+  if (isSamplingMixed(group.episodes)) return undefined;
   const episodes = group.episodes.flatMap((episode) => toRewarded(episode, failed));
   const numPlaces = group.episodes.length;
   const needed = failed === 'partial_group' ? Math.min(numPlaces, Math.max(2, minShare * numPlaces)) : numPlaces;

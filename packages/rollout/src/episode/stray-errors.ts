@@ -1,11 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { WorkflowError } from '@agentjet/core';
 
 /**
  * Errors that a workflow loses: a promise nobody awaits, a timer that throws. Node would end the process; here they
  * belong to the episode whose code lost them, even when they surface after it has ended (so the listeners, once on,
- * stay). So does `process.exit()`, with which one episode would end all others and the run. Whatever is not a
- * workflow's ends the process as it would have without us.
+ * stay). An error that is not a workflow's ends the process as it would have without us. `process.exit()` in a workflow
+ * ends the process too, but not silently; a program may guard against it with `failEpisodesThatExit`.
  */
 type OnStray = (error: unknown) => void;
 
@@ -18,23 +17,25 @@ export function catchStrayErrors<T>(onStray: OnStray, work: () => T): T {
     isListening = true;
     process.on('unhandledRejection', onRejection);
     process.on('uncaughtException', onException);
-    guardExit();
+    process.on('exit', onExit);
   }
   return current.run(onStray, work);
 }
 
-function guardExit(): void {
-  const exit = process.exit.bind(process);
-  process.exit = (code) => {
-    const onStray = current.getStore();
-    if (onStray === undefined) return exit(code);
-    const error = new WorkflowError(
-      'process_exit',
-      `The workflow called process.exit(${code ?? ''}), which would end the whole run. Throw an error instead: it fails this episode alone.`,
-    );
-    onStray(error);
-    throw error;
-  };
+/** What takes the errors of the episode whose code is running; undefined outside of all episodes. */
+export function currentStrayTaker(): OnStray | undefined {
+  return current.getStore();
+}
+
+/** A workflow that ends the process must not look like a run that succeeded. */
+function onExit(code: number): void {
+  if (current.getStore() === undefined) return;
+  console.error(`error: ${sayThatExitEnds(code)} The run has ended with it.`);
+  process.exitCode = code === 0 ? 1 : code;
+}
+
+export function sayThatExitEnds(code: number | string | null | undefined): string {
+  return `The workflow called process.exit(${code ?? ''}), which would end the whole run. Throw an error instead: it fails this episode alone.`;
 }
 
 function onRejection(error: unknown): void {

@@ -1,4 +1,4 @@
-import { parseJsonObject, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
 import { isMalformedJson } from './response-format.js';
@@ -29,6 +29,19 @@ export class CallLedger {
   readonly #answered: string[] = [];
 
   readonly #ignored: Record<string, Record<string, number>> = {};
+
+  /** Messages of failed calls, the newest last. */
+  readonly #failures: { readonly agentName: string; readonly message: string }[] = [];
+
+  countFailure(agentName: string, error: unknown): void {
+    this.#counts.failed++;
+    this.#failures.push({ agentName, message: toErrorMessage(error) });
+  }
+
+  /** Whose call failed with a message that this text repeats: frameworks and HTTP clients pass on nothing else. */
+  failedAgent(text: string): string | undefined {
+    return this.#failures.findLast(({ message }) => message !== '' && text.includes(message))?.agentName;
+  }
 
   /** By agent and name. */
   get ignoredParameters(): CountsByAgent<string> {
@@ -70,7 +83,7 @@ export class CallLedger {
     );
   }
 
-  count(outcome: 'aborted' | 'failed' | 'repeated' | 'untrained'): void {
+  count(outcome: 'aborted' | 'repeated' | 'untrained'): void {
     this.#counts[outcome]++;
   }
 

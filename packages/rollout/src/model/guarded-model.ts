@@ -16,7 +16,7 @@ export function createGuardedModel(
     name: model.name,
     generate: (request, options = {}) => {
       ledger.countIgnored(agentName, request.ignoredParameters ?? []);
-      const answer = guard(request, ledger, signal, async () => {
+      const answer = guard(request, { agentName, ledger, signal }, async () => {
         const { controller, release } = linkSignals([signal, options.signal]);
         return model.generate(request, { ...options, signal: controller.signal }).finally(release);
       }).catch((error: unknown) => failLater(signal, error));
@@ -28,8 +28,11 @@ export function createGuardedModel(
 
 async function guard(
   request: ChatRequest,
-  ledger: CallLedger,
-  signal: AbortSignal,
+  {
+    agentName,
+    ledger,
+    signal,
+  }: { readonly agentName: string; readonly ledger: CallLedger; readonly signal: AbortSignal },
   generate: () => Promise<ChatResponse>,
 ): Promise<ChatResponse> {
   if (signal.aborted) {
@@ -41,7 +44,8 @@ async function guard(
     ledger.countAnswer(request, response);
     return response;
   } catch (error) {
-    ledger.count(error instanceof EngineError && error.code === 'aborted' ? 'aborted' : 'failed');
+    if (error instanceof EngineError && error.code === 'aborted') ledger.count('aborted');
+    else ledger.countFailure(agentName, error);
     throw error;
   }
 }

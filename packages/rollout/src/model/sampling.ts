@@ -1,6 +1,14 @@
 import { EngineError, type ChatRequest, type SamplingOptions, type TokenSampling } from '@agentjet/core';
 import type { SamplingDefaults } from '../contract.js';
 
+/**
+ * What a request's temperature, top_p, top_k and seed are worth while its agent is trained. `ignore`: the configuration
+ * decides, since the loss reads logprobs under the run's distribution, and a fixed seed makes all repeats of a task
+ * equal. `honour`: the request decides; its temperature is recorded with each token, and tokens that it sampled with
+ * top_p or top_k are not trained.
+ */
+export type RequestSampling = 'ignore' | 'honour';
+
 export type SamplingLimits = {
   readonly promptTokens: number;
   readonly contextLength: number;
@@ -9,14 +17,24 @@ export type SamplingLimits = {
   readonly seed: number;
 };
 
-/** Fills what the request leaves open. `maxTokens` is cut to what the context still holds. */
+export type ResolvedSampling = {
+  readonly sampling: TokenSampling;
+  /** What the request asked for and did not get, in the names of the configuration. */
+  readonly ignored: readonly string[];
+  /** Whether the loss can tell the distribution that the tokens come from. */
+  readonly isTrainable: boolean;
+};
+
+/** Fills what the request leaves open, or must leave to the configuration. `maxTokens` is cut to what the context still holds. */
 export function resolveSampling(
   request: ChatRequest,
   defaults: SamplingDefaults,
-  limits: SamplingLimits,
-): TokenSampling {
-  const asked = request.sampling ?? {};
-  checkSampling(asked);
+  limits: SamplingLimits & { readonly requestSampling: RequestSampling },
+): ResolvedSampling {
+  const wanted = request.sampling ?? {};
+  checkSampling(wanted);
+  const isHonoured = limits.requestSampling === 'honour';
+  const { temperature, topP, topK, seed }: SamplingOptions = isHonoured ? wanted : {};
   const room = limits.contextLength - limits.promptTokens;
   if (room < 1) {
     throw new EngineError(
@@ -24,14 +42,27 @@ export function resolveSampling(
       `The prompt has ${limits.promptTokens} tokens and the model's context holds ${limits.contextLength}, answer included. Shorten the history, or raise rollout.max_model_len where the model's own context is longer.`,
     );
   }
-  return {
-    temperature: asked.temperature ?? defaults.temperature,
-    topP: asked.topP ?? defaults.topP,
-    topK: Math.max(0, asked.topK ?? defaults.topK),
-    maxTokens: Math.min(asked.maxTokens ?? defaults.maxTokens, room),
+  const sampling = {
+    temperature: temperature ?? defaults.temperature,
+    topP: topP ?? defaults.topP,
+    topK: Math.max(0, topK ?? defaults.topK),
+    maxTokens: Math.min(wanted.maxTokens ?? defaults.maxTokens, room),
     stopIds: limits.stopIds,
-    seed: asked.seed ?? limits.seed,
+    seed: seed ?? limits.seed,
   };
+  const isCut = (topP !== undefined && topP < 1) || (topK !== undefined && topK > 0);
+  return { sampling, ignored: isHonoured ? [] : findIgnored(wanted, sampling), isTrainable: !isCut };
+}
+
+/** What is asked for and differs from what is done; a seed always does. */
+function findIgnored(wanted: SamplingOptions, done: TokenSampling): readonly string[] {
+  const differs = (value: number | undefined, used: number): boolean => value !== undefined && value !== used;
+  return [
+    ...(differs(wanted.temperature, done.temperature) ? ['temperature'] : []),
+    ...(differs(wanted.topP, done.topP) ? ['top_p'] : []),
+    ...(wanted.topK !== undefined && Math.max(0, wanted.topK) !== done.topK ? ['top_k'] : []),
+    ...(wanted.seed === undefined ? [] : ['seed']),
+  ];
 }
 
 type Rule = readonly [name: keyof SamplingOptions, isValid: (value: number) => boolean, range: string];

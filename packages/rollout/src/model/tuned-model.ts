@@ -1,3 +1,4 @@
+import { ownTurn } from '../episode/own-turn.js';
 import {
   deriveSeed,
   EngineError,
@@ -20,7 +21,7 @@ import { checkRequestSize } from './check-request-size.js';
 import { failLater } from './fail-later.js';
 import { replayDeltas } from './replay-deltas.js';
 import { applyResponseFormat } from './response-format.js';
-import { resolveSampling } from './sampling.js';
+import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';
 import { linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
@@ -45,6 +46,8 @@ export type TunedModelOptions = {
   readonly modelName?: string;
   /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
   readonly untrainedModels?: readonly string[];
+  /** Default: `honour`. Calls that are not trained get what they ask for. */
+  readonly requestSampling?: RequestSampling | undefined;
   /** Told of each turn that is trained. */
   readonly onTurn?: ((turnId: string) => void) | undefined;
 };
@@ -119,7 +122,8 @@ async function countedCall(
     return response;
   } catch (error) {
     const isAborted = error instanceof EngineError && (error.code === 'aborted' || error.code === 'closed');
-    options.ledger.count(isAborted ? 'aborted' : 'failed');
+    if (isAborted) options.ledger.count('aborted');
+    else options.ledger.countFailure(options.agent.agentName, error);
     throw error;
   }
 }
@@ -130,9 +134,9 @@ async function call(
   request: ChatRequest,
   callOptions: ChatOptions,
 ): Promise<ChatResponse> {
-  const { agent, tracker, engine } = options;
+  const { agent, tracker, engine, ledger } = options;
   checkRequestSize(request, { contextLength: engine.contextLength, tokenizer: options.chatTokenizer.tokenizer });
-  options.ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
+  ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
   const isTrained = request.isTrained !== false && !isNamed(request.model, options.untrainedModels ?? []);
   const seed = takeSeed(options, isTrained);
   const { shown, opening } = toShown(request, options);
@@ -142,8 +146,10 @@ async function call(
     contextLength: engine.contextLength,
     stopIds: turn.stopIds,
     seed,
-  };
-  const sampling = resolveSampling(request, options.sampling, limits);
+    requestSampling: isTrained ? (options.requestSampling ?? 'honour') : 'honour',
+  } as const;
+  const { sampling, ignored, isTrainable } = resolveSampling(request, options.sampling, limits);
+  ledger.countIgnored(agent.agentName, ignored);
   const sampled = await sample(options, turn, {
     sampling,
     stops: request.sampling?.stop ?? [],
@@ -151,9 +157,14 @@ async function call(
     callOptions,
   });
   if (!isTrained) options.ledger.count('untrained');
-  const committed = isTrained ? turn.commit(sampled.completion) : turn.read(sampled.completion);
+  const temperature = limits.requestSampling === 'honour' ? sampling.temperature : undefined;
+  const committed = isTrained
+    ? turn.commit(sampled.completion, { temperature, isTrained: isTrainable })
+    : turn.read(sampled.completion);
   if (isTrained) options.onTurn?.(turn.id);
-  return toResponse(name, turn, sampled, committed);
+  const response = toResponse(name, turn, sampled, committed);
+  await ownTurn(); // the agent's code goes on apart from those that the engine answered with it
+  return response;
 }
 
 /** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */

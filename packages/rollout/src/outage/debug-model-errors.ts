@@ -1,6 +1,9 @@
+import { recordCall } from '../episode/untrained-calls.js';
+
 /**
- * Marks the errors that a debug model's calls throw, so that an episode that fails with one knows whose call failed. The agent
- * gets the very model that was passed: its call methods are replaced on the object itself, once, and do the same as before.
+ * Marks the errors that a debug model's calls throw, so that an episode that fails with one knows whose call failed, and has the
+ * calls recorded. The agent gets the very model that was passed: its call methods are replaced on the object itself, once, and
+ * do the same as before.
  */
 
 const marked = new WeakMap<object, string>();
@@ -43,10 +46,10 @@ async function* markIteration(source: AsyncGenerator<unknown>, agentName: string
   }
 }
 
-function marking(method: Method, agentName: string): Method {
+function marking(method: Method, model: unknown, agentName: string): Method {
   return function (this: unknown, ...args) {
     try {
-      const answer = method.apply(this, args);
+      const answer = recordCall(model, args, () => method.apply(this, args));
       if (isPromise(answer)) settled(answer).then(undefined, (error: unknown) => mark(error, agentName));
       return isAsyncIterable(answer) ? markIteration(answer, agentName) : answer;
     } catch (error) {
@@ -70,7 +73,7 @@ export function watchDebugModel(model: unknown, agentName: string, methods: read
     const method: unknown = Reflect.get(owner, name);
     if (typeof method !== 'function') continue;
     Reflect.defineProperty(owner, name, {
-      value: marking(method as Method, agentName),
+      value: marking(method as Method, model, agentName),
       configurable: true,
       writable: true,
       enumerable: Object.getOwnPropertyDescriptor(owner, name)?.enumerable ?? false,

@@ -2,6 +2,7 @@ import type { HistoryPolicy, SpecialTokensInText } from '@agentjet/context-track
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import type { EndpointHost, Episode, SamplingDefaults, Tuner } from '../contract.js';
+import type { RequestSampling } from '../model/sampling.js';
 import { openEpisode, type WrapModel } from '../episode/open-episode.js';
 import { createScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions } from './scripted-engine.js';
 
@@ -28,6 +29,7 @@ export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'
   readonly untrainedModels?: readonly string[];
   readonly specialTokensInText?: SpecialTokensInText;
   readonly wrapModel?: WrapModel;
+  readonly requestSampling?: RequestSampling;
 };
 
 let numEpisodes = 0;
@@ -53,8 +55,11 @@ export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEp
     ...(options.specialTokensInText !== undefined && { specialTokensInText: options.specialTokensInText }),
     ...(options.untrainedModels !== undefined && { untrainedModels: options.untrainedModels }),
   } as const;
-  const { endpointHost, wrapModel } = options;
-  const open = openEpisode({ policy, sampling, endpointHost, wrapModel }, { episodeId, seed: options.seed ?? 0 });
+  const { endpointHost, wrapModel, requestSampling } = options;
+  const open = openEpisode(
+    { policy, sampling, endpointHost, wrapModel, requestSampling },
+    { episodeId, seed: options.seed ?? 0 },
+  );
   return {
     tuner: open.createTuner(options.trainableTargets),
     engine,

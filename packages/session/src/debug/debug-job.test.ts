@@ -40,13 +40,17 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 
 async function debug(given: WorkflowFunction, config = createConfig({ debug: { debugMaxParallel: 1 } })) {
   const transcripts: Transcript[] = [];
-  const emit = (event: JobEvent): void => void (event.type === 'transcript' && transcripts.push(event.transcript));
+  const notices: string[] = [];
+  const emit = (event: JobEvent): void => {
+    if (event.type === 'transcript') transcripts.push(event.transcript);
+    if (event.type === 'notice') notices.push(event.message);
+  };
   const { maxSteps } = config.rollout.multiTurn;
   const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
   const keeper = createPlaceKeeper(config, { onNotice: () => undefined });
   const shared = { config, workflow: given, judge: undefined, policy, wrapModel, endpointHost, keeper, emit };
   const result = await debugJob(shared, { reader });
-  return { result, transcripts };
+  return { result, transcripts, notices };
 }
 
 it('runs one episode of each of the first tasks, and tells of each with its calls', async () => {
@@ -61,6 +65,35 @@ it('runs one episode of each of the first tasks, and tells of each with its call
     request: { messages: [{ role: 'user' }, { role: 'assistant' }, { role: 'tool' }] },
     response: { message: { content: 'It is 3.' } },
   });
+});
+
+it('shows both sides of a game, the one that does not learn among its calls', async () => {
+  const config = createConfig({ trainableTargets: ['player'], debug: { debugMaxParallel: 1, debugFirstNTasks: 1 } });
+  const game: WorkflowFunction = async (task, tuner) => {
+    const ask = { messages: [{ role: 'user', content: task.mainQuery }] } as const;
+    await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
+    const writer = { ...scripted, name: 'gpt' };
+    await tuner.selectModel({ agentName: 'writer', debugModel: writer }, (model) => model, ['generate']).generate(ask);
+    await tuner.selectModel({ agentName: 'player' }, (model) => model).generate(ask);
+    return { reward: 1 };
+  };
+  const { transcripts } = await debug(game, config);
+  expect(transcripts[0]?.calls).toMatchObject([
+    { agentName: 'player' },
+    { agentName: 'writer', untrainedModel: 'gpt', request: { messages: [{ content: 'What is 1+2, a?' }] } },
+    { agentName: 'player' },
+  ]);
+});
+
+it('says so if no agent asked a tuned model for anything, as with a misspelt target', async () => {
+  const config = createConfig({ trainableTargets: ['sovler'], debug: { debugMaxParallel: 1 } });
+  const untrained: WorkflowFunction = async (_task, tuner) => {
+    await tuner.selectModel({ agentName: 'solver', debugModel: scripted }, (model) => model).generate({ messages: [] });
+    return { reward: 1 };
+  };
+  const { notices } = await debug(untrained, config);
+  expect(notices).toEqual([expect.stringContaining('trainable_targets, which is [sovler], names its target')]);
+  expect((await debug(addUp)).notices).toEqual([]);
 });
 
 it('fails an episode that makes more model calls than multi_turn.max_steps', async () => {

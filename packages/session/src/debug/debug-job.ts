@@ -5,6 +5,7 @@ import { readTasks } from '../inputs/read-tasks.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import { wrapModels } from '../rollout/wrap-models.js';
+import { silenceOf } from '../training/notice-stall.js';
 import { TranscriptRecorder } from './transcript-recorder.js';
 
 export type DebugResult = { readonly episodes: number; readonly failedEpisodes: number };
@@ -51,5 +52,11 @@ export async function debugJob(
     },
   );
   const episodes = groups.flatMap((group) => group.episodes);
+  const calls = episodes.reduce(
+    (sum, episode) => sum + episode.calls.answered + episode.calls.failed + episode.calls.aborted,
+    0,
+  );
+  if (calls === 0 && episodes.some(({ status }) => status === 'completed'))
+    emit({ type: 'notice', message: silenceOf(config.trainableTargets) });
   return { episodes: episodes.length, failedEpisodes: episodes.filter(({ status }) => status === 'failed').length };
 }

@@ -1,11 +1,21 @@
-import { toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
-import type { Episode, WrapModel } from '@agentjet/rollout';
+import {
+  toErrorMessage,
+  type AssistantMessage,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatResponse,
+} from '@agentjet/core';
+import type { Episode, UntrainedCall, WrapModel } from '@agentjet/rollout';
 
 /** One model call as the agent's framework made it. */
 export type RecordedCall = {
   readonly agentName: string;
   readonly request: ChatRequest;
   readonly seconds: number;
+  /** In milliseconds since the episode began. */
+  readonly beganMs: number;
+  /** Present for an agent that does not learn: the model that answers it. */
+  readonly untrainedModel?: string;
 } & ({ readonly response: ChatResponse } | { readonly error: string });
 
 /** An episode in messages, for reading. */
@@ -16,9 +26,9 @@ export class TranscriptRecorder {
   /** Filled in when the call ends. */
   readonly #calls = new Map<string, { call: RecordedCall }[]>();
 
-  readonly wrapModel: WrapModel =
-    ({ episodeId }) =>
-    (model, { agentName }) => ({
+  readonly wrapModel: WrapModel = ({ episodeId }) => {
+    const openedAt = performance.now();
+    return (model, { agentName }) => ({
       ...model,
       generate: async (request, options) => {
         const startedAt = performance.now();
@@ -26,10 +36,12 @@ export class TranscriptRecorder {
           agentName,
           request,
           seconds: 0,
+          beganMs: startedAt - openedAt,
           error: 'no answer before the episode ended',
         });
         const note = (outcome: { response: ChatResponse } | { error: string }): void => {
-          record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, ...outcome };
+          const beganMs = startedAt - openedAt;
+          record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, beganMs, ...outcome };
         };
         try {
           const response = await model.generate(request, options);
@@ -41,16 +53,54 @@ export class TranscriptRecorder {
         }
       },
     });
+  };
 
   take(episode: Episode): Transcript {
     const records = this.#calls.get(episode.episodeId) ?? [];
     this.#calls.delete(episode.episodeId);
-    return { episode, calls: records.map(({ call }) => call) };
+    const untrained = new UntrainedHistories();
+    const calls = [
+      ...records.map(({ call }) => call),
+      ...(episode.untrainedCalls ?? []).map((call) => untrained.toCall(call)),
+    ];
+    return { episode, calls: calls.toSorted((left, right) => left.beganMs - right.beganMs) };
   }
 
   #add(episodeId: string, call: RecordedCall): { call: RecordedCall } {
     const record = { call };
     this.#calls.set(episodeId, [...(this.#calls.get(episodeId) ?? []), record]);
     return record;
+  }
+}
+
+/** Puts the requests of agents that do not learn together again: each call keeps only what was new in it. */
+class UntrainedHistories {
+  readonly #latest = new Map<string, readonly ChatMessage[]>();
+
+  toCall({
+    agentName,
+    model,
+    repeatedMessages,
+    messages,
+    answer,
+    error,
+    beganMs,
+    endedMs,
+  }: UntrainedCall): RecordedCall {
+    const sent = [...(this.#latest.get(agentName) ?? []).slice(0, repeatedMessages), ...messages];
+    this.#latest.set(agentName, answer === null ? sent : [...sent, answer]);
+    const common = {
+      agentName,
+      request: { messages: sent },
+      seconds: (endedMs - beganMs) / 1000,
+      beganMs,
+      untrainedModel: model,
+    };
+    if (error !== undefined) return { ...common, error };
+    const message: AssistantMessage = { role: 'assistant', content: answer?.content ?? '(streamed)' };
+    return {
+      ...common,
+      response: { id: '', model, message, finishReason: 'stop', usage: { promptTokens: 0, completionTokens: 0 } },
+    };
   }
 }

@@ -1,5 +1,5 @@
 import { TaskError } from '@agentjet/core';
-import { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskTable } from '@agentjet/rollout';
+import { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskTable } from '@agentjet/rollout/inputs';
 
 type Pass = Iterable<TaskInput> | AsyncIterable<TaskInput>;
 

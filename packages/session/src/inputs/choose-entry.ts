@@ -9,7 +9,7 @@ import {
   type Kind,
   type OpenableEntry,
 } from '@agentjet/core';
-import { importUserModule, withUserFrames } from '@agentjet/rollout';
+import { importUserModule, withUserFrames } from '@agentjet/rollout/inputs';
 
 /**
  * Wherever a configuration names a backbone, an algorithm, a reader, a judge or a template family, it may name a file's
@@ -53,7 +53,7 @@ function toEntry<Common, Made>(
   if (instance === undefined)
     throw new ConfigError(
       `bad_${noun.replaceAll(/\W/g, '_')}`,
-      `${where} is not a ${noun}: it is ${describe(value)}. It needs ${needs}; or give a registration { name, section, open }.`,
+      `${where} is not ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: it is ${describe(value)}. It needs ${needs}; or give a registration { name, section, open }.`,
     );
   return { name: nameOf(instance, noun), open: () => instance };
 }

@@ -7,7 +7,7 @@ import {
   type ReaderRegistration,
   type TaskReader,
   type TaskSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
 
 /** A JSONL file, a list, or a function that starts a pass. */
 type TaskPart = string | TaskSource;

@@ -20,7 +20,7 @@ import {
   type ReaderParts,
   type TaskReader,
   type WorkflowSource,
-} from '@agentjet/rollout';
+} from '@agentjet/rollout/inputs';
 import type { TemplateFamily } from '@agentjet/tokenizer';
 import { checkReader } from './check-reader.js';
 import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } from './choose-entry.js';

@@ -1,24 +1,5 @@
-import { composeConfig } from '@agentjet/core';
-import { createFrozenTuner, type Tuner } from '@agentjet/rollout';
-import { backbones } from '@agentjet/trainer/registrations';
-import { samplingDefaults } from '../rollout/sampling-defaults.js';
-
-export type FrozenModelOptions = {
-  /** Where a request does not say; 1 unless given. 0 is greedy. */
-  readonly temperature?: number;
-  /** In (0, 1]; 1 unless given. */
-  readonly topP?: number;
-  /** -1, which it is unless given, keeps all. */
-  readonly topK?: number;
-  /** Most tokens of one answer; 256 unless given. */
-  readonly maxTokens?: number;
-  /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
-  readonly maxModelLen?: number;
-  /** Of all that it draws; 42 unless given. */
-  readonly seed?: number;
-  /** CPU threads; all cores, at most 8, unless given. */
-  readonly numThreads?: number;
-};
+import type { Tuner } from '@agentjet/rollout';
+import { openModel, type FrozenModelOptions } from './open-model.js';
 
 /** A model that does not learn, on the embedded engine: the opponent, or the partner, of one that does. */
 export type FrozenModel = {
@@ -30,10 +11,6 @@ export type FrozenModel = {
   /** Calls that are under way reject. A process may end without it. */
   close(): Promise<void>;
 };
-
-/** A frozen model needs a backbone alone, the embedded one. */
-const [embedded] = backbones;
-const composition = composeConfig({ backbones: [embedded], algorithms: [], readers: [], judges: [], templates: [] });
 
 const silent = (): void => undefined;
 
@@ -47,29 +24,8 @@ export function openFrozenModel(modelDir: string, options: FrozenModelOptions = 
   return opening;
 }
 
-async function open(
-  modelDir: string,
-  {
-    temperature = 1,
-    topP = 1,
-    topK = -1,
-    maxTokens = 256,
-    maxModelLen = 2048,
-    seed = 42,
-    numThreads = 0,
-  }: FrozenModelOptions,
-): Promise<FrozenModel> {
-  const config = composition.create({
-    model: { path: modelDir },
-    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
-    onnx: { numThreads },
-  });
-  const { openUntrainedPolicy } = await import('./open-policy.js'); // loads the trainer
-  const { policy, close } = await openUntrainedPolicy(
-    config,
-    { backbone: embedded, templateFamily: undefined },
-    silent,
-  );
-  const sampling = samplingDefaults(config);
+async function open(modelDir: string, options: FrozenModelOptions): Promise<FrozenModel> {
+  const { policy, sampling, seed, close } = await openModel(modelDir, options);
+  const { createFrozenTuner } = await import('@agentjet/rollout');
   return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
 }

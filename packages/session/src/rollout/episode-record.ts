@@ -22,9 +22,12 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
     calls,
+    ...(episode.untrainedCalls !== undefined && { untrained_calls: episode.untrainedCalls.map(toCallRecord) }),
     forks: stats.forks,
     splices: stats.splices,
     foreign_messages: stats.foreignMessages,
+    ...(hasAny(stats.specialTokens) && { special_tokens: stats.specialTokens }),
+    ...(hasAny(episode.ignoredParameters) && { ignored_parameters: episode.ignoredParameters }),
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
     /** 1: each generated token is trained exactly once; null where nothing was generated. */
@@ -34,6 +37,25 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     turns: episode.turns.map(toTurnRecord),
     samples: episode.samples.map(toSampleRecord),
   };
+}
+
+/** A call of an agent that does not learn: what was new in its request, and what came back. */
+function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
+  const said = ({ role, content }: { readonly role: string; readonly content: string }) => ({ role, content });
+  return {
+    agent_name: call.agentName,
+    model: call.model,
+    repeated_messages: call.repeatedMessages,
+    messages: call.messages.map(said),
+    answer: call.answer === null ? null : said(call.answer),
+    ...(call.error !== undefined && { error: call.error }),
+    began_ms: call.beganMs,
+    ended_ms: call.endedMs,
+  };
+}
+
+function hasAny(counts: object): boolean {
+  return Object.keys(counts).length > 0;
 }
 
 /** What a verdict may say beyond the reward. */

@@ -4,6 +4,7 @@ import {
   runGroups,
   type EndpointHost,
   type Policy,
+  type RequestSampling,
   type SamplingDefaults,
   type TaskGroup,
   type WorkflowSource,
@@ -35,6 +36,8 @@ export type PhaseOptions = {
   readonly numRepeat: number;
   readonly maxParallel: number;
   readonly sampling: SamplingDefaults;
+  /** Default: `honour`. */
+  readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
   readonly seed: number;
   /** Keeps episode ids of different phases apart. */
@@ -80,10 +83,11 @@ function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
   const [first] = failed;
   if (first === undefined) return;
-  const { code, message } = first.error;
+  const { code, message, agent } = first.error;
   const place = failurePlace(first.error);
+  const where = agent === undefined ? '' : `, agent "${agent}"`;
   emit({
     type: 'notice',
-    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
+    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId}${where} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
   });
 }

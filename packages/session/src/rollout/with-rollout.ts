@@ -4,9 +4,14 @@ import type { Policy } from '@agentjet/rollout';
 import { limitCalls } from './call-limit.js';
 import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
+import { noticeRequests } from './notice-requests.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
+import { noticeStalls } from './stall-notice.js';
 import { startWatchdog } from './watchdog.js';
+
+/** Frameworks put more than Node's ten frames between the user's line and what failed below it. */
+const deepestFrames = 40;
 
 type RolloutParts = {
   readonly inputs: JobInputs;
@@ -22,12 +27,16 @@ type RolloutParts = {
  */
 export async function withRollout<T>(
   config: CommonConfig,
-  { inputs, policy, emit, checkEngine }: RolloutParts,
+  { inputs, policy, emit: tell, checkEngine }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
+  const emit = noticeRequests(tell, config.rollout.specialTokensInText);
   const endpointHost = await startEndpointServer();
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
+  const stopStalls = noticeStalls((message) => emit({ type: 'notice', message }), config.rollout.maxEnvWorker);
   try {
     const { maxSteps } = config.rollout.multiTurn;
     const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
@@ -38,7 +47,9 @@ export async function withRollout<T>(
     });
     return await use({ config, workflow, judge, policy, wrapModel, endpointHost, keeper, emit });
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
     watchdog.stop();
+    stopStalls();
     await endpointHost.close();
   }
 }

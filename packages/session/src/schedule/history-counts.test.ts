@@ -24,7 +24,7 @@ it('forks, splices and foreign messages are counted in all, and by agent and cau
     },
     { stats: { ...nothing, forks: { a: { template: 1 } } } },
   ];
-  expect(countHistories(episodes)).toEqual({
+  expect(countHistories(episodes.map((episode) => ({ ...episode, ignoredParameters: {} })))).toEqual({
     forks: 5,
     'forks/a/template': 3,
     'forks/a/tools': 1,

@@ -1,5 +1,5 @@
 import { deriveSeed, type Task } from '@agentjet/core';
-import { toEpisodeGroup, type Episode, type TaskGroup } from '@agentjet/rollout';
+import { isSamplingMixed, toEpisodeGroup, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
@@ -31,7 +31,11 @@ function toTrainingGroup(
       successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
       rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
       generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
-      counts: { ...countHistories(episodes), ...countOutages(group) },
+      counts: {
+        ...countHistories(episodes),
+        ...countOutages(group),
+        ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }),
+      },
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
       means: episodes.map(toEpisodeMeans),
       records: [...episodes, ...lost.map(withoutSamples)].map(toEpisodeRecord),
@@ -110,6 +114,7 @@ async function runTasks(
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
     sampling: samplingDefaults(context.config),
+    requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
     seed: deriveSeed(trainerCommon.seed, 'training', epoch),
     idPrefix: `e${epoch + 1}-${numTries === 0 ? '' : `try${numTries + 1}-`}`,

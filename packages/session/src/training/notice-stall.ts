@@ -6,24 +6,28 @@ import type { JobListener } from '../events.js';
  * are the configuration's; null: all learn, or those that the workflow names.
  */
 export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
-  const counts = { completed: 0, calls: 0 };
+  const counts = { completed: 0, calls: 0, untrained: 0 };
   let isFirst = true;
   return (event) => {
     emit(event);
     if (event.type === 'episode_finished' && event.phase === 'sample') {
       counts.completed += event.episode.status === 'completed' ? 1 : 0;
       counts.calls += event.episode.stats.calls;
+      counts.untrained += event.episode.calls.untrained;
     }
     if (event.type !== 'step_finished' || !isFirst) return;
     isFirst = false;
     if (counts.completed === 0 || event.metrics['policy_version'] !== 0) return;
-    if (counts.calls === 0) return emit({ type: 'notice', message: silenceOf(trainableTargets) });
+    if (counts.calls === 0) return emit({ type: 'notice', message: silenceOf(trainableTargets, counts.untrained) });
     const reason = reasonOf(event.metrics);
     if (reason !== undefined) emit({ type: 'notice', message: `Step ${event.step} changed nothing: ${reason}` });
   };
 }
 
-function silenceOf(targets: readonly string[] | null): string {
+/** What to look at when no agent asked a tuned model for anything that is trained. */
+export function silenceOf(targets: readonly string[] | null, untrained = 0): string {
+  if (untrained > 0)
+    return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;
   const named = targets === null ? '' : `, which is [${targets.join(', ')}],`;
   return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName where it has none.`;
 }

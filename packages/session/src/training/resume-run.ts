@@ -6,15 +6,28 @@ import {
   type ConfigComposition,
   type ConfigDifference,
 } from '@agentjet/core';
+import { hashCode, type CodeHashes } from './code-hashes.js';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
 /** Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they decide how long and how fast it goes, not what it computes. */
 const freeKeys = [
+  /^trainer_common\.(max_empty_steps|keep_best)$/,
+  /^rollout\.(max_attempts|max_outage|score_patience)$/,
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|colocated)$/,
   /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
+];
+
+/** Keys that a run may change on its way. They change what it computes from then on, so each change is recorded with its first step. */
+const changeableKeys = [
+  /^trainer_common\.optim\./,
+  /^trainer_common\.(val_before_train|val_pass_n)$/,
+  /^rollout\.(num_repeat|user_workflow|failed_episode_policy|min_group_share)$/,
+  /^rollout\.val_kwargs\./,
+  /^task_judge(\.|$)/,
+  /^task_reader(\.|$)/,
 ];
 
 /** A run to go on with; without a checkpoint it was stopped before its first and begins anew. */
@@ -24,17 +37,34 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
 }
 
-function checkSameConfig(run: RunFolder, config: CommonConfig, composition: ConfigComposition): void {
+/** What differs and may. Throws ConfigError `resume_mismatch` for anything else. */
+function findChanges(
+  run: RunFolder,
+  config: CommonConfig,
+  composition: ConfigComposition,
+): readonly ConfigDifference[] {
   const before = composition.load(path.join(run.dir, 'config.yaml'));
   const isFree = (key: string): boolean =>
     composition.freeOnResume.includes(key) || freeKeys.some((free) => free.test(key));
   const differences = composition.compare(before, config).filter(({ key }) => !isFree(key));
-  if (differences.length === 0) return;
+  const refused = differences.filter(({ key }) => !changeableKeys.some((changeable) => changeable.test(key)));
+  if (refused.length === 0) return differences;
   throw new ConfigError(
     'resume_mismatch',
-    `--resume: the run ${run.dir} was made with another configuration: ${differences.map(describeDifference).join('; ')}. ` +
-      'Give the values it was made with (they stand in its config.yaml), or leave out --resume to start a new run.',
+    `--resume: the run ${run.dir} was made with another configuration: ${refused.map(describeDifference).join('; ')}. ` +
+      'Give the values it was made with (they are in its config.yaml), or start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
   );
+}
+
+/** The code that the configuration names, if it was edited since the run last began. */
+async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<readonly ConfigDifference[]> {
+  const before = await run.readCodeHashes();
+  return Object.entries(hashCode(config)).flatMap(([reference, sha256]) => {
+    const earlier = before[reference];
+    return earlier === undefined || earlier === sha256
+      ? []
+      : [{ key: `code of ${reference}`, before: earlier.slice(0, 12), after: sha256.slice(0, 12) }];
+  });
 }
 
 async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
@@ -65,12 +95,35 @@ export async function openResumedRun(
   config: CommonConfig,
   { resume, from, onNotice, composition }: ResumeOptions,
 ): Promise<ResumedRun> {
-  const run = await openRunFolder(await findRun(config, resume), { onNotice });
-  checkSameConfig(run, config, composition);
+  const run = await openRunFolder(await findRun(config, resume), {
+    onNotice,
+    keepBest: config.trainerCommon.keepBest,
+  });
+  const changes = [...findChanges(run, config, composition), ...(await findEditedCode(run, config))];
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
     `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
   );
   await run.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
+  await recordChanges(run, changes, {
+    firstStep: (checkpoint?.state.step ?? 0) + 1,
+    configYaml: composition.format(config),
+    code: hashCode(config),
+    onNotice,
+  });
   return { run, checkpoint };
+}
+
+async function recordChanges(
+  run: RunFolder,
+  changes: readonly ConfigDifference[],
+  at: {
+    readonly firstStep: number;
+    readonly configYaml: string;
+    readonly code: CodeHashes;
+    readonly onNotice: (message: string) => void;
+  },
+): Promise<void> {
+  await run.recordChanges({ firstStep: at.firstStep, changes, configYaml: at.configYaml, code: at.code });
+  for (const change of changes) at.onNotice(`From step ${at.firstStep} on: ${describeDifference(change)}.`);
 }

@@ -1,10 +1,11 @@
-import type { Host } from '@agentjet/ledger';
+import { StoreError, type Host } from '@agentjet/ledger';
 
 /** Tells those who wait that something changed, and numbers the changes. */
 export class Changes {
   readonly #host: Host;
   #waiting: (() => void)[] = [];
   #number = 0;
+  #isClosed = false;
 
   constructor(host: Host) {
     this.#host = host;
@@ -21,8 +22,20 @@ export class Changes {
     for (const resume of waiting) resume();
   }
 
-  /** Resolves with the next change, or after so many milliseconds. */
+  /** Nothing will change any more: those who wait are told so. */
+  close(): void {
+    this.#isClosed = true;
+    this.notify();
+  }
+
+  /** Resolves with the next change, or after so many milliseconds. Throws StoreError `closed` if none will come. */
   async next(timeoutMs: number): Promise<void> {
+    await this.#wait(timeoutMs);
+    if (this.#isClosed) throw new StoreError('closed', 'The server is closing.');
+  }
+
+  async #wait(timeoutMs: number): Promise<void> {
+    if (this.#isClosed) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#host.after(timeoutMs, resolve);
       this.#waiting.push(() => {

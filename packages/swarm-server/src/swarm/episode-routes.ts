@@ -7,9 +7,11 @@ import {
   type ClaimedEpisode,
   type ClaimRequest,
   type EndRequest,
+  type EpisodeAnswer,
   type HeartbeatAnswer,
   type HeartbeatRequest,
   type Receipt,
+  type WireTask,
 } from '@agentjet/swarm-wire';
 import type { ClientLives } from './client-lives.js';
 import type { GenerateCall } from './swarm.js';
@@ -19,11 +21,28 @@ import type { SwarmContext } from './swarm-context.js';
 export class EpisodeRoutes {
   readonly #context: SwarmContext;
   readonly #lives: ClientLives;
+  readonly #access: (episodeId: string) => EpisodeAccess;
   readonly #calls = new Map<string, Promise<unknown>>();
 
-  constructor(context: SwarmContext, lives: ClientLives) {
+  constructor(context: SwarmContext, lives: ClientLives, access: (episodeId: string) => EpisodeAccess) {
     this.#context = context;
     this.#lives = lives;
+    this.#access = access;
+  }
+
+  find(episodeId: string): EpisodeAnswer {
+    const { state } = this.#context.ledger;
+    const old = state.finishedEpisodes.get(episodeId);
+    if (old !== undefined) {
+      const { fate, reason, step } = old;
+      return { episode_id: episodeId, state: fate, ...toOptional({ reason, step }) };
+    }
+    const episode = state.episodes.get(episodeId);
+    if (episode === undefined) throw this.#goneError(episodeId);
+    const { groupId, place, attempt, client, reward, reason } = episode;
+    const { step } = state.groups.get(groupId) ?? {};
+    const position = { group_id: groupId, place, attempt, client };
+    return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }) };
   }
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
@@ -181,22 +200,22 @@ export class EpisodeRoutes {
   }
 
   #takePlaces(request: ClaimRequest): readonly string[] | NonNullable<ClaimAnswer['reason']> {
-    const { ledger, weights, settings } = this.#context;
-    const { operation, episodes } = ledger.state;
+    const { ledger, weights, settings, tasks } = this.#context;
+    const { operation } = ledger.state;
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
     this.#context.newest.revision = request.revision;
     const taken: string[] = [];
-    let numRunning = [...episodes.values()].filter(({ state }) => state === 'running').length;
-    for (let index = 0; index < request.count && numRunning < settings.capacity; index++, numRunning++) {
+    for (let index = 0; index < request.count && ledger.numRunning < settings.capacity; index++) {
       const place = this.#findPlace(request);
       if (place === undefined) break;
       taken.push(this.#take(place, request, claimIdOf(request.claim_id, index)));
     }
     if (taken.length > 0) return taken;
-    if (numRunning >= settings.capacity) return 'capacity';
-    return operation.isDraining ? 'draining' : 'no_open_place';
+    if (ledger.numRunning >= settings.capacity) return 'capacity';
+    if (operation.isDraining) return 'draining';
+    return tasks.trainingTask(ledger.state.nextDraw) === undefined ? 'no_task' : 'no_open_place';
   }
 
   /** The oldest open place that this client's code may fill, or that of a new draw. */
@@ -237,7 +256,14 @@ export class EpisodeRoutes {
     const { groupId, place, attempt, seed } = ledger.episode(episodeId);
     const { purpose, taskId } = ledger.group(groupId);
     const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId };
-    return { episode_id: episodeId, ...position, lease_seconds: leaseSeconds, base_url: '', model: '', key: '' };
+    const task = ledger.state.tasks.get(taskId)?.content;
+    return {
+      episode_id: episodeId,
+      ...position,
+      ...(task !== undefined && { task: task as WireTask }),
+      lease_seconds: leaseSeconds,
+      ...this.#access(episodeId),
+    };
   }
 
   /** A new life of a client gives the episodes of its old one back. */
@@ -280,6 +306,13 @@ export class EpisodeRoutes {
       details: { reason },
     });
   }
+}
+
+/** Where the model of one episode is served, and the key that opens it. */
+export type EpisodeAccess = { readonly base_url: string; readonly model: string; readonly key: string };
+
+function toOptional({ reason, step }: { readonly reason: string | undefined; readonly step: number | undefined }) {
+  return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
 }
 
 const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);

@@ -8,6 +8,8 @@ import {
   type GroupsAnswer,
   type RewardsRequest,
   type ServerAnswer,
+  type TasksAnswer,
+  type TasksRequest,
 } from '@agentjet/swarm-wire';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 
@@ -40,6 +42,38 @@ export class OperatorRoutes {
       state: ledger.statusOf(group.groupId),
       episodes: members.map(({ episodeId, state, reward }) => ({ episode_id: episodeId, state, reward })),
     };
+  }
+
+  group(groupId: string): GroupAnswer {
+    const group = this.#context.ledger.state.groups.get(groupId);
+    if (group === undefined) throw new WireError('unknown_group', `There is no group "${groupId}", or it is over.`);
+    return this.describeGroup(group);
+  }
+
+  /** Adds tasks by id. The same id with another content is refused, and then none is added. */
+  async addTasks({ tasks, total }: TasksRequest): Promise<TasksAnswer> {
+    const { ledger } = this.#context;
+    const known = ledger.state.tasks;
+    const other = tasks.find(({ task_id, hash }) => known.has(task_id) && known.get(task_id)?.hash !== hash);
+    if (other !== undefined) {
+      throw new WireError(
+        'other_task',
+        `Task "${other.task_id}" is known with another content. Give changed tasks new ids.`,
+      );
+    }
+    const added = tasks.filter(({ task_id }) => !known.has(task_id));
+    const records = added.map(({ task_id, index, hash, task }) => {
+      return { kind: 'task' as const, taskId: task_id, index, hash, ...(task !== undefined && { content: task }) };
+    });
+    const last = records.at(-1);
+    if (last !== undefined) {
+      await appendSynced(this.#context, ...records.slice(0, -1), { ...last, ...(total !== undefined && { total }) });
+    }
+    return { added: added.length, known: tasks.length - added.length, total: known.size };
+  }
+
+  async keep(name: string, content: unknown): Promise<void> {
+    await appendSynced(this.#context, { kind: 'key', name, content });
   }
 
   async score(groupId: string, { revision, replaces, rewards }: RewardsRequest): Promise<void> {

@@ -21,6 +21,10 @@ export type SwarmSettings = {
   readonly saveFreq: number;
   readonly keptCheckpoints: number;
   readonly maxSteps: number;
+  /** Passes over the table of tasks. */
+  readonly totalEpochs: number;
+  /** Orders the tasks, and seeds their episodes. */
+  readonly seed: number;
   readonly maxFileBytes: number;
   readonly maxFileEntries: number;
 };

@@ -19,21 +19,26 @@ import {
   type ConfigAnswer,
   type ConfigRequest,
   type EndRequest,
+  type EpisodeAnswer,
+  type GroupAnswer,
   type GroupsAnswer,
   type HeartbeatAnswer,
   type HeartbeatRequest,
   type Receipt,
   type RewardsRequest,
   type ServerAnswer,
+  type TasksAnswer,
+  type TasksRequest,
 } from '@agentjet/swarm-wire';
 import { CallGate } from './call-gate.js';
 import { Changes } from './changes.js';
 import { ClientLives } from './client-lives.js';
-import { EpisodeRoutes } from './episode-routes.js';
+import { EpisodeRoutes, type EpisodeAccess } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
 import type { SwarmContext } from './swarm-context.js';
 import { trainLoop } from './train-loop.js';
+import { TaskTable } from './task-table.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
 /**
@@ -53,7 +58,7 @@ export class Swarm {
     this.#context = context;
     this.#options = options;
     const lives = new ClientLives(() => context.ledger.clock.read(), options.settings.aliveMs);
-    this.#episodes = new EpisodeRoutes(context, lives);
+    this.#episodes = new EpisodeRoutes(context, lives, options.access ?? noAccess);
     this.#operator = new OperatorRoutes(context);
   }
 
@@ -91,7 +96,8 @@ export class Swarm {
     if (state.operation.isPaused) void gate.hold('paused');
     const newest = { revision: [...state.groups.values()].at(-1)?.revision ?? '' };
     const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
-    const { trainer, tasks } = options;
+    const { trainer } = options;
+    const tasks = options.tasks ?? new TaskTable(state, settings);
     const context = { host, ledger, store, writer, gate, changes, settings, trainer, tasks, weights, newest };
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
@@ -133,6 +139,16 @@ export class Swarm {
 
   operate = (operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> =>
     this.#answer(() => this.#operator.operate(operation, requestId));
+
+  addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
+
+  /** Keeps something under a name for as long as the run lasts; null deletes it. */
+  keep = (name: string, content: unknown): Promise<void> => this.#answer(() => this.#operator.keep(name, content));
+
+  /** One episode, however old. */
+  episode = (episodeId: string): Promise<EpisodeAnswer> => this.#answer(async () => this.#episodes.find(episodeId));
+
+  group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
   /** What the server is doing. */
   describe(): ServerAnswer {
@@ -206,6 +222,8 @@ export class Swarm {
     const end = toWireError(error);
     this.#end = end;
     for (const reject of this.#waiting) reject(end);
+    this.#context.writer.close(error);
+    this.#context.changes.close();
     this.#options.onEnd(error);
   }
 }
@@ -215,7 +233,10 @@ export type SwarmOptions = {
   readonly store: Store;
   readonly settings: SwarmSettings;
   readonly trainer: TrainerPort;
-  readonly tasks: TaskPort;
+  /** Default: the table that clients post. */
+  readonly tasks?: TaskPort;
+  /** Where the model of an episode is served. */
+  readonly access?: (episodeId: string) => EpisodeAccess;
   /** The store failed, or another server took it over: this swarm is over. */
   readonly onEnd: (error: StoreError) => void;
   readonly onTrainerFailure?: (error: unknown) => void;
@@ -226,6 +247,8 @@ export type SwarmOptions = {
 
 /** Answers a call with the weights of one version. */
 export type GenerateCall = (weights: { readonly version: number; readonly incarnation: number }) => Promise<unknown>;
+
+const noAccess = (): EpisodeAccess => ({ base_url: '', model: '', key: '' });
 
 function toWireError(error: StoreError): WireError {
   const code = error.code === 'not_owner' ? 'not_owner' : error.code === 'full' ? 'store_full' : 'store_failed';

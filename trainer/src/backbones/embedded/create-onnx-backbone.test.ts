@@ -96,6 +96,13 @@ describe.each([
 
   describe('as an engine', () => {
     for (const { name, run } of engineCases(openEngine)) it(name, run);
+
+    it('says where the time of a call went', async () => {
+      const { engine, close } = await openEngine();
+      const ms = expect.any(Number) as unknown;
+      expect((await engine.generate(request)).timing).toEqual({ queuedMs: ms, prefillMs: ms, decodeMs: ms });
+      await close();
+    });
   });
   for (const { name, run } of backboneCases(openBackbone)) it(name, run);
   for (const { name, run } of weightsCases(openBackbone, { vocabSize })) it(name, run);
@@ -180,7 +187,8 @@ describe('weights that are not numbers', () => {
     const checkpoint = path.join(modelDir, '..', 'good');
     await good.save(checkpoint);
     await backbone.load(checkpoint);
-    expect(await backbone.engine.generate(request)).toEqual(await good.engine.generate(request));
+    const { timing: _, ...expected } = await good.engine.generate(request);
+    expect(await backbone.engine.generate(request)).toMatchObject(expected);
     await Promise.all([backbone.close(), good.close()]);
   });
 });

@@ -5,7 +5,8 @@
  */
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
-import type { Backbone, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { Backbone, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+import { embeddedCapabilities } from './capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
@@ -37,6 +38,7 @@ const noOptimizer: OptimizerOptions = {
 };
 
 export class LocalOnnxBackbone implements Backbone {
+  readonly capabilities = embeddedCapabilities;
   readonly modelDir: string;
   readonly engine: EmbeddedEngine;
   readonly #options: LocalBackboneOptions;
@@ -80,6 +82,12 @@ export class LocalOnnxBackbone implements Backbone {
     });
     // Once it runs, only the model knows whether the abort came in time.
     return await rejectOnAbort(step, signal, () => (hasStarted ? undefined : aborted(signal)));
+  }
+
+  /** Per pack, shape [K]: the logprob of each term's token, at its own temperature or else this one. */
+  async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+    this.#refuseClosed();
+    return await this.#model.termLogprobs(packs, temperature);
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {

@@ -1,4 +1,5 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
+import { embeddedCapabilities } from './capabilities.js';
 
 /** `backbone: onnx`: samples and trains on the CPU of this machine. Nothing native is loaded before it is opened. */
 export const onnx = defineBackbone({
@@ -8,7 +9,7 @@ export const onnx = defineBackbone({
     num_threads: setting(z.int().min(0).max(256), 0, '0: as many as there are cores, at most 8'),
   }),
   freeOnResume: ['num_threads'],
-  capabilities: { takes: 'packs', repeatsSeed: true, reportsGradNorm: true, losses: ['ppo'], streams: true },
+  capabilities: embeddedCapabilities,
   allows: { 'trainer_common.loss_mode': ['ppo'], 'trainer_common.tis_cap': [0], 'lora.rank': [0] },
   async open({ numThreads }, { config, modelDir, optimizer }) {
     const { createOnnxBackbone } = await import('./create-onnx-backbone.js');

@@ -4,7 +4,7 @@
  */
 
 /** Both sides refuse another version. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 export type HelloMessage = { readonly kind: 'hello'; readonly schema: number; readonly token: string };
 

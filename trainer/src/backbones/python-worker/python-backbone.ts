@@ -5,25 +5,32 @@ import {
   BackboneError,
   snakeKeys,
   type Backbone,
+  type BackboneCapabilities,
   type Engine,
+  type TermReport,
   type TokenRow,
   type TrainBatch,
   type TrainStepMetrics,
   type TreePack,
 } from '@agentjet/core';
+import { StepQueue } from '../../slope/step-queue.js';
+import { trainInPasses, type BuiltInBatch } from '../../slope/train-in-passes.js';
 import { toFloat32 } from './messages.js';
 import type { WorkerConnection } from './worker-connection.js';
 import { createWorkerEngine } from './worker-engine.js';
 
-export type PythonBackboneOptions = {
+export type PythonBackboneOptions<Metrics extends TrainStepMetrics> = {
   /** For messages. */
   readonly name: string;
+  readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly contextLength: number;
   /** Completions that may be with the worker at once; more wait here. */
   readonly maxInFlight: number;
   /** Whether the worker can score the terms of a batch before its first optimizer step. */
   readonly hasProximalLogprobs: boolean;
+  /** The numbers that this worker reports in addition to the common ones. */
+  readonly readFurther: (read: ReadMetric) => Omit<Metrics, keyof TrainStepMetrics>;
 };
 
 /** Reads one number of the worker's step metrics; throws BackboneError `protocol` if it is missing. */
@@ -31,18 +38,23 @@ export type ReadMetric = (key: string) => number;
 
 const closeGraceMs = 10_000;
 
-export class PythonBackbone implements Backbone {
+export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbone {
   readonly engine: Engine;
+  readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #connection: WorkerConnection;
   readonly #name: string;
+  readonly #readFurther: PythonBackboneOptions<Metrics>['readFurther'];
+  readonly #steps = new StepQueue();
   #policyVersion = 0;
 
-  constructor(connection: WorkerConnection, options: PythonBackboneOptions) {
-    const { name, modelDir, contextLength, maxInFlight, hasProximalLogprobs } = options;
+  constructor(connection: WorkerConnection, options: PythonBackboneOptions<Metrics>) {
+    const { name, capabilities, modelDir, contextLength, maxInFlight, hasProximalLogprobs } = options;
     this.#connection = connection;
     this.#name = name;
+    this.#readFurther = options.readFurther;
+    this.capabilities = capabilities;
     this.modelDir = modelDir;
     if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
     this.engine = createWorkerEngine(connection, {
@@ -56,22 +68,27 @@ export class PythonBackbone implements Backbone {
     return this.#policyVersion;
   }
 
-  async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
-    return toStepMetrics(await this.trainOn(batch, options));
+  async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<Metrics> {
+    return await this.#steps.run(batch.loss.kind === 'slope', () =>
+      trainInPasses(batch, {
+        termLogprobs: (packs, temperature) => this.#termLogprobs(packs, temperature),
+        trainStep: (builtIn) => this.#trainStep(builtIn, options.signal),
+      }),
+    );
   }
 
-  /** One optimizer step; gives every number that the worker reports. */
-  protected async trainOn(batch: TrainBatch, { signal }: { readonly signal?: AbortSignal }): Promise<ReadMetric> {
-    const message = { kind: 'train_step', packs: batch.packs.map(toPackMessage), loss: snakeKeys(batch.loss) };
-    const found = (await this.#connection.call(message, { signal })) as Readonly<Record<string, number>>;
+  async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<Metrics> {
+    const found = (await this.#connection.call(toStepMessage(batch), { signal })) as StepReply;
     const read = (key: string): number => {
-      const number = found[key];
-      if (number === undefined)
+      const value = found[key];
+      if (typeof value !== 'number')
         throw new BackboneError('protocol', `The ${this.#name} worker's step metrics lack ${key}.`);
-      return number;
+      return value;
     };
     this.#policyVersion = read('policy_version');
-    return read;
+    const terms = found.terms?.map(toTermReport);
+    const common: TrainStepMetrics = { ...toStepMetrics(read), ...(terms && { terms }) };
+    return { ...common, ...this.#readFurther(read) } as TrainStepMetrics as Metrics;
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
@@ -100,12 +117,35 @@ export class PythonBackbone implements Backbone {
   }
 }
 
+type StepReply = Readonly<Record<string, unknown>> & {
+  readonly terms?: readonly Readonly<Record<'logprobs' | 'entropies' | 'ratios' | 'clipped', Uint8Array>>[];
+};
+
+function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): Readonly<Record<string, unknown>> {
+  return {
+    kind: 'train_step',
+    packs: packs.map(toPackMessage),
+    loss: snakeKeys(loss),
+    ...(optimizer && { optimizer: snakeKeys(optimizer) }),
+    ...(reportTerms && { report_terms: true }),
+  };
+}
+
+function toTermReport({ logprobs, entropies, ratios, clipped }: NonNullable<StepReply['terms']>[number]): TermReport {
+  return {
+    logprobs: toFloat32(logprobs),
+    entropies: toFloat32(entropies),
+    ratios: toFloat32(ratios),
+    clipped: new Uint8Array(clipped),
+  };
+}
+
 function toPackMessage(pack: TreePack): unknown {
   const { ids, positions, ends, predictors, targets, terms, rowTokens } = pack;
   return { ids, positions, ends, predictors, targets, terms, row_tokens: rowTokens };
 }
 
-export function toStepMetrics(read: ReadMetric): TrainStepMetrics {
+function toStepMetrics(read: ReadMetric): TrainStepMetrics {
   return {
     loss: read('loss'),
     gradNorm: read('grad_norm'),

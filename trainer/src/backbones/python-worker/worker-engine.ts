@@ -1,4 +1,4 @@
-import { EngineError, type Completion, type Engine, type GenerateRequest } from '@agentjet/core';
+import { EngineError, type Completion, type CompletionTiming, type Engine, type GenerateRequest } from '@agentjet/core';
 
 import { toFloat32, toInt32 } from './messages.js';
 import type { TokenListener, WorkerConnection } from './worker-connection.js';
@@ -8,6 +8,7 @@ type CompletionMessage = {
   readonly logprobs: Uint8Array;
   readonly finish_reason: 'stop' | 'length';
   readonly policy_version: number;
+  readonly timing?: Readonly<Record<'queued_ms' | 'prefill_ms' | 'decode_ms', number>>;
 };
 
 const engineCodes = new Set(['context_overflow', 'aborted', 'closed', 'bad_request']);
@@ -104,7 +105,12 @@ function toCompletion(message: CompletionMessage): Completion {
     logprobs: toFloat32(message.logprobs),
     finishReason: message.finish_reason,
     policyVersion: message.policy_version,
+    ...(message.timing && { timing: toTiming(message.timing) }),
   };
+}
+
+function toTiming({ queued_ms, prefill_ms, decode_ms }: NonNullable<CompletionMessage['timing']>): CompletionTiming {
+  return { queuedMs: queued_ms, prefillMs: prefill_ms, decodeMs: decode_ms };
 }
 
 function toEngineError(code: string, message: string): EngineError {

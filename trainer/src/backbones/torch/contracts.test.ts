@@ -51,6 +51,7 @@ class WorkerPool {
 function lent(worker: TorchBackbone, giveBack: () => void): Backbone {
   return {
     engine: worker.engine,
+    capabilities: worker.capabilities,
     modelDir: worker.modelDir,
     get policyVersion() {
       return worker.policyVersion;

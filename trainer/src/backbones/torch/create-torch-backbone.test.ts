@@ -77,9 +77,11 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     const others = Array.from({ length: 9 }, (_, seed) =>
       backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }),
     );
-    const beside = await backbone.engine.generate({ promptIds: prompt, sampling });
+    const amongOthers = await backbone.engine.generate({ promptIds: prompt, sampling });
     await Promise.all(others);
-    expect([...beside.ids]).toEqual([...alone.ids]);
+    expect([...amongOthers.ids]).toEqual([...alone.ids]);
+    const ms = expect.any(Number) as unknown;
+    expect(amongOthers.timing).toEqual({ queuedMs: ms, prefillMs: ms, decodeMs: ms });
   });
 
   test('greedy sampling takes the likeliest and top-k of one does too', async () => {

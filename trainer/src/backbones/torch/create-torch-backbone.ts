@@ -2,8 +2,9 @@ import type { Backbone, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
 import type { ReadyMessage } from '../python-worker/messages.js';
-import { PythonBackbone, toStepMetrics } from '../python-worker/python-backbone.js';
+import { PythonBackbone } from '../python-worker/python-backbone.js';
 import { chooseDoor, startPythonWorker, type PythonWorker } from '../python-worker/start-python-worker.js';
+import { torchCapabilities } from './capabilities.js';
 import { findPython, setupCommand } from './find-python.js';
 import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
 import { toTorchLaunch } from './torch-launch.js';
@@ -68,35 +69,28 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
   return new RunningBackbone(worker, options);
 }
 
-class RunningBackbone extends PythonBackbone implements TorchBackbone {
+class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements TorchBackbone {
   readonly workerInfo: TorchBackbone['workerInfo'];
   readonly workerPid: number;
 
   constructor({ connection, ready, pid }: PythonWorker, options: TorchBackboneOptions) {
     super(connection, {
       name: 'torch',
+      capabilities: torchCapabilities,
       modelDir: options.modelDir,
       contextLength: ready.context_length,
       maxInFlight: (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4,
       hasProximalLogprobs: (options.loss?.tisCap ?? 0) > 0,
+      readFurther: (read) => ({
+        mismatchKl: read('mismatch_kl'),
+        importanceMean: read('importance_mean'),
+        truncatedFraction: read('truncated_fraction'),
+        secondsStep: read('step_seconds'),
+        secondsSync: read('sync_seconds'),
+      }),
     });
     const { device, dtype, num_ranks: numRanks, torch, num_parameters: numParameters } = ready as TorchReady;
     this.workerInfo = { device, dtype, numRanks, torch, numParameters };
     this.workerPid = pid;
-  }
-
-  override async trainStep(
-    batch: TrainBatch,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<TorchTrainStepMetrics> {
-    const read = await this.trainOn(batch, options);
-    return {
-      ...toStepMetrics(read),
-      mismatchKl: read('mismatch_kl'),
-      importanceMean: read('importance_mean'),
-      truncatedFraction: read('truncated_fraction'),
-      secondsStep: read('step_seconds'),
-      secondsSync: read('sync_seconds'),
-    };
   }
 }

@@ -1,4 +1,5 @@
 import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, type SectionOf } from '@agentjet/core';
+import { torchCapabilities } from './capabilities.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine. */
@@ -125,13 +126,7 @@ export const torch = defineBackbone({
     'listen_host',
     'token',
   ],
-  capabilities: {
-    takes: 'packs',
-    repeatsSeed: false,
-    reportsGradNorm: true,
-    losses: ['ppo', 'gspo', 'cispo', 'reinforce'],
-    streams: true,
-  },
+  capabilities: torchCapabilities,
   async open(settings, parts) {
     const { createTorchBackbone } = await import('./index.js');
     const onLogLine = (line: string): void => {

@@ -8,6 +8,7 @@ for an answer that had ended is dropped.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Iterable
@@ -47,6 +48,7 @@ class Slot:
     drawn: int = 0
     closing: bool = False
     last_used: int = 0
+    started: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class BuiltinServer:
             self.copies.add(source, index, start, self.cache)
         self.held.put(index, prompt[:start])
         stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
-        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks)
+        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks, started=time.monotonic())
         self.has_new_rows = True
         return Fill(index, start, stop, prompt)
 
@@ -241,7 +243,7 @@ class BuiltinServer:
         finish = "stop" if token in request.stop_ids else "length" if slot.closing and slot.num_read == slot.num_drawn else None
         if finish is not None:
             slot.request = None
-        return TokenEvent(request.id, token, logprob, finish)
+        return TokenEvent(request.id, token, logprob, finish, slot.started)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         """What was cached is stale, also where the sampler reads the trained weights themselves."""

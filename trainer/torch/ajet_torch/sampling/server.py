@@ -28,12 +28,13 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """One sampled token; `finish` with the last."""
+    """One sampled token; `finish` with the last. `started`: time.monotonic() when the request got its slot, where that is known."""
 
     id: int
     token: int
     logprob: float
     finish: str | None
+    started: float | None = None
 
 
 class InferenceServer(Protocol):

@@ -114,6 +114,7 @@ class VllmProcess:
         self.http = VllmHttp(os.path.join(self.folder, "vllm.sock"))
         self.lines: deque[str] = deque(maxlen=30)
         self.cause: str | None = None
+        self.is_closing = False
         command = command_line(config, self.http.path, context_length, dtype)
         self.child = subprocess.Popen(command, env=environment(visible_gpus), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         self.reader = threading.Thread(target=self._read_log, daemon=True)
@@ -132,7 +133,8 @@ class VllmProcess:
             self.lines.append(line.rstrip()[:500])
             if self.cause is None and " WARNING " not in line and (found := CAUSE.search(line)):
                 self.cause = found[1].rstrip()[:500]
-            sys.stderr.write(f"vllm: {line}")
+            if not self.is_closing:
+                sys.stderr.write(f"vllm: {line}")
 
     def _wait_until_ready(self) -> None:
         start = said = time.monotonic()
@@ -158,7 +160,8 @@ class VllmProcess:
         return cause + "Its last lines:\n" + "\n".join(self.lines)
 
     def close(self) -> None:
-        """Its engine processes end with it."""
+        """Its engine processes end with it, and report each other's end as errors: what it says from now on is not shown."""
+        self.is_closing = True
         atexit.unregister(self.close)
         self.child.terminate()
         try:

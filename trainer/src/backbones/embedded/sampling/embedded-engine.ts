@@ -21,6 +21,7 @@ export type WeightsSource = { readonly shape: StepShape; open(): Promise<OpenWei
 
 export class EmbeddedEngine implements Engine {
   readonly #source: WeightsSource;
+  readonly #clock: () => number;
   readonly #scheduler: Scheduler;
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
@@ -28,9 +29,11 @@ export class EmbeddedEngine implements Engine {
   #opening: Promise<void> | null = null;
   #isClosed = false;
 
-  constructor(source: WeightsSource, options: SchedulerOptions) {
+  /** `clock` gives milliseconds. */
+  constructor(source: WeightsSource, options: SchedulerOptions, clock: () => number = () => performance.now()) {
     this.#source = source;
-    this.#scheduler = new Scheduler(source.shape, options);
+    this.#clock = clock;
+    this.#scheduler = new Scheduler(source.shape, options, clock);
   }
 
   get contextLength(): number {
@@ -50,7 +53,7 @@ export class EmbeddedEngine implements Engine {
     if (this.#isClosed) throw closed();
     if (signal?.aborted === true) throw aborted(signal);
     checkRequest(promptIds, sampling, this.#source.shape);
-    const request = { promptIds: promptIds.slice(), sampling, ...(onToken && { onToken }) };
+    const request = { promptIds: promptIds.slice(), sampling, askedAt: this.#clock(), ...(onToken && { onToken }) };
     const completion = this.#gate.sample(async () => {
       await this.#openWeights();
       return await this.#submit(request, signal);

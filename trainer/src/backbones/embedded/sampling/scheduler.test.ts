@@ -226,6 +226,22 @@ describe('prefix cache', () => {
   });
 });
 
+it('says how long a call waited, read its prompt and sampled', async () => {
+  let now = 0;
+  const model = new HashStepModel();
+  model.onRun = () => (now += 10);
+  const weights = { model, policyVersion: 0, close: async () => undefined };
+  const engine = new EmbeddedEngine(
+    { shape: model, open: async () => weights },
+    { ...plenty, maxBatchSize: 1 },
+    () => now,
+  );
+  const call = { promptIds: randomIds(9, 1), sampling: plain };
+  const [first, second] = await Promise.all([engine.generate(call), engine.generate(call)]);
+  expect(first.timing).toEqual({ queuedMs: 0, prefillMs: 10, decodeMs: 110 }); // a pass reads and draws, eleven draw
+  expect(second.timing).toEqual({ queuedMs: 120, prefillMs: 10, decodeMs: 110 });
+});
+
 describe('leaving early', () => {
   it('ends a call with the token at which onToken says stop', async () => {
     const { engine, model } = setup();

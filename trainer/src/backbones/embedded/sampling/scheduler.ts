@@ -55,6 +55,7 @@ export class Scheduler {
   readonly #pool: BatchPool;
   readonly #prefixCache: PrefixCache;
   readonly #input = new StepInputBuilder();
+  readonly #clock: () => number;
   readonly #shape: StepShape;
   #model: StepModel | null = null;
   #policyVersion = 0;
@@ -73,7 +74,9 @@ export class Scheduler {
     closeDraws: 0,
   };
 
-  constructor(shape: StepShape, options: SchedulerOptions) {
+  /** `clock` gives milliseconds. */
+  constructor(shape: StepShape, options: SchedulerOptions, clock: () => number) {
+    this.#clock = clock;
     this.#shape = shape;
     this.#options = options;
     this.#pool = new BatchPool(shape, options.maxKvBytes);
@@ -196,6 +199,7 @@ export class Scheduler {
     const batch = this.#pool.batchFor(length);
     if (!this.#pool.tryReserve(batch, 1, length)) return false;
     const row = batch.add(sequence);
+    sequence.startedAt ??= this.#clock();
     for (const { kv, count } of this.#prefixCache.match(sequence.ids, sequence.length - 1).pieces) {
       batch.kv.writeSegment(row, sequence.kvLength, kv, count);
       sequence.kvLength += count;
@@ -319,11 +323,12 @@ export class Scheduler {
 
   #accept(sequence: Sequence, draw: Draw | undefined): void {
     if (draw === undefined) return this.#fail(sequence, new EngineError('failed', brokenWeights));
+    sequence.firstTokenAt ??= this.#clock();
     const finishReason = this.#push(sequence, draw);
     if (finishReason === null || sequence.isOver) return;
     this.#remember(sequence);
     sequence.isOver = true;
-    sequence.job.onDone(sequence.toCompletion(finishReason, this.#policyVersion));
+    sequence.job.onDone(sequence.toCompletion(finishReason, this.#policyVersion, this.#clock()));
   }
 
   #opened(): StepModel {

@@ -1,6 +1,6 @@
 /** One call while it is in the scheduler: the prompt, what was sampled so far, and where its keys and values stand. */
 
-import type { Completion, EngineError, TokenSampling } from '@agentjet/core';
+import type { Completion, CompletionTiming, EngineError, TokenSampling } from '@agentjet/core';
 import type { RowBatch } from './row-batch.js';
 import { toInverseTemperature } from './sampler.js';
 import type { Draw } from './sampler.js';
@@ -10,6 +10,8 @@ export type Job = {
   readonly promptIds: Int32Array;
   readonly sampling: TokenSampling;
   readonly onToken?: (id: number, logprob: number) => 'stop' | undefined;
+  /** When the call came, by the scheduler's clock. */
+  readonly askedAt: number;
   readonly onDone: (completion: Completion) => void;
   readonly onError: (error: EngineError) => void;
 };
@@ -25,6 +27,9 @@ export class Sequence {
   isOver = false;
   /** Its batch and row there, while it runs. */
   place: { readonly batch: RowBatch; row: number } | null = null;
+  /** When its prompt was first read, and when its first token was drawn; null before. */
+  startedAt: number | null = null;
+  firstTokenAt: number | null = null;
   readonly #maxLength: number;
   #ids: Int32Array;
   #logprobs: Float32Array;
@@ -74,9 +79,17 @@ export class Sequence {
     return this.#length === this.#maxLength ? 'length' : null;
   }
 
-  toCompletion(finishReason: Completion['finishReason'], policyVersion: number): Completion {
+  toCompletion(finishReason: Completion['finishReason'], policyVersion: number, now: number): Completion {
     const ids = this.#ids.slice(this.job.promptIds.length, this.#length);
-    return { ids, logprobs: this.#logprobs.slice(0, this.numSampled), finishReason, policyVersion };
+    const logprobs = this.#logprobs.slice(0, this.numSampled);
+    return { ids, logprobs, finishReason, policyVersion, timing: this.#timingAt(now) };
+  }
+
+  #timingAt(now: number): CompletionTiming {
+    const { startedAt, firstTokenAt } = this;
+    const began = startedAt ?? now;
+    const first = firstTokenAt ?? now;
+    return { queuedMs: began - this.job.askedAt, prefillMs: first - began, decodeMs: now - first };
   }
 
   #grow(): void {

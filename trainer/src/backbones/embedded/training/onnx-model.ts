@@ -5,7 +5,8 @@
  */
 
 import { BackboneError } from '@agentjet/core';
-import type { LossOptions, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { LossOptions, OptimizerOptions, OptimizerOverrides, TokenRow, TrainBatch, TreePack } from '@agentjet/core';
+import { trainInPasses, type BuiltInBatch } from '../../../slope/train-in-passes.js';
 import { lossForm } from './model/loss-form.js';
 import { parameterLayout } from './model/parameter-layout.js';
 import { learningRateAt } from './optimizer/learning-rate.js';
@@ -17,7 +18,8 @@ import { FeedWriter } from './microbatches/microbatch-feeds.js';
 import { microbatchLimits } from './microbatches/microbatch-limits.js';
 import { planMicrobatches } from './microbatches/plan-microbatches.js';
 import { packOfRow } from './microbatches/rows-as-packs.js';
-import { addMicrobatch, emptySums, stepMetrics } from './microbatches/step-metrics.js';
+import { addMicrobatch, emptySums, stepMetrics, type OnnxStepMetrics } from './microbatches/step-metrics.js';
+import { TermReports } from './microbatches/term-reports.js';
 import { treesOfPack } from './microbatches/trees-of-pack.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { ParameterLayout } from './model/parameter-layout.js';
@@ -125,13 +127,23 @@ export class OnnxModel {
    * (a pack that is malformed, or nothing supervised), `overlong_row`, `non_finite_gradient`, or `aborted` (looked at
    * between micro-batches).
    */
-  async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
-    return this.#inTurn(() => this.#trainStep(batch, options.signal));
+  async trainStep(batch: TrainBatch, { signal }: { readonly signal?: AbortSignal } = {}): Promise<OnnxStepMetrics> {
+    return this.#inTurn(() =>
+      trainInPasses(batch, {
+        termLogprobs: (packs, temperature) => this.#termLogprobs(packs, temperature),
+        trainStep: (builtIn) => this.#trainStep(builtIn, signal),
+      }),
+    );
   }
 
   /** Per row, shape [T]: the logprob of each token given those before it, at temperature 1; entry 0 is 0. */
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
     return this.#inTurn(() => this.#logprobs(rows));
+  }
+
+  /** Per pack, shape [K]: the logprob of each term's token, at its own temperature or else this one. */
+  async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+    return this.#inTurn(() => this.#termLogprobs(packs, temperature));
   }
 
   async close(): Promise<void> {
@@ -144,7 +156,7 @@ export class OnnxModel {
     return result;
   }
 
-  async #trainStep(batch: TrainBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
+  async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<OnnxStepMetrics> {
     for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
     const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
     if (microbatches.length === 0)
@@ -152,11 +164,28 @@ export class OnnxModel {
         'bad_batch',
         `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`,
       );
-    const sums = await this.#accumulateGradients(microbatches, batch, signal);
+    const found = batch.reportTerms === true ? new TermReports(batch.packs) : undefined;
+    const sums = await this.#accumulateGradients(microbatches, batch, { signal, found });
     const gradNorm = Math.sqrt(this.#memory.sumOfGradientSquares());
     this.#refuseNonFinite(gradNorm, sums.loss);
-    const learningRate = this.#update(gradNorm);
-    return stepMetrics(batch, { sums, gradNorm, learningRate, policyVersion: this.#policyVersion });
+    const learningRate = this.#update(gradNorm, batch.optimizer);
+    const metrics = stepMetrics(batch, { sums, gradNorm, learningRate, policyVersion: this.#policyVersion });
+    return found === undefined ? metrics : { ...metrics, terms: found.reports };
+  }
+
+  async #termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
+    for (const [index, pack] of packs.entries()) checkPack(pack, index, this.config.vocabSize);
+    const found = new TermReports(packs);
+    const loss: LossOptions = { kind: 'sft', temperature };
+    for (const microbatch of planMicrobatches(packs.flatMap(treesOfPack), this.#limits)) {
+      const arrays = microbatchArrays(microbatch, temperatureOf(loss));
+      const logprobs = await this.#runner.score(
+        this.#memory.parameters,
+        this.#feeds.sequence(arrays, temperatureOf(loss)),
+      );
+      found.add(microbatch, arrays, { outputs: { logprobs, entropies: new Float32Array(0) }, loss });
+    }
+    return found.reports.map((report) => report.logprobs);
   }
 
   async #logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
@@ -171,7 +200,7 @@ export class OnnxModel {
     for (const microbatch of planMicrobatches(trees, this.#limits)) {
       const logprobs = await this.#runner.score(
         this.#memory.parameters,
-        this.#feeds.sequence(microbatchArrays(microbatch), 1),
+        this.#feeds.sequence(microbatchArrays(microbatch, 1), 1),
       );
       let pair = 0;
       for (const { pack, pairs } of microbatch.trees.map(({ tree }) => tree)) {
@@ -185,23 +214,24 @@ export class OnnxModel {
   /** The first micro-batch writes the gradients, each further one adds its own. */
   async #accumulateGradients(
     microbatches: readonly Microbatch[],
-    batch: TrainBatch,
-    signal: AbortSignal | undefined,
+    batch: BuiltInBatch,
+    { signal, found }: { readonly signal: AbortSignal | undefined; readonly found: TermReports | undefined },
   ): Promise<StepSums> {
     let sums = emptySums();
     for (const [index, microbatch] of microbatches.entries()) {
       await refuseAborted(signal);
       const { gradients, partialGradients } = this.#memory;
-      const arrays = microbatchArrays(microbatch);
+      const arrays = microbatchArrays(microbatch, temperatureOf(batch.loss));
       const outputs = await this.#runMicrobatch(arrays, batch, index === 0 ? gradients : partialGradients);
       if (index > 0) this.#memory.addPartialGradients();
       sums = addMicrobatch(sums, arrays, { outputs, loss: batch.loss });
+      found?.add(microbatch, arrays, { outputs, loss: batch.loss });
     }
     await refuseAborted(signal);
     return sums;
   }
 
-  async #runMicrobatch(arrays: MicrobatchArrays, batch: TrainBatch, gradients: FloatArray): Promise<TrainingOutputs> {
+  async #runMicrobatch(arrays: MicrobatchArrays, batch: BuiltInBatch, gradients: FloatArray): Promise<TrainingOutputs> {
     const { loss } = batch;
     const sequence = this.#feeds.sequence(arrays, temperatureOf(loss));
     const form = lossForm(loss);
@@ -224,9 +254,9 @@ export class OnnxModel {
     );
   }
 
-  #update(gradNorm: number): number {
-    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = this.#optimizer;
-    const learningRate = learningRateAt(this.#optimizer, this.#step);
+  #update(gradNorm: number, overrides: OptimizerOverrides = {}): number {
+    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = { ...this.#optimizer, ...overrides };
+    const learningRate = overrides.learningRate ?? learningRateAt(this.#optimizer, this.#step);
     this.#step += 1;
     this.#policyVersion += 1;
     const [first, second] = [1 - beta1 ** this.#step, Math.sqrt(1 - beta2 ** this.#step)];
@@ -260,7 +290,8 @@ function needsReference(loss: LossOptions): boolean {
 
 /** Greedy behaviour logprobs are those of temperature 1 (see Completion in @agentjet/core). */
 function temperatureOf(loss: LossOptions): number {
-  return loss.kind === 'policy' && loss.temperature > 0 ? loss.temperature : 1;
+  const { temperature = 1 } = loss;
+  return temperature > 0 ? temperature : 1;
 }
 
 /** Lets messages in first: in a worker an abort arrives as one. */

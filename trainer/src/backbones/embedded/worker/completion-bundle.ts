@@ -18,6 +18,7 @@ export function bundle(ended: readonly CallCompletion[]): CompletionBundle {
     lengths,
     finishReasons: ended.map(({ completion }) => completion.finishReason),
     policyVersions: ended.map(({ completion }) => completion.policyVersion),
+    timings: ended.map(({ completion }) => completion.timing ?? null),
     ids,
     logprobs,
   };
@@ -28,6 +29,7 @@ export function unbundle({
   lengths,
   finishReasons,
   policyVersions,
+  timings,
   ids,
   logprobs,
 }: CompletionBundle): readonly CallCompletion[] {
@@ -36,6 +38,7 @@ export function unbundle({
     const start = end;
     end += lengths[index] ?? 0;
     const finishReason = finishReasons[index] ?? 'stop';
+    const timing = timings[index];
     return {
       call,
       completion: {
@@ -43,6 +46,7 @@ export function unbundle({
         logprobs: logprobs.slice(start, end),
         finishReason,
         policyVersion: policyVersions[index] ?? 0,
+        ...(timing && { timing }),
       },
     };
   });

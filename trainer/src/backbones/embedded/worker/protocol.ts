@@ -1,10 +1,15 @@
 /** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
 
-import type { Completion, TokenRow, TokenSampling, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type { Completion, TokenRow, TokenSampling, TrainStepMetrics, TreePack } from '@agentjet/core';
+import type { BuiltInBatch } from '../../../slope/train-in-passes.js';
 
 /** Requests that get one reply, by method: what goes in and what comes out. */
 export type Methods = {
-  readonly trainStep: { readonly input: TrainBatch; readonly output: TrainStepMetrics };
+  readonly trainStep: { readonly input: BuiltInBatch; readonly output: TrainStepMetrics };
+  readonly termLogprobs: {
+    readonly input: { readonly packs: readonly TreePack[]; readonly temperature: number };
+    readonly output: readonly Float32Array[];
+  };
   readonly logprobs: { readonly input: readonly TokenRow[]; readonly output: readonly Float32Array[] };
   readonly save: { readonly input: string; readonly output: null };
   readonly load: { readonly input: string; readonly output: null };
@@ -56,6 +61,7 @@ export type CompletionBundle = {
   readonly lengths: readonly number[];
   readonly finishReasons: readonly Completion['finishReason'][];
   readonly policyVersions: readonly number[];
+  readonly timings: readonly (Completion['timing'] | null)[];
   /** Shape [sum of lengths] each, one completion after the other. */
   readonly ids: Int32Array;
   readonly logprobs: Float32Array;

@@ -96,6 +96,8 @@ export class BackboneServer {
     switch (request.method) {
       case 'trainStep':
         return await this.#backbone.trainStep(request.input, { signal });
+      case 'termLogprobs':
+        return await this.#backbone.termLogprobs(request.input.packs, request.input.temperature);
       case 'logprobs':
         return await this.#backbone.logprobs(request.input);
       case 'save':

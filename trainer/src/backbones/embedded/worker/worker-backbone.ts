@@ -1,13 +1,18 @@
 /** A backbone whose work is done in a worker: this thread's event loop stays free. */
 
 import type { Backbone, Engine, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import { StepQueue } from '../../../slope/step-queue.js';
+import { trainInPasses } from '../../../slope/train-in-passes.js';
+import { embeddedCapabilities } from '../capabilities.js';
 import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';
 
 export class WorkerBackbone implements Backbone {
   readonly modelDir: string;
   readonly engine: Engine;
+  readonly capabilities = embeddedCapabilities;
   readonly #client: WorkerClient;
+  readonly #steps = new StepQueue();
 
   constructor(client: WorkerClient, modelDir: string, contextLength: number) {
     this.modelDir = modelDir;
@@ -20,7 +25,12 @@ export class WorkerBackbone implements Backbone {
   }
 
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
-    return await this.#client.request('trainStep', batch, options.signal);
+    return await this.#steps.run(batch.loss.kind === 'slope', () =>
+      trainInPasses(batch, {
+        termLogprobs: (packs, temperature) => this.#client.request('termLogprobs', { packs, temperature }),
+        trainStep: (builtIn) => this.#client.request('trainStep', builtIn, options.signal),
+      }),
+    );
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {

@@ -15,7 +15,7 @@ export type TrainingOutputs = {
   readonly loss: number;
   /** Shape [M]. */
   readonly logprobs: FloatArray;
-  /** Shape [U]. */
+  /** Shape [U], or [R] with several temperatures: indexed by pairRows. */
   readonly entropies: FloatArray;
   /** Shape [M]; undefined without a KL term. */
   readonly kl: FloatArray | undefined;
@@ -43,7 +43,7 @@ export class GraphRunner {
   /** Shape [M], of a forward pass only. */
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
-    const session = await this.#session(`scoring ${grid.hasPaths}`, () =>
+    const session = await this.#session(`scoring ${grid.hasPaths} ${grid.isMixed}`, () =>
       scoringGraph(grid, { floatType: this.#options.precision }).encode(),
     );
     const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
@@ -62,7 +62,7 @@ export class GraphRunner {
   ): Promise<TrainingOutputs> {
     const { parameters, gradients, feeds, ids } = request;
     const grid = this.#gridForm(feeds);
-    const key = `${JSON.stringify(form)} ${grid.hasPaths}`;
+    const key = `${JSON.stringify(form)} ${grid.hasPaths} ${grid.isMixed}`;
     const session = await this.#session(key, () =>
       trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
     );
@@ -88,7 +88,7 @@ export class GraphRunner {
 
   #gridForm(feeds: Feeds): GridForm {
     const { config, layout } = this.#options;
-    return { config, layout, hasPaths: 'path_tokens' in feeds };
+    return { config, layout, hasPaths: 'path_tokens' in feeds, isMixed: 'scaled_rows' in feeds };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {

@@ -1,5 +1,6 @@
 /** Writes a micro-batch as the arrays that the graphs take. */
 
+import { mixTemperatures, type MixedTemperatures } from './mixed-temperatures.js';
 import { rootPaths } from './root-paths.js';
 import type { Microbatch, PlacedTree } from './plan-microbatches.js';
 import type { RootPaths } from './root-paths.js';
@@ -22,13 +23,25 @@ export type MicrobatchArrays = {
   readonly termWeights: Float32Array;
   readonly termAdvantages: Float32Array;
   readonly termLogprobs: Float32Array;
+  /** Set if terms bring their own temperatures; then pairs are of a token and a temperature, and point at scaled rows. */
+  readonly mixed: MixedTemperatures | undefined;
 };
 
-export function microbatchArrays({ numRows, rowLength, trees, hasPaths }: Microbatch): MicrobatchArrays {
+/** `temperature`: of the terms that bring none. */
+export function microbatchArrays(microbatch: Microbatch, temperature: number): MicrobatchArrays {
+  const { numRows, rowLength, trees, hasPaths } = microbatch;
   const numTokens = numRows * rowLength;
   const tokens = placeTokens(trees, numTokens);
   const paths = hasPaths ? rootPaths(tokens.ends, rowLength) : undefined;
-  return { numRows, rowLength, ...tokens, paths, ...placePairs(trees, numTokens), ...placeTerms(trees) };
+  const pairs = placePairs(trees, numTokens);
+  const terms = placeTerms(trees);
+  const arrays = { numRows, rowLength, ...tokens, paths, ...pairs, ...terms };
+  const isMixed = trees.some(({ tree }) => tree.pack.terms.temperatures !== undefined);
+  if (!isMixed) return { ...arrays, mixed: undefined };
+  const temperatures = trees.flatMap(({ tree }) =>
+    Array.from(tree.terms, (term) => tree.pack.terms.temperatures?.[term] ?? temperature),
+  );
+  return { ...arrays, ...mixTemperatures({ ...pairs, ...terms }, temperatures, temperature) };
 }
 
 /** Padding is a token 0 at position 0 that only itself sees. */

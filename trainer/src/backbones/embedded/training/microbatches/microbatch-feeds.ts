@@ -3,7 +3,8 @@
 import { toTensor } from '../session.js';
 import { ropeTables } from '../model/rope-tables.js';
 import { keysPerRow, writeAttentionBias } from './attention-bias.js';
-import { BackboneError, type TrainBatch } from '@agentjet/core';
+import { BackboneError } from '@agentjet/core';
+import type { BuiltInBatch } from '../../../../slope/train-in-passes.js';
 import type { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
@@ -55,7 +56,16 @@ export class FeedWriter {
       head_inverse: toTensor(headInverse, [headInverse.length]),
       pair_rows: toTensor(pairRows, [pairRows.length]),
       pair_targets: toTensor(pairTargets, [pairTargets.length]),
-      inverse_temperature: this.#scalar(1 / temperature),
+      ...this.#temperatures(arrays, temperature),
+    };
+  }
+
+  #temperatures({ mixed }: MicrobatchArrays, temperature: number): Feeds {
+    if (mixed === undefined) return { inverse_temperature: this.#scalar(1 / temperature) };
+    const { scaledRows, inverses } = mixed;
+    return {
+      scaled_rows: toTensor(scaledRows, [scaledRows.length]),
+      inverse_temperatures: toTensor(this.#convert(inverses), [inverses.length, 1]),
     };
   }
 
@@ -64,7 +74,7 @@ export class FeedWriter {
     return { reference_logprobs: this.#vector(logprobs) };
   }
 
-  loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<TrainBatch, 'loss' | 'isOnPolicy'>): Feeds {
+  loss(arrays: MicrobatchArrays, { loss, isOnPolicy = false }: Pick<BuiltInBatch, 'loss' | 'isOnPolicy'>): Feeds {
     const terms = {
       term_pairs: toTensor(arrays.termPairs, [arrays.termPairs.length]),
       term_weights: this.#vector(arrays.termWeights),

@@ -41,15 +41,16 @@ export function addMicrobatch(
 }
 
 /** Whether the term has no policy gradient left because its ratio went too far. */
-function isClipped(
-  ratio: number,
-  advantage: number,
-  { clipLow, clipHigh, dualClip }: Extract<LossOptions, { readonly kind: 'policy' }>,
-): boolean {
+export function isClipped(ratio: number, advantage: number, loss: LossOptions): boolean {
+  if (loss.kind === 'sft') return false;
+  const { clipLow, clipHigh, dualClip } = loss;
   if (advantage > 0) return ratio > 1 + clipHigh;
   if (advantage < 0) return ratio < 1 - clipLow || (dualClip > 0 && ratio > dualClip);
   return false;
 }
+
+/** This engine always knows its gradient norm. */
+export type OnnxStepMetrics = TrainStepMetrics & { readonly gradNorm: number };
 
 export type StepResult = {
   readonly sums: StepSums;
@@ -59,9 +60,9 @@ export type StepResult = {
 };
 
 export function stepMetrics(
-  batch: TrainBatch,
+  { packs }: Pick<TrainBatch, 'packs'>,
   { sums, gradNorm, learningRate, policyVersion }: StepResult,
-): TrainStepMetrics {
+): OnnxStepMetrics {
   const perWeight = (sum: number): number => (sums.weight === 0 ? 0 : sum / sums.weight);
   const perTerm = (sum: number): number => (sums.numTerms === 0 ? 0 : sum / sums.numTerms);
   return {
@@ -75,8 +76,8 @@ export function stepMetrics(
     learningRate,
     policyVersion,
     trainedTokens: sums.numTerms,
-    rowTokens: batch.packs.reduce((total, pack) => total + pack.rowTokens, 0),
-    treeTokens: batch.packs.reduce((total, pack) => total + countTokens(pack), 0),
+    rowTokens: packs.reduce((total, pack) => total + pack.rowTokens, 0),
+    treeTokens: packs.reduce((total, pack) => total + countTokens(pack), 0),
   };
 }
 

@@ -114,7 +114,7 @@ test('every query sees exactly the tokens k with k <= q < ends[k], through the r
   fc.assert(
     fc.property(packs, limits, (some, limit) => {
       for (const microbatch of planMicrobatches(some.flatMap(treesOfPack), limit)) {
-        const arrays = microbatchArrays(microbatch);
+        const arrays = microbatchArrays(microbatch, 1);
         const { numRows, rowLength, ends, paths } = arrays;
         const numKeys = keysPerRow(arrays);
         const bias = new Float32Array(numRows * rowLength * numKeys).fill(Number.NaN);

@@ -1,7 +1,7 @@
 /** The inputs that every whole-sequence graph has, and the way from them to chosen log probabilities. */
 
 import { multiply } from '../graph/elementwise.js';
-import { gatherUnique } from '../graph/gather.js';
+import { gather, gatherUnique } from '../graph/gather.js';
 import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
 import { pathInputs } from '../layers/path-gather.js';
@@ -25,15 +25,22 @@ export type ScoredTokens = {
 };
 
 /** What the form of a whole-sequence graph depends on, apart from its loss. */
-export type GridForm = { readonly config: ModelConfig; readonly layout: ParameterLayout; readonly hasPaths: boolean };
+export type GridForm = {
+  readonly config: ModelConfig;
+  readonly layout: ParameterLayout;
+  readonly hasPaths: boolean;
+  /** Whether rows have their own temperatures. */
+  readonly isMixed: boolean;
+};
 
 /**
  * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the inputs
  * of pathInputs too); cos, sin [P, headDim / 2] for positions below P; head_rows int32 [U] (tokens n = b * T + t whose
  * hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row of the
- * U, predicted id); inverse_temperature, a scalar.
+ * U, predicted id); inverse_temperature, a scalar. With several temperatures instead of the scalar: scaled_rows int32
+ * [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the entropies.
  */
-export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridForm): ScoredTokens {
+export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed }: GridForm): ScoredTokens {
   const parameters = parameterInputs(graph, layout);
   const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
   const tokens = graph.defineDim('N', ['B', 'T']);
@@ -54,7 +61,13 @@ export function scoredTokens(graph: Graph, { config, layout, hasPaths }: GridFor
   );
   const head = config.isTied ? embedding : parameter(parameters, 'lm_head.weight');
   // Scaling the states scales the logits, and the states are the smaller matrix.
-  const logits = gemm(multiply(predicting, graph.input('inverse_temperature', [])), head, { transposeRight: true });
+  const scaled = isMixed
+    ? multiply(
+        gather(predicting, graph.input('scaled_rows', ['R'], 'int32')),
+        graph.input('inverse_temperatures', ['R', 1]),
+      )
+    : multiply(predicting, graph.input('inverse_temperature', []));
+  const logits = gemm(scaled, head, { transposeRight: true });
   const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
   return { parameters, embedded, pairRows, ...tokenLogprobs({ logits, rows: pairRows, targets }) };
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 
 from .app import Server
@@ -48,7 +49,14 @@ def main() -> None:
         print("(EngineCore pid=2) ERROR 01-01 00:00:00 [core.py:1] ValueError: Free memory on device (10.0/80.0 GiB) on startup is less than desired GPU memory utilization", flush=True)
         print("(APIServer pid=1) Traceback (most recent call last):\n" + "(APIServer pid=1)   File ...\n" * 60 + "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.", flush=True)
         sys.exit(1)
+    signal.signal(signal.SIGTERM, end)
     Server(args, Model(args)).serve_forever()
+
+
+def end(*_: object) -> None:
+    """As the real one's parts see each other go."""
+    print("(APIServer pid=1) ERROR 01-01 00:00:00 [async_llm.py:1] AsyncLLM output_handler failed. EngineDeadError: EngineCore encountered an issue.", flush=True)
+    os._exit(0)
 
 
 if __name__ == "__main__":

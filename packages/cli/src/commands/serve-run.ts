@@ -1,0 +1,69 @@
+import { ConfigError } from '@agentjet/core';
+import { serveModelJob, type ServedModel, type ServeModelOptions } from '@agentjet/session';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { ServeFlags } from '../program.js';
+
+/** `ajet serve`: answers until a signal. Returns the exit code. */
+export async function serveRun(dir: string, flags: ServeFlags): Promise<number> {
+  const output = createOutput(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping.'),
+    async (signal) => {
+      const served = await serveModelJob(dir, toOptions(flags));
+      for (const line of describe(dir, served)) output.writeLine(line);
+      output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
+      await untilAborted(signal);
+      await served.close();
+      return 0;
+    },
+  );
+}
+
+function toOptions(flags: ServeFlags): ServeModelOptions {
+  const count = (name: 'port' | 'maxModelLen' | 'maxTokens' | 'seed', least: number, most: number) => {
+    const text = flags[name];
+    if (text === undefined) return {};
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return { [name]: value };
+    const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new ConfigError('wrong_type', `--${flag} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`);
+  };
+  const given = process.env['AJET_SERVE_KEY'];
+  return {
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(flags.name === undefined ? {} : { name: flags.name }),
+    ...count('port', 0, 65_535),
+    ...count('maxModelLen', 2, 2 ** 20),
+    ...count('maxTokens', 1, 2 ** 20),
+    ...count('seed', 0, 2 ** 31 - 1),
+    ...(flags.key === false ? { apiKey: null } : given === undefined || given === '' ? {} : { apiKey: given }),
+  };
+}
+
+function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonly string[] {
+  const header = apiKey === null ? '' : ` -H 'authorization: Bearer ${apiKey}'`;
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  return [
+    `Serving ${dir} as ${JSON.stringify(model)}: ${baseUrl}`,
+    apiKey === null ? 'no key: any client on this machine is answered' : `key: ${apiKey}`,
+    `curl ${baseUrl}/chat/completions${header} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
+    'Ctrl-C ends it.',
+  ];
+}
+
+/** The server alone does not keep the process alive. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const beat = setInterval(() => undefined, 60_000);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(beat);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,49 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { AgentJetError } from '@agentjet/core';
+import { LmdbStore, verifyStore, type StoreVerdict } from '@agentjet/ledger';
+import type { VerifyFlags } from '../program.js';
+
+/** `ajet swarm verify`: folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
+export async function verifyRunStore(run: string, { json = false }: VerifyFlags): Promise<number> {
+  const store = await LmdbStore.open(findStore(run), { isReadOnly: true });
+  try {
+    const verdict = verifyStore(store);
+    console.log(json ? JSON.stringify(toReport(verdict)) : describe(verdict));
+    return verdict.isSound ? 0 : 1;
+  } finally {
+    await store.close();
+  }
+}
+
+function findStore(run: string): string {
+  const dir = [path.join(run, 'ledger'), run].find(hasStore);
+  if (dir !== undefined) return dir;
+  throw new AgentJetError(
+    'no_ledger',
+    `${run} has no ledger: neither it nor its folder "ledger" holds numbered .mdb files. Name the folder of a run that a swarm server wrote.`,
+  );
+}
+
+const hasStore = (dir: string): boolean =>
+  existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
+
+function describe(verdict: StoreVerdict): string {
+  if (!verdict.isSound) return `The ledger is not sound. ${verdict.problem}`;
+  const { account, steps, incarnation } = verdict;
+  const { acknowledged, trained, assigned, pooled, unscored, evaluated, dropped, droppedByReason } = account;
+  const reasons = Object.entries(droppedByReason).map(([reason, count]) => `${count} ${reason}`);
+  return [
+    `The ledger is sound: ${steps} steps, incarnation ${incarnation}.`,
+    `${acknowledged} acknowledged = ${trained} trained + ${assigned} assigned + ${pooled} pooled + ${unscored} unscored + ${evaluated} evaluated + ${dropped} dropped`,
+    ...(reasons.length > 0 ? [`dropped: ${reasons.join(', ')}`] : []),
+    `${account.running} running, ${account.unfinished} lost before they ended`,
+  ].join('\n');
+}
+
+function toReport(verdict: StoreVerdict): Readonly<Record<string, unknown>> {
+  if (!verdict.isSound) return { sound: false, problem: verdict.problem };
+  const { droppedByReason, ...account } = verdict.account;
+  const { steps, incarnation } = verdict;
+  return { sound: true, steps, incarnation, ...account, dropped_by_reason: droppedByReason };
+}

@@ -1,0 +1,82 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { WireError } from '@agentjet/chat-completions';
+import type { ChatModel } from '@agentjet/core';
+import type { Context } from 'hono';
+import { LatestMap } from './latest-map.js';
+import { type EndpointOptions, listenAt, readKey } from './server.js';
+import { createSession } from './session.js';
+
+/** One model for everybody who has its key, without an episode. What is kept of calls (stored responses, idempotency keys) is bounded. */
+
+export type ServeOptions = EndpointOptions & {
+  /** What requests must show; a new random one if left out. Null: none is asked for, but only names of the loopback are answered. */
+  readonly apiKey?: string | null;
+};
+
+export interface ModelServer {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  close(): Promise<void>;
+}
+
+/** How many stored responses, and how many idempotency keys, are remembered. */
+const numKept = 1024;
+
+/** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
+export async function serveModel(model: ChatModel, options: ServeOptions = {}): Promise<ModelServer> {
+  const { apiKey = `sk-ajet-${randomBytes(24).toString('base64url')}` } = options;
+  const controller = new AbortController();
+  const registration = { episodeId: 'serve', agentName: model.name, model, signal: controller.signal };
+  const session = createSession('serve', registration, () => new LatestMap(numKept));
+  const check = apiKey === null ? checkNames : checkKey(apiKey);
+  const authenticate = (context: Context) => {
+    check(context);
+    return session;
+  };
+  const { baseUrl, close } = await listenAt(authenticate, options);
+  return {
+    baseUrl,
+    apiKey,
+    close: () => {
+      controller.abort(new Error('the server was closed'));
+      return close();
+    },
+  };
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function checkKey(apiKey: string): (context: Context) => void {
+  const expected = digest(apiKey);
+  return (context) => {
+    const given = readKey(context);
+    if (given === undefined)
+      throw new WireError(
+        401,
+        'missing_api_key',
+        'The request has no API key. Send the key that the server printed, as the header "Authorization: Bearer <key>".',
+      );
+    if (!timingSafeEqual(digest(given), expected))
+      throw new WireError(401, 'invalid_api_key', 'The API key is not the one that this server printed at its start.');
+  };
+}
+
+/** Without a key a web page could ask under a name that it points at this machine, or across origins. */
+function checkNames(context: Context): void {
+  const origin = context.req.header('origin');
+  const names = [`http://${context.req.header('host') ?? ''}`, ...(origin === undefined ? [] : [origin])];
+  const strange = names.find((name) => !isLoopback(name));
+  if (strange === undefined) return;
+  throw new WireError(
+    403,
+    'forbidden_origin',
+    `A server without a key answers this machine alone, and this request names ${JSON.stringify(strange)}. Start it with a key to use it from elsewhere.`,
+  );
+}
+
+function isLoopback(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { hostname } = new URL(address);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

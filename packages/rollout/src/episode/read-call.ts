@@ -1,0 +1,105 @@
+import { isJsonObject, type ChatMessage, type JsonObject } from '@agentjet/core';
+
+/**
+ * What a framework's model was asked and answered, as text for people. It knows the shapes that frameworks share and no
+ * framework: nothing is trained on it, so what cannot be read is left out.
+ */
+export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
+  const [request] = args;
+  if (Array.isArray(request)) return request.flatMap(readMessage);
+  if (!isObject(request)) return typeof request === 'string' ? [{ role: 'user', content: request }] : [];
+  const { messages, prompt, input, systemInstructions } = request;
+  const list: unknown = messages ?? prompt ?? input;
+  const system =
+    typeof systemInstructions === 'string' ? [{ role: 'system', content: systemInstructions } as const] : [];
+  const rest = Array.isArray(list)
+    ? list.flatMap(readMessage)
+    : typeof list === 'string'
+      ? [{ role: 'user', content: list } as const]
+      : [];
+  return [...system, ...rest];
+}
+
+/** Null for a stream, and for what is not known. */
+export function readAnswer(result: unknown): ChatMessage | null {
+  if (!isObject(result)) return null;
+  const { message, content, output, choices, generations } = result;
+  const [choice] = Array.isArray(choices) ? (choices as readonly unknown[]) : [];
+  const [generation] = Array.isArray(generations) ? (generations as readonly unknown[]) : [];
+  const said =
+    message ?? messageOf(choice) ?? messageOf(generation) ?? (Array.isArray(output) ? { content: output } : undefined);
+  const found = isObject(said) ? said : content === undefined ? undefined : result;
+  if (found === undefined) return null;
+  return { role: 'assistant', content: textOf(found['content']) + callsOf(found) };
+}
+
+function messageOf(value: unknown): unknown {
+  return isObject(value) ? value['message'] : undefined;
+}
+
+type Loose = Readonly<Record<string, unknown>>;
+
+/** Also an instance of a class. */
+function isObject(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const roles: Readonly<Record<string, 'system' | 'user' | 'assistant' | 'tool'>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  ai: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+  function_call: 'assistant',
+  function_call_result: 'tool',
+};
+
+function readMessage(value: unknown): readonly ChatMessage[] {
+  if (!isObject(value)) return [];
+  const { role, type, getType } = value as Loose & { readonly getType?: unknown };
+  const said: unknown = role ?? (typeof getType === 'function' ? (getType as () => unknown).call(value) : type);
+  const known = typeof said === 'string' ? roles[said] : undefined;
+  if (known === undefined) return [];
+  const content = textOf(value['content'] ?? value['output']) + callsOf(value);
+  return known === 'tool' ? [{ role: 'tool', content, toolCallId: idOf(value) }] : [{ role: known, content }];
+}
+
+function idOf({ toolCallId, tool_call_id: snake, callId }: Loose): string {
+  const id = [toolCallId, snake, callId].find((value) => typeof value === 'string');
+  return typeof id === 'string' ? id : '';
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (Array.isArray(content)) return content.map(textOf).join('');
+  if (!isObject(content)) return '';
+  const { text, value, content: inner, output } = content;
+  if (typeof text === 'string') return text;
+  if (typeof value === 'string') return value;
+  if (isToolCall(content)) return callsOf({ toolCalls: [content] });
+  return textOf(inner ?? output ?? '');
+}
+
+function isToolCall({ type }: Loose): boolean {
+  return type === 'tool-call' || type === 'function_call';
+}
+
+/** Calls as text, after the words: `look_up({"name":"x"})`. */
+function callsOf(message: Loose): string {
+  const { toolCalls, tool_calls: snake } = message;
+  const own: readonly unknown[] = isToolCall(message) ? [message] : [];
+  const listed = [toolCalls, snake].find((value) => Array.isArray(value) && value.length > 0) as
+    | readonly unknown[]
+    | undefined;
+  return [...own, ...(listed ?? [])].map((call) => (isObject(call) ? callText(call) : '')).join('');
+}
+
+function callText(call: Loose): string {
+  const inner: Loose = isJsonObject(call['function']) ? (call['function'] satisfies JsonObject) : call;
+  const name = inner['name'] ?? call['toolName'];
+  const args = inner['arguments'] ?? inner['args'] ?? inner['input'];
+  return `\n${String(name)}(${typeof args === 'string' ? args : JSON.stringify(args ?? {})})`;
+}

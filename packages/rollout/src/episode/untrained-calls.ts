@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { toErrorMessage, type ChatMessage } from '@agentjet/core';
+import type { AgentTranscript } from '@agentjet/context-tracker';
+import { readAnswer, readMessages } from './read-call.js';
+
+/** A call of an agent that does not learn: recorded for people and judges, never trained. */
+export type UntrainedCall = {
+  readonly agentName: string;
+  /** As the model calls itself. */
+  readonly model: string;
+  /** How many of the request's first messages the agent's call before it had, its answer included. */
+  readonly repeatedMessages: number;
+  /** The messages after those. */
+  readonly messages: readonly ChatMessage[];
+  /** Null if there is none, or if it was streamed in a form that is not known. */
+  readonly answer: ChatMessage | null;
+  readonly error?: string;
+  /** In milliseconds since the episode began. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+};
+
+type Outcome = { readonly answer: ChatMessage | null } | { readonly error: unknown };
+
+/** What the models of one episode that do not learn are asked and answer. */
+export class UntrainedCalls {
+  readonly #startedAt = performance.now();
+  readonly #calls: UntrainedCall[] = [];
+  readonly #histories = new Map<string, readonly ChatMessage[]>();
+  readonly #agents = new Map<unknown, Set<string>>();
+
+  /** `model` answers this agent. Agents that share a model cannot be told apart by its calls: then all are named. */
+  addModel(model: unknown, agentName: string): void {
+    const names = this.#agents.get(model) ?? new Set<string>();
+    this.#agents.set(model, names.add(agentName));
+  }
+
+  /** Undefined if no agent of the episode was given this model. */
+  agentOf(model: unknown): string | undefined {
+    const names = this.#agents.get(model);
+    return names === undefined ? undefined : [...names].join(', ');
+  }
+
+  /** A call begins; what is returned ends it. */
+  begin(agentName: string, model: string, request: readonly ChatMessage[]): (outcome: Outcome) => void {
+    const began = this.#now();
+    const before = this.#histories.get(agentName) ?? [];
+    const repeatedMessages = isBeginning(before, request) ? before.length : 0;
+    const messages = request.slice(repeatedMessages);
+    return (outcome) => {
+      const answer = 'answer' in outcome ? outcome.answer : null;
+      this.#histories.set(agentName, answer === null ? request : [...request, answer]);
+      const times = { beganMs: began, endedMs: this.#now() };
+      const error = 'error' in outcome ? { error: toErrorMessage(outcome.error) } : {};
+      this.#calls.push({ agentName, model, repeatedMessages, messages, answer, ...error, ...times });
+    };
+  }
+
+  /** In the order in which they ended. */
+  get calls(): readonly UntrainedCall[] {
+    return this.#calls;
+  }
+
+  /** The latest conversation of each agent. */
+  transcripts(): readonly AgentTranscript[] {
+    return [...this.#histories].map(([agentName, messages]) => ({ agentName, messages }));
+  }
+
+  #now(): number {
+    return Math.round((performance.now() - this.#startedAt) * 1000) / 1000;
+  }
+}
+
+function isBeginning(beginning: readonly ChatMessage[], messages: readonly ChatMessage[]): boolean {
+  return (
+    beginning.length <= messages.length &&
+    beginning.every(({ role, content }, at) => role === messages[at]?.role && content === messages[at].content)
+  );
+}
+
+const scope = new AsyncLocalStorage<UntrainedCalls>();
+/** A framework's method may call another one: only the outer call is recorded. */
+const isInside = new AsyncLocalStorage<true>();
+
+/** Runs an episode's code: calls of its models that do not learn are recorded in `calls`. */
+export function recordUntrained<T>(calls: UntrainedCalls, work: () => T): T {
+  return scope.run(calls, work);
+}
+
+/** One call of `model`, in the words of any framework; `agentName` unless the episode knows the model. */
+export function recordCall(model: unknown, args: readonly unknown[], call: () => unknown, agentName?: string): unknown {
+  const calls = scope.getStore();
+  const agent = calls?.agentOf(model) ?? agentName;
+  if (calls === undefined || agent === undefined || isInside.getStore() === true) return call();
+  const end = calls.begin(agent, nameOf(model), readMessages(args));
+  return isInside.run(true, () => {
+    try {
+      return watchOutcome(call(), end);
+    } catch (error) {
+      end({ error });
+      throw error;
+    }
+  });
+}
+
+function watchOutcome(answer: unknown, end: (outcome: Outcome) => void): unknown {
+  if (answer instanceof Promise) {
+    // The OpenAI SDK's promise reads the body when it is awaited, which must stay the caller's choice.
+    const isLazy = 'asResponse' in answer;
+    if (isLazy) end({ answer: null });
+    else
+      answer.then(
+        (value: unknown) => end({ answer: readAnswer(value) }),
+        (error: unknown) => end({ error }),
+      );
+  } else end({ answer: readAnswer(answer) });
+  return answer;
+}
+
+function nameOf(model: unknown): string {
+  const { name, modelId, model: inner } = (model ?? {}) as Readonly<Record<'name' | 'modelId' | 'model', unknown>>;
+  const named = [modelId, inner, name].find((value) => typeof value === 'string' && value !== '');
+  return typeof named === 'string' ? named : 'unknown';
+}

@@ -1,0 +1,11 @@
+export { failEpisodesThatExit } from './episode/exit-guard.js';
+export { createJudge, type Judge } from './judge.js';
+export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
+export { createReader } from './readers/customized-protocol/create-reader.js';
+export { readJsonlTasks } from './readers/jsonl-dataset-file/jsonl-tasks.js';
+export { defineReader, type ReaderParts, type ReaderRegistration } from './readers/reader-registration.js';
+export { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
+export type { TaskTable } from './tasks/task-table.js';
+export { importUserModule } from './user-module.js';
+export { failureFrames, withUserFrames } from './user-frames.js';
+export { parseWorkflowSource, Workflow, type WorkflowSource } from './workflow.js';

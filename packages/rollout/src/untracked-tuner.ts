@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ConfigError,
+  deriveSeed,
+  isCountingChatModel,
+  type ChatModel,
+  type ChatRequest,
+  type CountingChatModel,
+} from '@agentjet/core';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { Policy, SamplingDefaults, Tuner } from './contract.js';
+import { openRecord } from './episode/episode-record.js';
+import { createTuner } from './tuner.js';
+
+/**
+ * A tuner without an episode, for a model that is trained already. Each call is alone: nothing is kept of it, so such a model can
+ * answer for as long as the process lives.
+ */
+
+export type UntrackedTunerOptions = {
+  readonly policy: Policy;
+  readonly sampling: SamplingDefaults;
+  /** Each call derives its own from it, the agent's name and the number of the call. */
+  readonly seed: number;
+  /** Calls reject with EngineError `closed` once it has aborted. */
+  readonly signal: AbortSignal;
+  /** Agents of other targets get their debugModel; undefined: every agent gets the trained model. */
+  readonly trainableTargets?: readonly string[] | undefined;
+};
+
+export function createUntrackedTuner(options: UntrackedTunerOptions): Tuner {
+  const { signal, trainableTargets } = options;
+  const episodeId = `untracked-${randomUUID()}`;
+  const numCalls = new Map<string, number>();
+  const createModel = (agent: AgentIdentity): CountingChatModel => {
+    const openCall = (): ChatModel => {
+      const number = numCalls.get(agent.agentName) ?? 0;
+      numCalls.set(agent.agentName, number + 1);
+      const identity = {
+        // Ids of answers and tool calls are made from it: no two calls may share one.
+        episodeId: `${episodeId}-${agent.agentName}-${number}`,
+        seed: deriveSeed(options.seed, agent.agentName, number),
+      };
+      return openRecord(options, identity, { signal }).createModel(agent);
+    };
+    return toUntracked(openCall, `agentjet/${agent.targetTag}`);
+  };
+  const endpointHost = { open: refuseEndpoint };
+  return {
+    ...createTuner({ episodeId, signal, createModel, trainableTargets, endpointHost }),
+    reward: () => undefined, // there is no training that it could count for
+  };
+}
+
+function toUntracked(openCall: () => ChatModel, name: string): CountingChatModel {
+  const unmarked = (request: ChatRequest): ChatRequest => ({ ...request, isTrained: false });
+  return {
+    name,
+    generate: (request, options) => openCall().generate(unmarked(request), options),
+    countPromptTokens: async (request) => {
+      const model = openCall();
+      if (!isCountingChatModel(model)) throw new Error(`The model ${name} cannot count tokens.`);
+      return model.countPromptTokens(request);
+    },
+  };
+}
+
+function refuseEndpoint(): never {
+  throw new ConfigError(
+    'no_endpoint',
+    'This tuner belongs to no episode and has no address. Start a server of the model with `ajet serve <run or checkpoint>` and use its address.',
+  );
+}

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
+import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
+
+/** The model folder that a run folder, a checkpoint or a model folder stands for. Rejects with BackboneError `checkpoint`. */
+export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
+  const dir = path.resolve(folder);
+  if (!existsSync(dir))
+    throw new BackboneError(
+      'checkpoint',
+      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, or any model folder.`,
+    );
+  if (isCheckpoint(dir)) return (await new Checkpoints(path.dirname(dir)).open(path.basename(dir))).dir;
+  if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
+  const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);
+  if (checkpoint !== undefined) return checkpoint.dir;
+  throw new BackboneError(
+    'checkpoint',
+    `The run ${dir} has no checkpoint. It was stopped before its first; the model that it began with is model.path in ${path.join(dir, 'config.yaml')}.`,
+  );
+}
+
+/** True for a checkpoint as a run writes it: its files are checked against their sums. Other model folders have none. */
+function isCheckpoint(dir: string): boolean {
+  return /^step-\d{6,}$/.test(path.basename(dir)) && existsSync(path.join(dir, 'state.json'));
+}
+
+/** The folder above the runs is easily taken for one of them. */
+async function refuseExperiment(dir: string): Promise<string> {
+  const newest = existsSync(path.join(dir, 'config.json')) ? undefined : await findLatestRun(dir, '.');
+  if (newest === undefined) return dir;
+  throw new BackboneError(
+    'checkpoint',
+    `${dir} is the folder of an experiment, not of a run. The newest run in it is ${newest}.`,
+  );
+}

@@ -1,0 +1,56 @@
+import { composeConfig } from '@agentjet/core';
+import type { Policy, SamplingDefaults } from '@agentjet/rollout';
+import { backbones } from '@agentjet/trainer/registrations';
+import { samplingDefaults } from '../rollout/sampling-defaults.js';
+
+export type FrozenModelOptions = {
+  /** Where a request does not say; 1 unless given. 0 is greedy. */
+  readonly temperature?: number;
+  /** In (0, 1]; 1 unless given. */
+  readonly topP?: number;
+  /** -1, which it is unless given, keeps all. */
+  readonly topK?: number;
+  /** Most tokens of one answer; 256 unless given. */
+  readonly maxTokens?: number;
+  /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
+  readonly maxModelLen?: number;
+  /** Of all that it draws; 42 unless given. */
+  readonly seed?: number;
+  /** CPU threads; all cores, at most 8, unless given. */
+  readonly numThreads?: number;
+};
+
+/** A model folder that only answers. */
+type OpenModel = {
+  readonly policy: Policy;
+  readonly sampling: SamplingDefaults;
+  readonly seed: number;
+  close(): Promise<void>;
+};
+
+/** A model that does not learn needs a backbone alone, the embedded one. */
+const [embedded] = backbones;
+const composition = composeConfig({ backbones: [embedded], algorithms: [], readers: [], judges: [], templates: [] });
+
+/** Rejects with BackboneError (`bad_model_files`, `unsupported_model`), or with ConfigError for an option. */
+export async function openModel(modelDir: string, options: FrozenModelOptions): Promise<OpenModel> {
+  const {
+    temperature = 1,
+    topP = 1,
+    topK = -1,
+    maxTokens = 256,
+    maxModelLen = 2048,
+    seed = 42,
+    numThreads = 0,
+  } = options;
+  const config = composition.create({
+    model: { path: modelDir },
+    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+    onnx: { numThreads },
+  });
+  // Not before: it loads the trainer and everything that runs episodes.
+  const { openUntrainedPolicy } = await import('./open-policy.js');
+  const inputs = { backbone: embedded, templateFamily: undefined };
+  const { policy, close } = await openUntrainedPolicy(config, inputs, () => undefined);
+  return { policy, sampling: samplingDefaults(config), seed, close };
+}

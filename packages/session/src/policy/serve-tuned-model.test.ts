@@ -1,0 +1,71 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import OpenAI from 'openai';
+import { serveTunedModel, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
+
+let served: ServedModel | undefined;
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+});
+
+async function serve(options: ServeModelOptions = {}): Promise<ServedModel> {
+  served = await serveTunedModel('nano', { port: 0, maxTokens: 12, ...options });
+  return served;
+}
+
+const messages = [{ role: 'user' as const, content: 'Hello' }];
+const clientOf = ({ baseUrl }: ServedModel, apiKey: string | null): OpenAI =>
+  new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? 'none', maxRetries: 0 });
+
+it("answers OpenAI's client, at once and as a stream, and says what it serves", async () => {
+  const { model, ...rest } = await serve();
+  const client = clientOf({ model, ...rest }, rest.apiKey);
+  const whole = await client.chat.completions.create({ model, messages, seed: 3 });
+  const stream = await client.chat.completions.create({ model, messages, seed: 3, stream: true });
+  let text = '';
+  for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+  expect(text).toBe(whole.choices[0]?.message.content);
+  expect(whole.usage?.completion_tokens).toBeGreaterThan(0);
+  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['nano']);
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => client.chat.completions.create({ model, messages })),
+  );
+  expect(new Set(answers.map(({ id }) => id)).size).toBe(4);
+});
+
+it('asks for its key', async () => {
+  const { baseUrl, apiKey } = await serve({ apiKey: 'my-own-key' });
+  expect(apiKey).toBe('my-own-key');
+  const ask = async (headers: Record<string, string>): Promise<readonly unknown[]> => {
+    const body = JSON.stringify({ model: 'x', messages, max_tokens: 1 });
+    const response = await fetch(`${baseUrl}/chat/completions`, { method: 'POST', headers, body });
+    const { error } = (await response.json()) as { readonly error?: { readonly code: string } };
+    return [response.status, error?.code];
+  };
+  expect(await ask({})).toEqual([401, 'missing_api_key']);
+  expect(await ask({ authorization: 'Bearer my-own-kex' })).toEqual([401, 'invalid_api_key']);
+  expect(await ask({ authorization: 'Bearer my-own-key' })).toEqual([200, undefined]);
+});
+
+it('without a key answers this machine, but no web page', async () => {
+  const { baseUrl, apiKey } = await serve({ apiKey: null });
+  expect(apiKey).toBeNull();
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${baseUrl}/models`, { headers })).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ origin: 'http://localhost:3000' })).toBe(200);
+  expect(await statusOf({ origin: 'https://evil.example' })).toBe(403);
+});
+
+it('needs a key beyond this machine', async () => {
+  await expect(serve({ host: '0.0.0.0', apiKey: null })).rejects.toThrow('Leave out --no-key');
+});
+
+it('says that its port is taken', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo;
+  await expect(serve({ port })).rejects.toThrow(`Cannot listen at 127.0.0.1:${port}: another program listens there.`);
+  other.close();
+});

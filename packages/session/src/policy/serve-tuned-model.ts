@@ -1,0 +1,76 @@
+import { randomInt } from 'node:crypto';
+import path from 'node:path';
+import { AgentJetError, ConfigError, toErrorMessage, type ChatModel } from '@agentjet/core';
+import { serveModel } from '@agentjet/endpoint';
+import { openTunedModel } from './tuned-model.js';
+
+export type ServeModelOptions = {
+  /** 127.0.0.1 unless given. */
+  readonly host?: string;
+  /** 8000 unless given; 0 picks a free one. */
+  readonly port?: number;
+  /** What requests must show; a new random one unless given. Null: none, for the loopback alone. */
+  readonly apiKey?: string | null;
+  /** What the server calls the model; the name of the folder unless given. */
+  readonly name?: string;
+  /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
+  readonly maxModelLen?: number;
+  /** Most tokens of an answer if its request does not say; what the context leaves, unless given. */
+  readonly maxTokens?: number;
+  /** Of what is drawn for requests without a seed; random unless given. */
+  readonly seed?: number;
+};
+
+export type ServedModel = {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  readonly model: string;
+  /** Calls that are under way fail. */
+  close(): Promise<void>;
+};
+
+/**
+ * An OpenAI- and Anthropic-compatible server of a trained model, on the embedded engine. Nothing is tracked.
+ * @param dir as for `openTunedModel`
+ * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError `cannot_listen`
+ */
+export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
+  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey } = options;
+  refuseOpenHost(host, apiKey);
+  const maxTokens = options.maxTokens ?? maxModelLen - 1;
+  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed });
+  const name = options.name ?? path.basename(path.resolve(dir));
+  const model = tuned.selectModel<ChatModel>({ agentName: name }, (found) => ({ ...found, name }));
+  try {
+    const server = await serveModel(model, { hostname: host, port, ...(apiKey === undefined ? {} : { apiKey }) });
+    const close = async (): Promise<void> => {
+      await server.close();
+      await tuned.close();
+    };
+    return { baseUrl: server.baseUrl, apiKey: server.apiKey, model: name, close };
+  } catch (cause) {
+    await tuned.close();
+    throw cannotListen({ host, port, cause });
+  }
+}
+
+function refuseOpenHost(host: string, apiKey: string | null | undefined): void {
+  if (apiKey !== null || /^(127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host)) return;
+  throw new ConfigError(
+    'needs_key',
+    `A server at ${host} is open to other machines, so it needs a key. Leave out --no-key, or serve at 127.0.0.1.`,
+  );
+}
+
+function cannotListen(at: { readonly host: string; readonly port: number; readonly cause: unknown }): AgentJetError {
+  const code = at.cause instanceof Error && 'code' in at.cause ? at.cause.code : undefined;
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'another program listens there. Name another port with --port, or 0 for any that is free.',
+    EACCES: 'this user may not listen there. Name a port of 1024 or above with --port.',
+    EADDRNOTAVAIL: 'this machine has no such address. Name another with --host.',
+    ENOTFOUND: 'this machine knows no such name. Name another with --host.',
+  };
+  const reason = reasons[String(code)] ?? toErrorMessage(at.cause);
+  return new AgentJetError('cannot_listen', `Cannot listen at ${at.host}:${at.port}: ${reason}`, { cause: at.cause });
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** SHA-256 of each file that a configuration names as `path/file.ts->Export`, by the name as it is written there. */
+export type CodeHashes = Readonly<Record<string, string>>;
+
+function listStrings(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listStrings) : [];
+}
+
+/**
+ * Of the files themselves, not of what they import: an edited reward or agent is noticed when a run goes on, also if its name is the
+ * same.
+ */
+export function hashCode(config: object): CodeHashes {
+  const references = listStrings(config).filter((text) => /\.[cm]?[jt]sx?->\w+$/.test(text));
+  return Object.fromEntries(
+    references.flatMap((reference) => {
+      const file = reference.slice(0, reference.lastIndexOf('->'));
+      if (!existsSync(file)) return [];
+      return [[reference, createHash('sha256').update(readFileSync(file)).digest('hex')] as const];
+    }),
+  );
+}

@@ -1,0 +1,72 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { LedgerState } from '@agentjet/ledger';
+import { roles, WireError, type KeyAnswer, type KeyRequest, type Role } from '@agentjet/swarm-wire';
+
+/**
+ * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that they outlive a
+ * restart. A commander may do all, a worker claims and ends episodes, an observer reads.
+ */
+
+/** What is kept of a key. */
+export type StoredKey = {
+  readonly name: string;
+  readonly role: Role;
+  readonly id: string;
+  /** SHA-256 of the secret, in hex. */
+  readonly hash: string;
+  readonly expiresAt?: string;
+  readonly scores?: readonly string[];
+  readonly rewardBounds?: readonly [number, number];
+  readonly maxEpisodes?: number;
+};
+
+export function createKey(request: KeyRequest): { readonly stored: StoredKey; readonly answer: KeyAnswer } {
+  const id = randomBytes(6).toString('hex');
+  const secret = randomBytes(32).toString('hex');
+  const { name, role, expires_at: expiresAt } = request;
+  const stored: StoredKey = {
+    name,
+    role,
+    id,
+    hash: hashOf(secret),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(request.scores !== undefined && { scores: request.scores }),
+    ...(request.reward_bounds !== undefined && { rewardBounds: request.reward_bounds }),
+    ...(request.max_episodes !== undefined && { maxEpisodes: request.max_episodes }),
+  };
+  const key = `ajk_${role}_${id}_${secret}`;
+  return { stored, answer: { name, role, key, ...(expiresAt !== undefined && { expires_at: expiresAt }) } };
+}
+
+/**
+ * The key of an Authorization header, if it opens the role.
+ * @throws WireError `missing_key`, `unknown_key`, `expired_key`, `wrong_role`
+ */
+export function requireKey(state: LedgerState, header: string | undefined, role: Role, now = Date.now()): StoredKey {
+  const text = /^Bearer (\S+)$/i.exec(header ?? '')?.[1];
+  if (text === undefined) {
+    throw new WireError('missing_key', 'No key. Send it as "Authorization: Bearer ajk_...".');
+  }
+  const stored = findKey(state, text);
+  if (stored === undefined) throw new WireError('unknown_key', 'This key is not known here, or was deleted.');
+  if (stored.expiresAt !== undefined && Date.parse(stored.expiresAt) <= now) {
+    throw new WireError('expired_key', `The key "${stored.name}" expired at ${stored.expiresAt}. Ask for another one.`);
+  }
+  if (roles.indexOf(stored.role) < roles.indexOf(role)) {
+    throw new WireError('wrong_role', `The key "${stored.name}" has the role ${stored.role}; this needs ${role}.`);
+  }
+  return stored;
+}
+
+function findKey(state: LedgerState, text: string): StoredKey | undefined {
+  const [prefix, , id, secret = ''] = text.split('_');
+  if (prefix !== 'ajk') return undefined;
+  const hash = Buffer.from(hashOf(secret));
+  for (const { content } of state.keys.values()) {
+    const stored = content as StoredKey;
+    if (stored.id === id && timingSafeEqual(Buffer.from(stored.hash), hash)) return stored;
+  }
+  return undefined;
+}
+
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');

@@ -1,0 +1,2 @@
+export { createCountingTrainer } from './testing/counting-trainer.js';
+export { testSettings } from './testing/test-settings.js';

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+
+/** CPU time of the main thread, ms: by the kernel's count where there is one (Linux), else of the whole process. */
+function threadCpuMs(): number {
+  try {
+    const [ran = ''] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
+    return Number(ran) / 1e6;
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  }
+}
+
+const lookMs = 10;
+
+/**
+ * How long the event loop was kept from a timer, in CPU time of its thread: on a busy machine wall time would count what other
+ * programs did. Stop it to get the stretches, in ms.
+ */
+export function measureStalls(): () => readonly number[] {
+  const stalls: number[] = [];
+  let last = threadCpuMs();
+  const timer = setInterval(() => {
+    const now = threadCpuMs();
+    stalls.push(now - last);
+    last = now;
+  }, lookMs);
+  return () => {
+    clearInterval(timer);
+    return stalls;
+  };
+}
+
+/** The value below which `share` of the values lie; 0 if there are none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}

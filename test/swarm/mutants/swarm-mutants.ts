@@ -1,0 +1,363 @@
+/** One planted bug: edits of the sources. Each `original` occurs in its file exactly once; otherwise planting fails. */
+export type SwarmMutant = { readonly name: string; readonly edits: readonly Edit[] };
+
+export type Edit = {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly original: string;
+  readonly mutated: string;
+};
+
+const ledger = 'packages/ledger/src/ledger.ts';
+const writer = 'packages/ledger/src/store/store-writer.ts';
+const recover = 'packages/ledger/src/store/recover.ts';
+const retention = 'packages/ledger/src/store/retention.ts';
+const memoryStore = 'packages/ledger/src/testing/memory-store.ts';
+const episodes = 'packages/swarm-server/src/swarm/episode-routes.ts';
+const operator = 'packages/swarm-server/src/swarm/operator-routes.ts';
+const swarm = 'packages/swarm-server/src/swarm/swarm.ts';
+const training = 'packages/swarm-server/src/swarm/train-loop.ts';
+
+const edit = (file: string, original: string, mutated: string): Edit => ({ file, original, mutated });
+
+/** The ways in which a swarm could lose an episode, train it twice or contradict itself, each made on purpose. */
+export const swarmMutants: readonly SwarmMutant[] = [
+  {
+    name: 'receipt before sync',
+    edits: [
+      edit(episodes, 'await writer.synced();\n    const accepted', 'await writer.committed();\n    const accepted'),
+    ],
+  },
+  {
+    name: 'answer before commit',
+    edits: [
+      edit(episodes, 'await writer.committed();\n    return content;', 'return content;'),
+      edit(episodes, 'await writer.committed();\n    return { episodes: episodes', 'return { episodes: episodes'),
+    ],
+  },
+  {
+    name: 'manifest after the step',
+    edits: [
+      edit(
+        training,
+        `    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+    await writer.synced();
+    await optimizeStep(context, manifest);
+`,
+        `    const members = ready.map(({ groupId }) => ({
+      groupId,
+      episodes: ledger.membersOf(groupId).map(({ episodeId, reward }) => ({ episodeId, reward: reward ?? 0 })),
+    }));
+    const step = ledger.state.step + 1;
+    const early = { kind: 'manifest' as const, step, configRevision, groups: members, optimizerSteps };
+    const outcomes: Outcome[] = [];
+    for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
+    if (step % settings.saveFreq === 0) await trainer.save(step);
+    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+    for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, outcome);
+    await writer.synced();
+`,
+      ),
+    ],
+  },
+  {
+    name: 'outcome not synced',
+    edits: [
+      edit(
+        training,
+        'ledger.conclude(manifest.step, index, outcome);\n    await writer.synced();',
+        'ledger.conclude(manifest.step, index, outcome);',
+      ),
+    ],
+  },
+  {
+    name: 'checkpoint before the outcome',
+    edits: [
+      edit(
+        training,
+        'async function optimizeStep({ ledger, writer, trainer }: SwarmContext, manifest',
+        'async function optimizeStep({ ledger, writer, trainer, settings }: SwarmContext, manifest',
+      ),
+      edit(
+        training,
+        '    if (known === undefined) ledger.conclude(',
+        `    const isLast = index === manifest.optimizerSteps.length - 1;
+    if (known === undefined && isLast && manifest.step % settings.saveFreq === 0) await trainer.save(manifest.step);
+    if (known === undefined) ledger.conclude(`,
+      ),
+    ],
+  },
+  {
+    name: 'no redo',
+    edits: [
+      edit(
+        training,
+        'for (let step = newest + 1; step <= state.step; step++) await optimizeStep(context, manifestOf(context, step));',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'record and state apart',
+    edits: [
+      edit(
+        ledger,
+        '    this.#journal(records);',
+        '    Promise.resolve().then(() => Promise.resolve()).then(() => this.#journal(records));',
+      ),
+    ],
+  },
+  { name: 'recovery not synced', edits: [edit(recover, '  await store.secure();\n', '')] },
+  {
+    name: 'restarted machine not noticed',
+    edits: [edit(recover, 'if (state.bootId === bootId) return [];', 'if (bootId !== undefined) return [];')],
+  },
+  {
+    name: 'drop without a record',
+    edits: [
+      edit(
+        ledger,
+        "if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);",
+        "if (record.kind === 'drop') applyRecord(this.state, record);",
+      ),
+    ],
+  },
+  {
+    name: 'late end accepted',
+    edits: [
+      edit(episodes, "if (episode.end === undefined && episode.state === 'dropped') {", 'if (episode.end === null) {'),
+      edit(
+        ledger,
+        'const { groupId, place } = this.#running(episodeId);',
+        'const { groupId, place } = this.episode(episodeId);',
+      ),
+    ],
+  },
+  {
+    name: 'end not idempotent',
+    edits: [
+      edit(episodes, 'if (episode.end === undefined) ledger.end(', 'ledger.end('),
+      edit(ledger, 'if (episode.end !== undefined) return requireSameEnd(episode, bodyHash);', ''),
+    ],
+  },
+  {
+    name: 'retried call recorded twice',
+    edits: [
+      edit(
+        episodes,
+        'const isRecorded = episode.calls.some((call) => call.requestId === requestId);',
+        'const isRecorded = requestId === name;',
+      ),
+    ],
+  },
+  {
+    name: 'call after the end',
+    edits: [
+      edit(
+        episodes,
+        "        if (episode.state !== 'running') throw this.#goneError(episodeId);\n        ledger.recordCall",
+        '        ledger.recordCall',
+      ),
+      edit(
+        ledger,
+        'groupId: this.#running(episodeId).groupId, episodeId });',
+        'groupId: this.episode(episodeId).groupId, episodeId });',
+      ),
+    ],
+  },
+  {
+    name: 'second manifest accepted',
+    edits: [
+      edit(
+        training,
+        'const ready = groups.filter(({ fate }) => fate === undefined);',
+        "const ready = [...groups, ...[...ledger.state.groups.values()].filter(({ fate }) => fate === 'trained').slice(0, 1)];",
+      ),
+    ],
+  },
+  {
+    name: 'half a group rescored',
+    edits: [
+      edit(
+        ledger,
+        'const isWhole = isSampled(this.state, group, this.rules) && isForExactly(ids, scores);',
+        'const isWhole = scores.length > 0 || isSampled(this.state, group, this.rules) || isForExactly(ids, scores);',
+      ),
+    ],
+  },
+  {
+    name: 'retention too early',
+    edits: [
+      edit(
+        training,
+        "  weights.phase = 'saving';\n",
+        "  weights.phase = 'saving';\n  await retireFiles(context, step);\n",
+      ),
+    ],
+  },
+  {
+    name: 'place refilled after assignment',
+    edits: [
+      edit(
+        ledger,
+        'filter((group) => group.fate === undefined && passes(group));',
+        'filter((group) => passes(group));',
+      ),
+      edit(
+        'packages/ledger/src/attempt-index.ts',
+        'group !== undefined &&\n      group.fate === undefined &&',
+        'group !== undefined &&',
+      ),
+    ],
+  },
+  {
+    name: 'goes on after a failed commit',
+    edits: [edit(writer, 'await this.#store.commit(batch);', 'await this.#store.commit(batch).catch(() => {});')],
+  },
+  {
+    name: 'refused step redone',
+    edits: [
+      edit(
+        training,
+        'await trainer.optimize(manifest, index, known);',
+        'await trainer.optimize(manifest, index, undefined);',
+      ),
+    ],
+  },
+  {
+    name: 'two owners',
+    edits: [
+      edit(
+        memoryStore,
+        "if (!this.#isOwner()) throw new StoreError('not_owner', 'Another server owns the store.');",
+        '',
+      ),
+    ],
+  },
+  { name: 'failed sync believed', edits: [edit(recover, 'await store.secure();', 'await store.sync();')] },
+  {
+    name: 'boot id before the drops',
+    edits: [
+      edit(
+        swarm,
+        '    if (conclusions.length > 0) ledger.append(...conclusions);\n',
+        `    if (conclusions.length > 0) {
+      ledger.append(...conclusions.slice(-1));
+      await writer.committed();
+      await new Promise<void>((resolve) => host.after(100, resolve));
+      ledger.append(...conclusions.slice(0, -1));
+    }
+`,
+      ),
+    ],
+  },
+  {
+    name: 'ids counted',
+    edits: [
+      edit(
+        episodes,
+        'const episodeId = `e${randomName(host.random)}`;',
+        "const episodeId = `e${ledger.state.episodes.size + ledger.state.finishedEpisodes.size}${host.random() < 0 ? randomName(host.random) : ''}`;",
+      ),
+    ],
+  },
+  {
+    name: 'finished record without its draw',
+    edits: [
+      edit(
+        'packages/ledger/src/fold.ts',
+        "  if (record.purpose === 'train') setDraw(state, record, record.returns ? 'returned' : 'over', record.fate);",
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'roll without owner',
+    edits: [edit(memoryStore, '  #begin(): void {\n    this.#requireOwner();\n', '  #begin(): void {\n')],
+  },
+  {
+    name: 'retention reads closed literally',
+    edits: [
+      edit(
+        retention,
+        "if (group.fate === undefined || group.fate === 'assigned') return false;",
+        "if (group.fate === undefined) return group.places.every(({ episodeId }) => episodeId !== undefined);\n  if (group.fate === 'assigned') return false;",
+      ),
+    ],
+  },
+  {
+    name: 'retention forgets whom a manifest names',
+    edits: [
+      edit(
+        retention,
+        "if (record.kind === 'manifest') return record.groups.map(({ groupId }) => groupId);",
+        "if (record.kind === 'manifest') return [];",
+      ),
+      edit(
+        retention,
+        "if (record.kind === 'outcome') return state.manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];",
+        "if (record.kind === 'outcome') return [];",
+      ),
+    ],
+  },
+  {
+    name: 'accepted ends answer 410',
+    edits: [
+      edit(
+        episodes,
+        "if (episode.end === undefined && episode.state === 'dropped') {",
+        "if (episode.state === 'dropped') {",
+      ),
+    ],
+  },
+  {
+    name: 'patience only from the first end',
+    edits: [
+      edit(
+        'packages/ledger/src/patience.ts',
+        'const isClaimed = group.places.some(({ attempts }) => attempts > 0);',
+        'const isClaimed = [...state.episodes.values()].some(({ groupId, end }) => groupId === group.groupId && end !== undefined);',
+      ),
+    ],
+  },
+  {
+    name: 'late rescoring accepted',
+    edits: [
+      edit(
+        ledger,
+        'if (group.scoreRevision !== replaces) {',
+        'if (group.scoreRevision !== replaces && scores.length === 0) {',
+      ),
+    ],
+  },
+  {
+    name: 'refusals without owner check',
+    edits: [
+      edit(
+        swarm,
+        'if (!restsOnRecords || (await this.#context.store.isOwner())) return error;',
+        'if (!restsOnRecords || error instanceof WireError) return error;',
+      ),
+    ],
+  },
+  {
+    name: 'a late copy of an order is obeyed',
+    edits: [
+      edit(
+        operator,
+        'if (ledger.state.operationIds.has(requestId)) return writer.synced();',
+        'if (requestId === null) return writer.synced();',
+      ),
+    ],
+  },
+  {
+    name: 'a sync waits for silence',
+    edits: [
+      edit(
+        writer,
+        'const isAwaited = this.#waiters.synced',
+        'const isAwaited = this.#pending.length === 0 && this.#waiters.synced',
+      ),
+    ],
+  },
+];

@@ -1,0 +1,9 @@
+import type { BackboneCapabilities } from '@agentjet/core';
+
+export const embeddedCapabilities: BackboneCapabilities = {
+  takes: 'packs',
+  repeatsSeed: true,
+  reportsGradNorm: true,
+  losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
+  streams: true,
+};

@@ -1,0 +1,36 @@
+import { BackboneError, type Algorithm, type Backbone, type LossOptions, type SlopeLoss } from '@agentjet/core';
+
+type Loss = { readonly algorithm: Algorithm; readonly backbone: Backbone; readonly loss: LossOptions };
+
+/** The algorithm's own loss if it brings one, else the configured one. */
+export function chooseLoss({ algorithm, loss }: Omit<Loss, 'backbone'>): LossOptions | SlopeLoss {
+  if (algorithm.slope === undefined) return loss;
+  const { temperature = 1 } = loss;
+  return { kind: 'slope', slope: (terms) => algorithm.slope?.(terms) ?? [], temperature };
+}
+
+/** Throws BackboneError `unsupported_loss` naming what the backbone cannot train, or what an algorithm's own loss leaves without effect. */
+export function checkLoss({ algorithm, backbone, loss }: Loss): void {
+  const wanted = algorithm.slope === undefined ? featuresOf(loss) : (['slope'] as const);
+  const missing = wanted.find((feature) => !backbone.capabilities.losses.includes(feature));
+  if (missing !== undefined)
+    throw new BackboneError(
+      'unsupported_loss',
+      `The loss needs "${missing}", but this backbone trains ${backbone.capabilities.losses.join(', ')}. Choose another loss or another backbone.`,
+    );
+  const [unused] = algorithm.slope === undefined ? [] : featuresOf(loss).filter((feature) => feature !== 'policy');
+  if (unused === 'kl' || unused === 'entropy')
+    throw new BackboneError(
+      'unsupported_loss',
+      `The algorithm "${algorithm.name}" brings its own loss, so the "${unused}" term of the configured loss would have no effect. Set its coefficient to 0.`,
+    );
+}
+
+function featuresOf(loss: LossOptions): readonly Backbone['capabilities']['losses'][number][] {
+  if (loss.kind === 'sft') return ['sft'];
+  return [
+    'policy',
+    ...(loss.klCoef === 0 ? [] : (['kl'] as const)),
+    ...(loss.entropyCoef === 0 ? [] : (['entropy'] as const)),
+  ];
+}

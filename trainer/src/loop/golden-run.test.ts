@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LossOptions } from '@agentjet/core';
+import { createRunFolder } from '@agentjet/run-folder';
+import { expect, it } from 'vitest';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
+import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
+import { withoutSeconds } from '../testing/without-seconds.js';
+import { train, type TrainOptions } from './train.js';
+
+const plain: LossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
+
+/** Lines of metrics.jsonl without seconds. Nine digits: the last ones may differ between processors. */
+async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'golden-'));
+  try {
+    const run = await createRunFolder({ experimentDir: dir, experimentName: 'golden', configYaml: 'ajet: {}\n' });
+    const backbone = createTinyTaskBackbone(1);
+    const outcome = await train({
+      backbone,
+      run,
+      source: tinyTaskGroups(backbone.engine, { seed: 42, numRepeat: 4 }),
+      algorithm: createGrpo(),
+      loss: plain,
+      packing: { maxPackTokens: 64 },
+      groupsPerStep: 4,
+      maxSteps: 6,
+      ...changes,
+    });
+    expect(outcome.status).toBe('completed');
+    const lines = withoutSeconds(await run.readMetrics()).map((record) =>
+      JSON.stringify(record, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(9)) : value)),
+    );
+    return `${lines.join('\n')}\n`;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+// After a change of what a step computes, write these files again: npx vitest run trainer/src/loop/golden-run.test.ts -u
+it.each<[string, Partial<TrainOptions>]>([
+  ['grpo', {}],
+  [
+    'every term of the loss, in several optimizer steps',
+    { loss: { ...plain, klCoef: 0.05, entropyCoef: 0.01 }, numMiniBatches: 2, numEpochs: 2, whitenAdvantages: true },
+  ],
+])('a run of the tiny backbone gives the metrics that are kept: %s', async (name, changes) => {
+  const file = `golden/${name.replaceAll(/[^a-z]+/g, '-')}.jsonl`;
+  await expect(await metricsOf(changes)).toMatchFileSnapshot(file);
+});

@@ -1,0 +1,256 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Backbone, LossOptions } from '@agentjet/core';
+import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createGrpo } from '../algorithms/grpo/grpo.js';
+import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
+import { termLoss } from '../testing/term-loss.js';
+import { withoutSeconds } from '../testing/without-seconds.js';
+import { train, type StepEnd, type StepStart, type TrainOptions } from './train.js';
+import type { TrainingGroup } from './training-group.js';
+
+const loss: LossOptions & { readonly kind: 'policy' } = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
+let dir: string;
+let run: RunFolder;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'hooks-'));
+  run = await createRunFolder({ experimentDir: dir, experimentName: 'a', configYaml: 'ajet: {}\n' });
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
+  return {
+    backbone,
+    source: tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4 }),
+    run,
+    algorithm: createGrpo(),
+    loss,
+    packing: { maxPackTokens: 64 },
+    groupsPerStep: 2,
+    maxSteps: 3,
+    ...changes,
+  };
+}
+
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
+
+describe('the hooks of the loop', () => {
+  it('are awaited in order, with the state that the step begins and ends with', async () => {
+    const events: string[] = [];
+    const backbone = createTinyTaskBackbone(1);
+    await train(
+      optionsFor(backbone, {
+        maxSteps: 2,
+        beforeStep: async ({ step, policyVersion }) => {
+          await pause();
+          events.push(`before ${step} at ${policyVersion}, now ${backbone.policyVersion}`);
+          return undefined;
+        },
+        afterStep: async ({ state, metrics }) => {
+          await pause();
+          events.push(`after ${state.step} at ${state.policyVersion}, recorded ${metrics.step}`);
+        },
+      }),
+    );
+    expect(events).toEqual([
+      'before 1 at 0, now 0',
+      'after 1 at 1, recorded 1',
+      'before 2 at 1, now 1',
+      'after 2 at 2, recorded 2',
+    ]);
+  });
+
+  it('are told which episodes are not trained, and why', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    await metricsWith(backbone, { maxSteps: 1 }); // so that version 0 is old
+    const groups: TrainingGroup[] = [];
+    for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
+      groups.push(group);
+    const [first, second] = groups;
+    if (first === undefined || second === undefined) throw new Error('The source is empty.');
+    const equal = { ...first, episodes: first.episodes.map((episode) => ({ ...episode, reward: 0.5 })) };
+    const [silent, old, long, ...others] = second.episodes;
+    if (silent === undefined || old === undefined || long === undefined) throw new Error('The group is small.');
+    const changed = {
+      ...second,
+      episodes: [
+        { ...silent, samples: [] },
+        {
+          ...old,
+          samples: old.samples.map((sample) => ({
+            ...sample,
+            policyVersions: sample.policyVersions.map((version) => (version === -1 ? -1 : 0)),
+          })),
+        },
+        {
+          ...long,
+          samples: long.samples.map((sample) => ({
+            ...sample,
+            ids: Int32Array.of(...sample.ids, 4),
+            lossMask: Uint8Array.of(...sample.lossMask, 0),
+            logprobs: Float32Array.of(...sample.logprobs, 0),
+            policyVersions: Int32Array.of(...sample.policyVersions, -1),
+            advantages: Float32Array.of(...sample.advantages, 0),
+          })),
+        },
+        ...others,
+      ],
+    };
+    async function* source(): AsyncGenerator<TrainingGroup> {
+      yield* [equal, changed];
+    }
+    const starts: StepStart[] = [];
+    const ends: StepEnd[] = [];
+    await train(
+      optionsFor(backbone, {
+        source: source(),
+        lengthLimit: { maxSampleTokens: long.samples[0]?.ids.length ?? 0, policy: 'drop_episode' },
+        beforeStep: async (start) => void starts.push(start),
+        afterStep: async (end) => void ends.push(end),
+      }),
+    );
+    const expected = [
+      ...equal.episodes.map(({ episodeId }) => ({ episodeId, reason: 'no_gradient' })),
+      { episodeId: silent.episodeId, reason: 'no_samples' },
+      { episodeId: old.episodeId, reason: 'stale' },
+      { episodeId: long.episodeId, reason: 'overlong' },
+    ];
+    expect(starts.map(({ leftOut }) => leftOut)).toEqual([expected]);
+    expect(ends.map(({ leftOut }) => leftOut)).toEqual([expected]);
+  });
+
+  it('change the rate of a step, and of no other', async () => {
+    await train(
+      optionsFor(createTinyTaskBackbone(1), {
+        beforeStep: async ({ step }) => (step === 2 ? { optimizer: { learningRate: 0.001 } } : undefined),
+      }),
+    );
+    const rates = (await run.readMetrics()).map((record) => record['learning_rate']);
+    expect(rates).toEqual([0.05, 0.001, 0.05]);
+  });
+
+  it('that fail end the run with the state of the step before', async () => {
+    const afterStep = async ({ state }: StepEnd): Promise<void> => {
+      if (state.step === 2) throw new Error('the ledger is full');
+    };
+    expect(await train(optionsFor(createTinyTaskBackbone(1), { afterStep }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'the ledger is full' },
+      state: { step: 2 },
+      checkpoint: { state: { step: 2 } },
+    });
+    const beforeStep = () => Promise.reject(new Error('not now'));
+    expect(await train(optionsFor(createTinyTaskBackbone(1), { beforeStep }))).toMatchObject({
+      status: 'failed',
+      error: { message: 'not now' },
+      state: { step: 0 },
+      checkpoint: undefined,
+    });
+  });
+
+  it('get what each optimizer step found at each token, if asked for', async () => {
+    const ends: StepEnd[] = [];
+    const afterStep = async (end: StepEnd) => void ends.push(end);
+    await train(optionsFor(createTinyTaskBackbone(1), { afterStep, reportTokens: true, numEpochs: 2, maxSteps: 1 }));
+    const [first, second] = ends[0]?.tokens ?? [];
+    const samples = (ends[0]?.groups ?? []).flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
+    for (const report of first ?? []) {
+      const sample = samples.find(({ episodeId }) => episodeId === report.episodeId);
+      expect(report.isTrained).toEqual(sample?.lossMask);
+      report.isTrained.forEach((isTrained, t) => {
+        expect(report.logprobs[t]).toBeCloseTo(isTrained === 1 ? (sample?.logprobs[t] ?? Number.NaN) : 0, 5);
+        expect(report.ratios[t]).toBeCloseTo(isTrained, 5);
+        expect(report.entropies?.[t]).toBeGreaterThanOrEqual(0);
+      });
+    }
+    expect(first?.length).toBeGreaterThan(3);
+    expect(second?.some(({ ratios }) => ratios.some((ratio) => ratio !== 0 && Math.abs(ratio - 1) > 1e-3))).toBe(true);
+  });
+});
+
+async function metricsWith(backbone: Backbone, changes: Partial<TrainOptions>): Promise<Record<string, number>[]> {
+  run = await createRunFolder({ experimentDir: dir, experimentName: 'other', configYaml: 'ajet: {}\n' });
+  const outcome = await train(optionsFor(backbone, { run, ...changes }));
+  if (outcome.status === 'failed') throw outcome.error;
+  return withoutSeconds(await run.readMetrics());
+}
+
+const comparable = (metrics: readonly Record<string, number>[]) =>
+  metrics.map((record) => ({
+    counts: ['reward_mean', 'trained_tokens', 'row_tokens', 'tree_tokens'].map((key) => record[key]),
+    close: ['grad_norm', 'entropy', 'logprob_gap_max'].map((key) => record[key]?.toFixed(5)),
+  }));
+
+describe('the loop', () => {
+  it('gives rows to a backbone that takes rows, with the steps of the trees', async () => {
+    const trees = await metricsWith(createTinyTaskBackbone(1), {});
+    const rows = await metricsWith(createTinyTaskBackbone(1, 'rows'), {});
+    expect(comparable(rows)).toEqual(comparable(trees));
+    expect(trees[0]).not.toHaveProperty('leaf_tokens_over_tree_tokens');
+    expect(rows[0]?.['leaf_tokens_over_tree_tokens']).toBeGreaterThan(1);
+  });
+
+  it("trains an algorithm's own slope as the loss that has this slope", async () => {
+    const builtIn = await metricsWith(createTinyTaskBackbone(1), { numEpochs: 2 });
+    const algorithm: TrainOptions['algorithm'] = {
+      ...createGrpo(),
+      slope: ({ logprobs, behaviour, advantages }) =>
+        logprobs.map((logprob, k) => {
+          const term = { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 };
+          return termLoss(logprob, term, loss).slope;
+        }),
+    };
+    const own = await metricsWith(createTinyTaskBackbone(1), { numEpochs: 2, algorithm });
+    expect(comparable(own)).toEqual(comparable(builtIn));
+  });
+
+  it('refuses a loss that the backbone cannot train before it asks for a group', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    const limited = Object.assign(Object.create(backbone) as Backbone, {
+      capabilities: { ...backbone.capabilities, losses: ['sft', 'policy'] },
+    });
+    const source = () => {
+      throw new Error('asked');
+    };
+    const asked = { [Symbol.asyncIterator]: source };
+    await expect(
+      train({ ...optionsFor(backbone), backbone: limited, source: asked, loss: { ...loss, klCoef: 0.1 } }),
+    ).rejects.toThrow(/needs "kl", but this backbone trains sft, policy/);
+    const algorithm = { ...createGrpo(), slope: () => [] };
+    await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
+      /"grpo" brings its own loss, so the "kl" term/,
+    );
+  });
+
+  it('leaves numbers that a backbone does not report out of the metrics', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    const silent = new Proxy(backbone, {
+      get: (target, name) => {
+        if (name === 'trainStep')
+          return async (...given: Parameters<Backbone['trainStep']>) => ({
+            ...(await target.trainStep(...given)),
+            gradNorm: null,
+            entropy: null,
+          });
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const [metrics] = await metricsWith(silent, { maxSteps: 1 });
+    expect(metrics).not.toHaveProperty('grad_norm');
+    expect(metrics).not.toHaveProperty('entropy');
+    expect(metrics).toHaveProperty('loss');
+  });
+});

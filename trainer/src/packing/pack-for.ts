@@ -1,0 +1,12 @@
+import type { Backbone, Sample, TreePack } from '@agentjet/core';
+import { packRows } from './pack-rows.js';
+import { packTrees, type PackOptions, type PackReport } from './pack-trees.js';
+
+/** The samples of one optimizer step as the backbone takes them: token trees, or rows. Throws as packTrees does. */
+export function packFor(
+  { capabilities }: Pick<Backbone, 'capabilities'>,
+  samples: readonly Sample[],
+  options: PackOptions,
+): { readonly packs: readonly TreePack[]; readonly report: PackReport } {
+  return capabilities.takes === 'rows' ? packRows(samples, options) : packTrees(samples, options);
+}

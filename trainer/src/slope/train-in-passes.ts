@@ -1,0 +1,144 @@
+/**
+ * An algorithm's own loss on any backbone, in two passes: a forward pass gives the logprobs of the terms, the slope is
+ * computed from them here, and a cross entropy with the coefficient c = -weight * slope on each token has the gradient
+ * of the loss. The backbone must let no other step in between the two.
+ */
+
+import { BackboneError } from '@agentjet/core';
+import type { LossOptions, SlopeLoss, TermReport, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+
+/** A batch whose loss the backbone computes itself. */
+export type BuiltInBatch = TrainBatch & { readonly loss: LossOptions };
+
+type SlopeBatch = TrainBatch & { readonly loss: SlopeLoss };
+
+export type TwoPasses<Metrics extends TrainStepMetrics> = {
+  /** Shape per pack [K]: training logprobs, at each term's temperature or else this one. */
+  termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
+  trainStep(batch: BuiltInBatch): Promise<Metrics>;
+};
+
+/** On-policy, logprobs that differ by less are taken to differ by rounding alone. */
+const rounding = 1e-3;
+
+function isSlope(batch: TrainBatch): batch is SlopeBatch {
+  return batch.loss.kind === 'slope';
+}
+
+/** One optimizer step: one pass for a built-in loss, two for a slope. */
+export async function trainInPasses<Metrics extends TrainStepMetrics>(
+  batch: TrainBatch,
+  passes: TwoPasses<Metrics>,
+): Promise<Metrics> {
+  return isSlope(batch) ? await trainBySlope(batch, passes) : await passes.trainStep(batch as BuiltInBatch);
+}
+
+/** Rejects with BackboneError `bad_slope` for a slope of another length or with a value that is not finite. */
+async function trainBySlope<Metrics extends TrainStepMetrics>(
+  batch: SlopeBatch,
+  passes: TwoPasses<Metrics>,
+): Promise<Metrics> {
+  const { packs, loss } = batch;
+  const logprobs = concatenate(await passes.termLogprobs(packs, loss.temperature));
+  const terms = joinTerms(packs);
+  const slopes = computeSlopes(batch, logprobs, terms);
+  const metrics = await passes.trainStep({
+    ...batch,
+    packs: withWeights(packs, (k) => -(terms.weights[k] ?? 0) * (slopes[k] ?? 0)),
+    loss: { kind: 'sft', temperature: loss.temperature },
+    reportTerms: true,
+  });
+  return toSlopeMetrics(metrics, { batch, logprobs, terms, slopes });
+}
+
+type JoinedTerms = ReturnType<typeof joinTerms>;
+
+function joinTerms(packs: readonly TreePack[]) {
+  const join = (name: 'weights' | 'advantages' | 'logprobs') => concatenate(packs.map(({ terms }) => terms[name]));
+  return {
+    weights: join('weights'),
+    advantages: join('advantages'),
+    behaviour: join('logprobs'),
+    sequence: Int32Array.from(packs.flatMap(({ terms }) => [...terms.sequence])),
+  };
+}
+
+function concatenate(parts: readonly Float32Array[]): Float64Array {
+  return Float64Array.from(parts.flatMap((part) => [...part]));
+}
+
+function computeSlopes({ loss, isOnPolicy }: SlopeBatch, logprobs: Float64Array, terms: JoinedTerms): Float64Array {
+  const isRounding = (k: number) => isOnPolicy === true && gapAt(logprobs, terms, k) < rounding;
+  const steady = logprobs.map((logprob, k) => (isRounding(k) ? (terms.behaviour[k] ?? 0) : logprob));
+  const slopes = Float64Array.from(loss.slope({ ...terms, logprobs: steady }));
+  if (slopes.length !== logprobs.length)
+    throw badSlope(`it has ${slopes.length} values for ${logprobs.length} terms. Return one for each term.`);
+  const at = slopes.findIndex((slope) => !Number.isFinite(slope));
+  if (at < 0) return slopes;
+  const found = `logprob ${steady[at]}, behaviour logprob ${terms.behaviour[at]}, advantage ${terms.advantages[at]}`;
+  throw badSlope(`term ${at} has ${slopes[at]} (${found}). Return finite numbers.`);
+}
+
+function badSlope(problem: string): BackboneError {
+  return new BackboneError('bad_slope', `The algorithm's slope cannot be trained: ${problem}`);
+}
+
+function gapAt(logprobs: Float64Array, terms: JoinedTerms, k: number): number {
+  return Math.abs((logprobs[k] ?? 0) - (terms.behaviour[k] ?? 0));
+}
+
+/** `weightOf` takes the index of a term among those of all packs. */
+function withWeights(packs: readonly TreePack[], weightOf: (k: number) => number): TreePack[] {
+  let first = 0;
+  return packs.map((pack) => {
+    const start = first;
+    first += pack.terms.weights.length;
+    const weights = pack.terms.weights.map((_, index) => weightOf(start + index));
+    return { ...pack, terms: { ...pack.terms, weights } };
+  });
+}
+
+type SlopeStep = {
+  readonly batch: SlopeBatch;
+  readonly logprobs: Float64Array;
+  readonly terms: JoinedTerms;
+  readonly slopes: Float64Array;
+};
+
+/** The second pass weighs terms by c; what a step reports is of the terms as they were given. */
+function toSlopeMetrics<Metrics extends TrainStepMetrics>(
+  metrics: Metrics,
+  { batch, logprobs, terms, slopes }: SlopeStep,
+): Metrics {
+  const { terms: reports, ...rest } = metrics;
+  const trained = [...terms.weights.keys()].filter((k) => terms.weights[k] !== 0);
+  const gaps = trained.map((k) => gapAt(logprobs, terms, k));
+  const weight = sum(trained, (k) => terms.weights[k] ?? 0);
+  return {
+    ...rest,
+    loss: sum(trained, (k) => (terms.weights[k] ?? 0) * (slopes[k] ?? 0) * (logprobs[k] ?? 0)),
+    entropy: meanEntropy(reports, terms.weights, weight),
+    kl: 0,
+    clipFraction: 0,
+    logprobGapMax: gaps.reduce((most, gap) => Math.max(most, gap), 0),
+    logprobGapMean: sum(gaps, (gap) => gap) / Math.max(gaps.length, 1),
+    trainedTokens: trained.length,
+    ...(batch.reportTerms === true && reports !== undefined && { terms: reports }),
+  } as Metrics;
+}
+
+function meanEntropy(
+  reports: readonly TermReport[] | undefined,
+  weights: Float64Array,
+  totalWeight: number,
+): number | null {
+  const entropies = (reports ?? []).flatMap((report) => (report.entropies === null ? [] : [...report.entropies]));
+  if (entropies.length !== weights.length) return null;
+  return totalWeight === 0
+    ? 0
+    : sum([...entropies.keys()], (k) => (weights[k] ?? 0) * (entropies[k] ?? 0)) / totalWeight;
+}
+
+function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
+}

@@ -1,0 +1,216 @@
+"""Whole GRPO steps: ours over trees and over rows, and TRL's, in one process on one GPU, the engines taking turns.
+
+A step samples 64 answers (8 prompts x 8), makes one optimizer step of them and puts the new weights where the next answers are
+sampled from. Every engine has the same model shape with random weights, the same prompts and the same lengths of answers.
+Rows are medians over `--steps` steps after `--warmup`; they replace the rows of the same engine and case in --out.
+
+    python engines.py --out results/engines.json --date 2026-11-22
+    python engines.py --engines ajet-tree --cases 2k-real --out results/engines.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable, Protocol
+
+import numpy as np
+import torch
+from grpo_workload import ANSWERS, PROMPTS, Answer, Workload, advantages, group_pack, workload
+from rows import fill_packs, to_rows
+from shapes import SHAPES, header, random_lm, synchronize
+
+from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig
+from ajet_torch.flash4 import is_available as has_flash4
+from ajet_torch.losses import LossConfig
+from ajet_torch.pack import TreePack
+from ajet_torch.ranks import Ranks
+from ajet_torch.sampling.builtin import BuiltinServer
+from ajet_torch.sampling.server import SampleRequest
+from ajet_torch.session import Session
+from ajet_torch.training import Placement
+
+ENGINES = ("trl", "ajet-tree", "trl-fp32", "ajet-rows")
+PAIRS = (("trl", "ajet-tree"), ("trl-fp32", "ajet-rows"))
+CASES = ("2k-equal", "2k-real", "8k-equal", "8k-real")
+LONGEST_CONTEXT = 8192 + 1024
+PACK_TOKENS = {"2k": 20_480, "8k": 16_384, "tiny": 512}
+
+
+class Engine(Protocol):
+    def step(self, number: int) -> dict[str, float]:
+        """Seconds of one whole step, number counted from 0: sample_s, train_s, sync_s, step_s."""
+        ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
+
+
+class Ours:
+    """A worker's session without its wire: sampled tokens come as events and go back as packs."""
+
+    session: Session | None = None
+
+    def __init__(self, model_dir: str, work: list[Workload], shares: bool) -> None:
+        self.work, self.shares = work, shares
+        context, self.pack_tokens = work[0].context, PACK_TOKENS[work[0].name.split("-")[0]]
+        inference = InferenceConfig(slots=PROMPTS * ANSWERS, kv_tokens=context)
+        config = WorkerConfig(model_dir=model_dir, max_pack_tokens=self.pack_tokens, inference=inference, optimizer=OptimizerConfig(learning_rate=1e-6))
+        if Ours.session is None:
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+            Ours.session = Session(config, Placement(device, dtype, Ranks(0, 1, 0), False))
+        self.own = Ours.session
+        self.own.trainer.config = replace(self.own.trainer.config, max_pack_tokens=self.pack_tokens)
+        self.own.server = BuiltinServer(self.own.trainer.policy, inference, self.own.placement.device)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "master_weights": "float32 (bfloat16 and 16 more bits)", "compute": "bfloat16", "attention": "flash-attn-4" if has_flash4() else "flex", "pack_tokens": self.pack_tokens,
+            "sampler": f"builtin, {type(self.own.server.steps).__name__}", "max_model_len": self.own.server.context_length,
+        }
+
+    def step(self, number: int) -> dict[str, float]:
+        synchronize()
+        start = time.perf_counter()
+        answers = self._sample(self.work[number], number)
+        sampled = time.perf_counter()
+        self.own.trainer.step(self._packs(self.work[number], answers), LossConfig())
+        synchronize()
+        trained = time.perf_counter()
+        self.own.sync_weights()
+        synchronize()
+        end = time.perf_counter()
+        return {"sample_s": sampled - start, "train_s": trained - sampled, "sync_s": end - trained, "step_s": end - start}
+
+    def _sample(self, work: Workload, number: int) -> list[tuple[list[int], list[float]]]:
+        lengths = work.lengths.reshape(-1)
+        waiting = [
+            SampleRequest(i, work.prompts[i // ANSWERS], 1.0, 1.0, 0, int(length), frozenset(), number * len(lengths) + i, False) for i, length in enumerate(lengths)
+        ]
+        found: list[tuple[list[int], list[float]]] = [([], []) for _ in waiting]
+        server = self.own.server
+        while waiting or server.is_busy() or server.has_queue():
+            for event in self.own.sample(waiting, []):
+                found[event.id][0].append(event.token)
+                found[event.id][1].append(event.logprob)
+            waiting = []
+        return found
+
+    def _packs(self, work: Workload, found: list[tuple[list[int], list[float]]]) -> list[TreePack]:
+        gains = advantages(np.random.default_rng(len(found)).random(work.lengths.shape)).reshape(-1)
+        answers = [Answer(np.asarray(ids, np.int32), np.asarray(logprobs), float(gain)) for (ids, logprobs), gain in zip(found, gains)]
+        weight = 1.0 / work.lengths.sum()
+        trees = [group_pack(prompt, answers[i * ANSWERS : (i + 1) * ANSWERS], weight) for i, prompt in enumerate(work.prompts)]
+        return fill_packs(trees if self.shares else [row for tree in trees for row in to_rows(tree)], self.pack_tokens)
+
+    def close(self) -> None:
+        self.own.server.close()
+
+
+def create(engine: str, model_dir: str, work: list[Workload], attention: str | None) -> Engine:
+    if engine.startswith("ajet"):
+        return Ours(model_dir, work, engine == "ajet-tree")
+    from trl_engine import TrlEngine
+
+    dtype = torch.float32 if engine == "trl-fp32" else torch.bfloat16
+    return TrlEngine(model_dir, dtype, work, LONGEST_CONTEXT, attention)
+
+
+def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
+    """One row an engine; they take turns, step by step."""
+    vocab = SHAPES[args.model].vocab
+    work = [workload(case, step, vocab) for step in range(args.warmup + args.steps)]
+    engines = {name: made(name, work) for name in names}
+    steps: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    peaks = dict.fromkeys(names, 0.0)
+    for number in range(len(work)):
+        for name, engine in engines.items():
+            torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
+            steps[name].append(engine.step(number))
+            peaks[name] = max(peaks[name], torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0)
+            print(case, name, number, {key: round(value, 3) for key, value in steps[name][-1].items()}, flush=True)
+    rows = [to_row(name, work[0], steps[name], args, peaks[name], engine.settings()) for name, engine in engines.items()]
+    for engine in engines.values():
+        engine.close()
+    engines.clear()
+    gc.collect()
+    torch.cuda.is_available() and torch.cuda.empty_cache()
+    return rows
+
+
+def to_row(name: str, work: Workload, steps: list[dict[str, float]], args: argparse.Namespace, peak: float, settings: dict[str, Any]) -> dict[str, Any]:
+    kept = steps[args.warmup :]
+    median = {key: float(np.median([step[key] for step in kept])) for key in ("sample_s", "train_s", "sync_s", "step_s")}
+    return {
+        "engine": name, "case": work.name, **median, "row_tokens_per_second": work.row_tokens / median["step_s"], "peak_gib": peak,
+        "settings": {
+            **settings, "model": args.model, "prompts": PROMPTS, "answers": ANSWERS, "prompt_tokens": work.prompts.shape[1], "answer_tokens": int(work.lengths.sum()),
+            "longest_answer": int(work.lengths.max()), "learning_rate": 1e-6, "steps": len(kept), "warmup": args.warmup, "step_s_each": [round(step["step_s"], 3) for step in kept],
+        },
+        "versions": versions(name),
+    }
+
+
+def versions(name: str) -> dict[str, str]:
+    import transformers
+
+    found = {"torch": torch.__version__, "transformers": transformers.__version__}
+    if name.startswith("trl"):
+        import trl_engine
+
+        found |= trl_engine.versions()
+    return found
+
+
+def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
+    """New rows take the places of those of the same engine and case. Each says when and from what it was measured."""
+    kept = json.loads(out.read_text()) if out.exists() else {}
+    facts = header(date)
+    known = {(row["engine"], row["case"]): row for row in kept.get("engines", [])}
+    known |= {(row["engine"], row["case"]): {**row, "date": facts["date"], "commit": facts["commit"]} for row in rows}
+    places = [(engine, case) for case in CASES for engine in ("trl", "trl-fp32", "ajet-tree", "ajet-rows")]
+    ordered = sorted(known.values(), key=lambda row: places.index((row["engine"], row["case"])) if (row["engine"], row["case"]) in places else len(places))
+    out.write_text(json.dumps({**kept, **facts, "engines": ordered}, indent=1) + "\n")
+
+
+def write_model(name: str, folder: Path) -> None:
+    if (folder / "config.json").exists():
+        return
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    random_lm(name, device, torch.bfloat16, "sdpa").save_pretrained(folder)
+    from trl_engine import write_tokenizer
+
+    write_tokenizer(folder, SHAPES[name].vocab)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
+    parser.add_argument("--cases", nargs="+", default=list(CASES))
+    parser.add_argument("--model", default="1.5B")
+    parser.add_argument("--model-dir", type=Path, default=Path(tempfile.gettempdir()) / "ajet-engines-model", help="random weights are written here if it is empty")
+    parser.add_argument("--attention", help="of TRL's model, e.g. flash_attention_4; transformers' default without it")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--warmup", type=int, default=2)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out", type=Path, default=Path("engines.json"))
+    args = parser.parse_args()
+    write_model(args.model, args.model_dir)
+    start = time.perf_counter()
+    for pair in PAIRS:
+        names = [name for name in pair if name in args.engines]
+        for case in args.cases if names else []:
+            rows = measure(names, case, args, lambda name, work: create(name, str(args.model_dir), work, args.attention))
+            merge(args.out, rows, args.date)
+            print(f"{time.perf_counter() - start:.0f} s", json.dumps([{key: row[key] for key in ("engine", "case", "step_s")} for row in rows]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
