@@ -1,6 +1,6 @@
 import { accountOf, foldStore, Ledger, planRetirement, recover, StoreWriter } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
-import { Bench, endRequest } from './bench.js';
+import { Bench, claimRequest, endRequest } from './bench.js';
 
 /**
  * Scenes for bugs that chance seldom finds. Each is the smallest one that shows its bug, and answers what went wrong: an
@@ -181,6 +181,22 @@ const lostClaim: Scenario = async () => {
   ];
 };
 
+/** On a full disk claims and calls are refused first, so that ends still fit. */
+const fullDisk: Scenario = async () => {
+  const bench = new Bench();
+  const { swarm } = await bench.serve();
+  const episodeId = await bench.claim(swarm, 'c');
+  bench.disk.isFull = true;
+  const { reason } = await bench.settle(swarm.claim(claimRequest('d')));
+  const call = await bench.codeOf(swarm.call(episodeId, '0', async () => ({})));
+  const end = await bench.codeOf(swarm.end(episodeId, endRequest(1)));
+  const answers = [reason, call, end].join();
+  return when(
+    answers !== 'store_full,store_full,ok',
+    `a claim, a call and an end on a full disk were answered ${answers}`,
+  );
+};
+
 export const scenarios: Readonly<Record<string, Scenario>> = {
   'a failed sync is not believed': failedSync,
   'a deposed server owns no new file': deposedWhileRolling,
@@ -190,4 +206,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'an order is obeyed once': delayedOrder,
   'a sync does not wait for silence': busySync,
   'a lost claim is opened anew': lostClaim,
+  'ends fit on a full disk': fullDisk,
 };

@@ -6,12 +6,14 @@ export class Life {
   readonly host: Host;
   readonly world: World;
   isAlive = true;
+  /** How far its clock has jumped ahead. */
+  jumpedMs = 0;
 
   constructor(world: World, skew = 1) {
     this.world = world;
     const born = world.now;
     this.host = {
-      now: () => (world.now - born) * skew,
+      now: () => (world.now - born) * skew + this.jumpedMs,
       after: (ms, action) =>
         world.after(ms, () => {
           if (this.isAlive) action();

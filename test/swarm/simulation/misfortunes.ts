@@ -23,6 +23,10 @@ const killServer: Misfortune = ({ servers, crash }) => {
   for (const server of servers) if (server.isAlive && !server.isStopped) crash(server);
 };
 
+const jumpClocks: Misfortune = ({ world, servers }) => {
+  for (const server of servers) server.jumpClock(world.about(600_000));
+};
+
 const killClient: Misfortune = ({ world, clients }) => {
   clients[Math.floor(world.random() * clients.length)]?.crash();
 };
@@ -65,7 +69,8 @@ const newCode: Misfortune = ({ world, code, clients, operator, audit }) => {
 const misfortuneShares: readonly (readonly [number, Misfortune])[] = [
   [0.35, killServer],
   [0.25, killClient],
-  [0.15, cutOneWay],
+  [0.12, cutOneWay],
+  [0.03, jumpClocks],
   [0.06, takeOver],
   [0.06, configure],
   [0.06, pauseAWhile],

@@ -35,6 +35,11 @@ export class ServerProcess {
     await this.#life.wait(this.#shared.world.about(50));
   }
 
+  /** The machine slept, or somebody set its clock. */
+  jumpClock(ms: number): void {
+    this.#life.jumpedMs += ms;
+  }
+
   kill(): void {
     const { world, network } = this.#shared;
     if (!this.#life.isAlive) return;

@@ -87,3 +87,12 @@ it('refuses file systems that do not keep what they promise', () => {
   );
   expect(() => requireLocalDisk('/tmp', () => 0xef53)).not.toThrow();
 });
+
+it('says when the disk is nearly full', () =>
+  inFolder(async (dir) => {
+    const roomy = await LmdbStore.open(dir, { minFreeBytes: 1 });
+    const full = await LmdbStore.open(path.join(dir, 'full'), { minFreeBytes: 2 ** 60 });
+    expect([roomy.hasRoom(), full.hasRoom()]).toEqual([true, false]);
+    await roomy.close();
+    await full.close();
+  }));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { open as openFolder } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -26,6 +26,7 @@ export class LmdbStore implements Store {
   #numCommits = 0;
   #numSynced = 0;
   #heartbeat: NodeJS.Timeout | undefined;
+  #room = { askedMs: -Infinity, hasRoom: true };
   /** Between sealing a file and beginning the next one, no file is this store's. */
   #rolling: Promise<void> = Promise.resolve();
 
@@ -119,6 +120,16 @@ export class LmdbStore implements Store {
     await this.#rolling.catch(() => {}); // its own caller hears of the failure
     const { owner, isSealed } = this.#newest().readMeta();
     return owner?.id === this.#id && !isSealed;
+  }
+
+  /** Asks the disk at most once a second. */
+  hasRoom(): boolean {
+    const now = Date.now();
+    if (now - this.#room.askedMs > 1000) {
+      const { bavail, bsize } = statfsSync(this.#dir);
+      this.#room = { askedMs: now, hasRoom: bavail * bsize >= (this.#options.minFreeBytes ?? minFreeBytes) };
+    }
+    return this.#room.hasRoom;
   }
 
   async close(): Promise<void> {
@@ -242,6 +253,8 @@ export type LmdbStoreOptions = {
   readonly isReadOnly?: boolean;
   /** The heartbeat found another owner, or could not be written. */
   readonly onLost?: (error: unknown) => void;
+  /** Below this, the store has no room. Default: 256 MiB. */
+  readonly minFreeBytes?: number;
   /** For tests: which start of the machine this is. */
   readonly bootId?: string;
 };
@@ -249,6 +262,7 @@ export type LmdbStoreOptions = {
 type OpenDatabase = typeof open;
 
 const format = 'agentjet-ledger-1';
+const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;
 

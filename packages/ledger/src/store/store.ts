@@ -29,6 +29,8 @@ export interface Store {
   remove(files: readonly number[]): Promise<void>;
   /** Whether this store is still the owner: asked before a refusal, which rests on the absence of records. */
   isOwner(): Promise<boolean>;
+  /** Whether there is room for more than what has to be written: ends and decisions must fit even on a full disk. */
+  hasRoom(): boolean;
   close(): Promise<void>;
 }
 

@@ -7,6 +7,8 @@ import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js
  * takes away what was not synced.
  */
 export class MemoryDisk {
+  /** Only what has to be written still fits. */
+  isFull = false;
   files: MemoryFile[] = [{ number: 0, term: 0, isSealed: false, transactions: [] }];
   #unlinked: MemoryFile[] = [];
   #bootNumber = 1;
@@ -174,6 +176,10 @@ export class MemoryStore implements Store {
 
   async isOwner(): Promise<boolean> {
     return this.#isOwner();
+  }
+
+  hasRoom(): boolean {
+    return !this.#disk.isFull;
   }
 
   async close(): Promise<void> {}

@@ -143,8 +143,17 @@ export class EpisodeRoutes {
   }
 
   async #generate(episode: Readonly<LedgerEpisode>, requestId: string, generate: GenerateCall): Promise<unknown> {
-    const { ledger, gate, weights } = this.#context;
+    const { ledger, store, gate, weights } = this.#context;
     const { episodeId } = episode;
+    if (!store.hasRoom()) {
+      throw new WireError(
+        'store_full',
+        'The disk of the server is nearly full; it takes ends, and no new calls. Free disk space.',
+        {
+          retryAfterMs: 5000,
+        },
+      );
+    }
     const release = ledger.holdLease(episodeId);
     try {
       const leave = await gate.enter();
@@ -200,11 +209,12 @@ export class EpisodeRoutes {
   }
 
   #takePlaces(request: ClaimRequest): readonly string[] | NonNullable<ClaimAnswer['reason']> {
-    const { ledger, weights, settings, tasks } = this.#context;
+    const { ledger, store, weights, settings, tasks } = this.#context;
     const { operation } = ledger.state;
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
+    if (!store.hasRoom()) return 'store_full';
     this.#context.newest.revision = request.revision;
     const taken: string[] = [];
     for (let index = 0; index < request.count && ledger.numRunning < settings.capacity; index++) {

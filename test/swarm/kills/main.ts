@@ -1,0 +1,27 @@
+/**
+ * Kills real processes: `npm run swarm:kills -- --kills 20 [--json]`. Servers on LMDB and clients over HTTP get SIGKILL at
+ * random moments; at the end receipts, ledger and weights must agree. The weights are a stand-in inside the server's process,
+ * so there is no trainer process to kill yet: `kills.worker` is 0. The exit code is 1 if anything was lost or doubled.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { killProcesses } from './kill-processes.js';
+
+const { values } = parseArgs({
+  options: { kills: { type: 'string', default: '20' }, json: { type: 'boolean', default: false } },
+});
+const numKills = Number(values.kills);
+if (!Number.isInteger(numKills) || numKills < 0) {
+  throw new Error(`--kills is ${JSON.stringify(values.kills)}; it must be a whole number from 0.`);
+}
+const dir = await mkdtemp(path.join(tmpdir(), 'swarm-kills-'));
+try {
+  const { kills, ...rest } = await killProcesses(dir, numKills, 40 + 20 * numKills);
+  const report = { kills: { server: kills.server, worker: 0, client: kills.client }, ...rest };
+  console.log(JSON.stringify(report, null, values.json ? 0 : 2));
+  process.exitCode = rest.lost + rest.doubled === 0 ? 0 : 1;
+} finally {
+  await rm(dir, { recursive: true, force: true });
+}
