@@ -40,6 +40,7 @@ function readVersion(): string {
 
 const examples = `
 Examples:
+  ajet init my-agent --framework langgraph                 a project that trains as it is
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
@@ -105,9 +106,22 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addInit(program, setExitCode);
   addServe(program, setExitCode);
   addSwarm(program, setExitCode);
   return program;
+}
+
+function addInit(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('init')
+    .description('Writes a project that trains as it is: an agent with a tool, tasks, settings. Overwrites nothing.')
+    .argument('[folder]', 'default: this one', '.')
+    .option('--framework <name>', 'of the agent: langgraph, openai, ai-sdk, openai-agents or react')
+    .action(async (folder: string, { framework }: { readonly framework?: string }) => {
+      const { initProject } = await import('./commands/init-project.js');
+      setExitCode(await initProject(folder, { framework, version: readVersion() }));
+    });
 }
 
 function addServe(program: Command, setExitCode: (code: number) => void): void {

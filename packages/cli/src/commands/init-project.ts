@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
+import { frameworks, isFramework, planProject } from '../init/plan-project.js';
+import { writeProject } from '../init/write-project.js';
+
+/** `ajet init`: writes a project that trains as it is. Returns the exit code. */
+export async function initProject(
+  folder: string,
+  { framework, version }: { readonly framework: string | undefined; readonly version: string },
+): Promise<number> {
+  const dir = path.resolve(folder);
+  const project = planProject(parseFramework(framework), { name: toPackageName(dir), version });
+  const { written, kept } = await writeProject(dir, project.files);
+  console.log(written.length === 0 ? `${dir} has all of it already.` : `Written to ${dir}: ${written.join(', ')}`);
+  if (kept.length > 0) console.log(`Left as it was: ${kept.join(', ')}`);
+  console.log(['', 'Next:', ...listSteps(dir, project.dependencies, kept)].join('\n'));
+  return 0;
+}
+
+function parseFramework(framework: string | undefined): Parameters<typeof planProject>[0] {
+  if (framework !== undefined && isFramework(framework)) return framework;
+  const names = frameworks.join(', ');
+  throw new ConfigError(
+    'wrong_value',
+    framework === undefined
+      ? `Name the framework of the agent: --framework ${frameworks.join('|')}.`
+      : `--framework is ${JSON.stringify(framework)}. There are ${names}.`,
+  );
+}
+
+/** What npm takes for a name, made from the folder's. */
+function toPackageName(dir: string): string {
+  const name = path
+    .basename(dir)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '');
+  return name === '' ? 'my-agent' : name;
+}
+
+function listSteps(
+  dir: string,
+  dependencies: Readonly<Record<string, string>>,
+  kept: readonly string[],
+): readonly string[] {
+  const missing = Object.entries(dependencies).filter(([name]) => findInstalled(dir, name) === undefined);
+  const install = describeInstall(dir, missing, kept);
+  const here = path.relative(process.cwd(), dir);
+  const run = 'npx ajet --conf agent.yaml';
+  const steps = [
+    ...(here === '' ? [] : [[`cd ${/\s/.test(here) ? JSON.stringify(here) : here}`, '']]),
+    ...(missing.length === 0 ? [] : [[install, '']]),
+    [`${run} --backbone=debug`, 'a few episodes, printed'],
+    [run, 'trains; the reward rises within two minutes'],
+  ] as const;
+  return steps.map(([command = '', comment = '']) =>
+    comment === '' ? `  ${command}` : `  ${command.padEnd(44)} # ${comment}`,
+  );
+}
+
+/** Packages of ours that lie in a folder above serve this project too; others belong beside them. */
+function describeInstall(
+  dir: string,
+  missing: readonly (readonly [name: string, version: string])[],
+  kept: readonly string[],
+): string {
+  const packages = missing.map(([name, version]) => `${name}@${version}`).join(' ');
+  const owner = findInstalled(dir, 'agentjet');
+  if (owner !== undefined && owner !== dir) return `npm install --prefix ${path.relative(dir, owner)} ${packages}`;
+  return kept.includes('package.json') ? `npm install ${packages}` : 'npm install';
+}
+
+/** As Node looks for packages: the folder, or the nearest above it, whose node_modules has this one. */
+function findInstalled(dir: string, name: string): string | undefined {
+  if (existsSync(path.join(dir, 'node_modules', name, 'package.json'))) return dir;
+  const parent = path.dirname(dir);
+  return parent === dir ? undefined : findInstalled(parent, name);
+}

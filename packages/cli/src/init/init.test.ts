@@ -1,0 +1,87 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { AgentJetJob, type JobEvent } from 'agentjet';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { initProject } from '../commands/init-project.js';
+import { frameworks, isFramework, planProject } from './plan-project.js';
+
+const root = path.join(import.meta.dirname, '../../../..');
+let dir = '';
+let lines: string[] = [];
+beforeEach(() => {
+  // Within the repository, so that the projects find its packages.
+  mkdirSync(path.join(root, 'saved_experiments'), { recursive: true });
+  dir = mkdtempSync(path.join(root, 'saved_experiments/init-'));
+  lines = [];
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(...line.split('\n')));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const init = (folder: string, framework: string | undefined): Promise<number> =>
+  initProject(folder, { framework, version: '0.1.0' });
+
+const smallRun = [
+  'trainer_common.total_training_steps=2',
+  'trainer_common.test_freq=0',
+  'trainer_common.val_before_train=false',
+  'data.train_batch_size=2',
+  'rollout.num_repeat=2',
+  'onnx.num_threads=1',
+];
+
+it.each(frameworks)('writes a project with %s that trains as it is', { timeout: 60_000 }, async (framework) => {
+  await init(dir, framework);
+  expect(lines).toContainEqual(expect.stringMatching(/npx ajet --conf agent\.yaml {2}.*trains/));
+  const events: JobEvent[] = [];
+  const { policyVersion } = await new AgentJetJob()
+    .loadJobFromYaml(path.join(dir, 'agent.yaml'), [...smallRun, `ajet.experiment_dir=${dir}/runs`])
+    .tune({ onEvent: (event) => void events.push(event) });
+  const episodes = events.flatMap((event) => (event.type === 'episode_finished' ? [event.episode] : []));
+  expect(policyVersion).toBe(2);
+  expect(episodes.every(({ turns }) => turns.length > 0)).toBe(true);
+  expect(episodes.some(({ status }) => status === 'completed')).toBe(true);
+});
+
+it('names versions of the frameworks that this repository is tested with', () => {
+  const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  for (const framework of frameworks.filter(isFramework)) {
+    const { dependencies } = planProject(framework, { name: 'x', version: '0.1.0' });
+    const others = Object.entries(dependencies).filter(([name]) => !/^(@agentjet\/|agentjet$)/.test(name));
+    for (const [name, version] of others) expect([name, devDependencies[name]]).toEqual([name, version]);
+  }
+});
+
+it('overwrites nothing: keeps what a project may have, and refuses a folder with other sources', async () => {
+  writeFileSync(path.join(dir, 'package.json'), '{"name":"mine"}');
+  await init(dir, 'react');
+  expect(readFileSync(path.join(dir, 'package.json'), 'utf8')).toBe('{"name":"mine"}');
+  expect(lines).toContain('Left as it was: package.json');
+  await init(dir, 'react');
+  expect(lines).toContain(`${dir} has all of it already.`);
+
+  const agent = readFileSync(path.join(dir, 'agent.ts'), 'utf8');
+  await expect(init(dir, 'openai')).rejects.toThrow('has its own agent.ts, workflow.ts');
+  expect(readFileSync(path.join(dir, 'agent.ts'), 'utf8')).toBe(agent);
+});
+
+it('says which packages an own package.json lacks', async () => {
+  const outside = mkdtempSync(path.join(tmpdir(), 'ajet-init-'));
+  writeFileSync(path.join(outside, 'package.json'), '{}');
+  await init(outside, 'openai');
+  rmSync(outside, { recursive: true });
+  expect(lines).toContain('  npm install agentjet@0.1.0 @agentjet/cli@0.1.0 @agentjet/openai@0.1.0 openai@6.49.0');
+});
+
+it('refuses a framework that it does not know, and a file in place of the folder', async () => {
+  await expect(init(dir, 'crewai')).rejects.toThrow('--framework is "crewai". There are langgraph, openai,');
+  await expect(init(dir, undefined)).rejects.toThrow('--framework langgraph|openai|');
+  writeFileSync(path.join(dir, 'file'), '');
+  await expect(init(path.join(dir, 'file'), 'react')).rejects.toThrow('is a file. Name a folder');
+  expect(readdirSync(dir)).toEqual(['file']);
+});

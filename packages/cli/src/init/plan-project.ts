@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What `ajet init` writes, as text. The templates are files, so that an editor can read them. */
+
+/** Packages that the agent of each framework needs, with the versions that the templates were tried with. */
+const frameworkPackages = {
+  langgraph: { '@langchain/core': '1.2.13', langchain: '1.5.14', zod: '4.6.7' },
+  openai: { openai: '6.49.0' },
+  'ai-sdk': { ai: '6.0.326', zod: '4.6.7' },
+  'openai-agents': { '@openai/agents': '0.20.0', zod: '4.6.7' },
+  react: {},
+} as const;
+
+export type Framework = keyof typeof frameworkPackages;
+
+export const frameworks: readonly string[] = Object.keys(frameworkPackages);
+
+export function isFramework(name: string): name is Framework {
+  return Object.hasOwn(frameworkPackages, name);
+}
+
+export type Project = {
+  /** Text by path, relative to the project's folder, with `/`. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Version by package. */
+  readonly dependencies: Readonly<Record<string, string>>;
+};
+
+/** `name` is that of the package; `version` that of ours. */
+export function planProject(
+  framework: Framework,
+  options: { readonly name: string; readonly version: string },
+): Project {
+  const { name, version } = options;
+  const dependencies = {
+    agentjet: version,
+    '@agentjet/cli': version,
+    [`@agentjet/${framework}`]: version,
+    ...frameworkPackages[framework],
+  };
+  const manifest = {
+    name,
+    private: true,
+    type: 'module',
+    scripts: { debug: 'ajet --conf agent.yaml --backbone=debug', train: 'ajet --conf agent.yaml' },
+    dependencies,
+    // Its install script downloads CUDA libraries that nothing here uses.
+    allowScripts: { 'onnxruntime-node': false },
+  };
+  const files = new Map([
+    ...readTemplates('all'),
+    ...readTemplates(framework),
+    ['package.json', `${JSON.stringify(manifest, null, 2)}\n`] as const,
+  ]);
+  return { files, dependencies };
+}
+
+const templatesDir = fileURLToPath(new URL('../../templates', import.meta.url));
+const suffix = '.template';
+
+function readTemplates(folder: string): readonly (readonly [string, string])[] {
+  const dir = path.join(templatesDir, folder);
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith(suffix));
+  return names
+    .sort()
+    .map((name) => [
+      name.slice(0, -suffix.length).replaceAll(path.sep, '/'),
+      readFileSync(path.join(dir, name), 'utf8'),
+    ]);
+}

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
+
+/** A project may have these already; it keeps its own. */
+const keptFiles: ReadonlySet<string> = new Set([
+  'package.json',
+  'tsconfig.json',
+  '.gitignore',
+  'README.md',
+  '.vscode/launch.json',
+]);
+
+export type WrittenProject = {
+  readonly written: readonly string[];
+  /** Files that were there and are other than ours. */
+  readonly kept: readonly string[];
+};
+
+/** Writes what is missing, and overwrites nothing. Rejects with AgentJetError `file_exists` before it writes anything, or `unwritable_folder`. */
+export async function writeProject(dir: string, files: ReadonlyMap<string, string>): Promise<WrittenProject> {
+  if (existsSync(dir) && !statSync(dir).isDirectory())
+    throw new AgentJetError('file_exists', `${dir} is a file. Name a folder for the project.`);
+  const others = [...files].filter(([name, text]) => isOther(path.join(dir, name), text)).map(([name]) => name);
+  const conflicts = others.filter((name) => !keptFiles.has(name));
+  if (conflicts.length > 0)
+    throw new AgentJetError(
+      'file_exists',
+      `${dir} has its own ${conflicts.join(', ')}, which nothing here overwrites. Name another folder: ajet init <folder> --framework <name>.`,
+    );
+  const missing = [...files].filter(([name]) => !existsSync(path.join(dir, name)));
+  try {
+    for (const [name, text] of missing) {
+      await mkdir(path.dirname(path.join(dir, name)), { recursive: true });
+      await writeFile(path.join(dir, name), text, { flag: 'wx' });
+    }
+  } catch (cause) {
+    throw new AgentJetError('unwritable_folder', `Cannot write the project to ${dir}: ${toErrorMessage(cause)}`, {
+      cause,
+    });
+  }
+  return { written: missing.map(([name]) => name), kept: others };
+}
+
+function isOther(file: string, text: string): boolean {
+  if (!existsSync(file)) return false;
+  return !statSync(file).isFile() || readFileSync(file, 'utf8') !== text;
+}
