@@ -71,7 +71,7 @@ export async function causeChaos(options: ChaosOptions): Promise<ChaosReport> {
   let isFailed = false;
   const isOver = (): boolean => isFailed || performance.now() > endsAt;
   const modelDir = await writeTinyModel(path.join(options.folder, 'model'));
-  const soaking = options.only === undefined ? soak({ isOver, paceMs: 100 }) : undefined;
+  const soaking = options.only === undefined ? soak({ isOver, paceMs: 250 }) : undefined;
   const requests = await createHostileRequests(world);
   const attacks: Attack[] = [requests];
   const prepare = async (attack: Promise<Attack>): Promise<Attack> => {
@@ -83,7 +83,7 @@ export async function causeChaos(options: ChaosOptions): Promise<ChaosReport> {
     const kills = await prepare(createKills(world, modelDir, 'kills'));
     const disks = await prepare(createKills(world, modelDir, 'full-disks'));
     const turns = [
-      { attack: kills, cases: 3 },
+      { attack: kills, cases: 5 },
       { attack: disks, cases: 1 },
     ];
     await takeTurns(world, turns, options, isOver);
@@ -94,7 +94,7 @@ export async function causeChaos(options: ChaosOptions): Promise<ChaosReport> {
     const turns = [
       { attack: yaml, cases: 5 },
       { attack: folders, cases: 5 },
-      { attack: requests, cases: 60 },
+      { attack: requests, cases: 100 },
     ];
     await takeTurns(world, turns, options, isOver);
   };

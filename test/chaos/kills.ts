@@ -49,7 +49,7 @@ const places = [
 ];
 
 function drawKill(random: Random): Mishap {
-  if (random.next() < 0.35) return { kind: 'kill', afterMs: Math.floor(random.next() * 2500) };
+  if (random.next() < 0.35) return { kind: 'kill', afterMs: Math.floor(random.next() * 1500) };
   return {
     kind: 'kill',
     match: pick(random, places),

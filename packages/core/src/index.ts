@@ -94,4 +94,4 @@ export {
   type SectionOf,
 } from './config/registration.js';
 export { setting, type SettingNotes } from './config/setting.js';
-export { cutText, isSecretKey, showValue } from './config/show-value.js';
+export { cutText, isSecretKey, showValue, withoutCredentials } from './config/show-value.js';

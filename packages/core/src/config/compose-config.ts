@@ -16,6 +16,7 @@ import {
   type Registrations,
 } from './registration.js';
 import { resolvePaths } from './resolve-paths.js';
+import { withoutCredentials } from './show-value.js';
 import { defaultOf, listKeys, notesOf, shapeOf } from './setting.js';
 import { writeManual } from './write-manual.js';
 import { loadYaml } from './yaml-library.js';
@@ -62,13 +63,14 @@ function compareValues(before: unknown, after: unknown, key: string): readonly C
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ key, before, after }];
 }
 
-/** The values without the secrets among them. */
+/** The values without the secrets among them, and without those in addresses. */
 function withoutSecrets(values: JsonObject, schema: z.ZodType): JsonObject {
   const shape = shapeOf(schema);
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) => {
       const known = shape[key];
       if (known !== undefined && notesOf(known).isSecret === true) return [key, null];
+      if (typeof value === 'string') return [key, withoutCredentials(value)];
       return [key, known !== undefined && isJsonObject(value) ? withoutSecrets(value, known) : value];
     }),
   );

@@ -8,6 +8,11 @@ export function isSecretKey(key: string): boolean {
   return secretName.test(key);
 }
 
+/** Addresses without the user and password that may stand in them: `http://ann:secret@host/v1` becomes `http://host/v1`. */
+export function withoutCredentials(text: string): string {
+  return text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, '$1');
+}
+
 /** A long text, cut. */
 export function cutText(text: string): string {
   return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}... (${text.length} characters)`;
@@ -27,6 +32,6 @@ function toText(value: unknown): string {
 export function showValue(key: string, value: unknown): string {
   if (isSecretKey(key) && value !== undefined && value !== null) return 'a secret that is not shown';
   if (typeof value === 'string' && value.length > mostCharacters)
-    return `${JSON.stringify(value.slice(0, mostCharacters))}... (${value.length} characters)`;
-  return cutText(toText(value));
+    return withoutCredentials(`${JSON.stringify(value.slice(0, mostCharacters))}... (${value.length} characters)`);
+  return cutText(withoutCredentials(toText(value)));
 }

@@ -170,3 +170,14 @@ it('refuses a body without an answer', async () => {
   const model = await createEndpointModel({ baseUrl, model: 'm', sampling: {} });
   await expect(model.generate(greet)).rejects.toThrow(/without choices/);
 });
+
+it('an address with a user and a password in it works, and messages show neither', async () => {
+  const { baseUrl, seen } = await serve([{ body: hello }, { status: 400, body: 'no' }]);
+  const address = baseUrl.replace('//', '//ann:se%40cret@');
+  const model = await createEndpointModel({ baseUrl: address, model: 'm', sampling: {} });
+  expect((await model.generate(greet)).message.content).toBe('hi');
+  expect(seen[0]?.authorization).toBe(`Basic ${Buffer.from('ann:se@cret').toString('base64')}`);
+  const error = await model.generate(greet).catch((thrown: unknown) => String(thrown));
+  expect(error).toContain(baseUrl);
+  expect(error).not.toMatch(/ann|cret/);
+});

@@ -3,6 +3,7 @@ import {
   ConfigError,
   EngineError,
   toErrorMessage,
+  withoutCredentials,
   type ChatModel,
   type ChatOptions,
   type ChatRequest,
@@ -28,11 +29,15 @@ const listTimeoutMs = 15_000;
 
 type Connection = { readonly baseUrl: string; readonly headers: Readonly<Record<string, string>> };
 
-function connect(options: EndpointModelOptions): Connection {
-  const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+/** User and password of an address go into a header: fetch refuses them in the address, and messages show the address. */
+function connect({ apiKey, baseUrl }: EndpointModelOptions): Connection {
+  const { username, password } = new URL(baseUrl);
+  const user = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  const basic = username === '' && password === '' ? undefined : `Basic ${user}`;
+  const authorization = apiKey === undefined ? basic : `Bearer ${apiKey}`;
   return {
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
-    headers: { 'content-type': 'application/json', ...authorization },
+    baseUrl: withoutCredentials(baseUrl).replace(/\/+$/, ''),
+    headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
   };
 }
 

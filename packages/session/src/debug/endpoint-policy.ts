@@ -1,4 +1,4 @@
-import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { ConfigError, showValue, type CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { createEndpointModel } from './endpoint-model.js';
@@ -7,7 +7,7 @@ function checkUrl(baseUrl: string): string {
   if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return baseUrl;
   throw new ConfigError(
     'wrong_type',
-    `"debug.base_url" is ${JSON.stringify(baseUrl)}, but must be an address such as http://localhost:8000/v1.`,
+    `"debug.base_url" is ${showValue('debug.base_url', baseUrl)}, but must be an address such as http://localhost:8000/v1.`,
   );
 }
 
