@@ -1,6 +1,6 @@
 /** The process that is attacked: it does in turn what its parent asks, and answers with the outcome. A hang is seen from outside. */
 import { AgentJetError, AgentJetJob } from 'agentjet';
-import { formatEpisodeList, formatTokens, inspectEpisode, listEpisodes } from '@agentjet/inspect';
+import { findChanges, formatEpisodeList, formatTokens, inspectEpisode, listEpisodes } from '@agentjet/inspect';
 
 export type Command =
   | { readonly kind: 'resume'; readonly folder: string; readonly overrides: readonly string[] }
@@ -31,6 +31,7 @@ async function carryOut(command: Command, onNotice: (message: string) => void): 
       return [evaluation?.successRate, evaluation?.rewardMean, evaluation?.episodes, evaluation?.failedEpisodes];
     }
     case 'inspect': {
+      (await findChanges(command.run)).forEach(onNotice);
       if (command.episode !== null)
         return [...formatTokens(await inspectEpisode(command.run, command.episode))].join('\n');
       const lines: string[] = [];

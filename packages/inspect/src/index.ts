@@ -1,4 +1,4 @@
-export { listEpisodes, type EpisodeSummary } from './episode/list-episodes.js';
+export { findChanges, listEpisodes, type EpisodeSummary } from './episode/list-episodes.js';
 export { inspectEpisode, type InspectedEpisode } from './episode/read-episode.js';
 export { renderPage } from './page/render-page.js';
 export { formatEpisode } from './terminal/format-episode.js';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   BackboneError,
@@ -15,10 +15,11 @@ import type { EpisodeRecord } from './episode-record.js';
 import { describeFileError, writing } from './file-error.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
+import { findChangedRecords, sumRecords, type RecordSums } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
-import { checkWriting, claimWriting, releaseWriting } from './writer-claim.js';
+import { checkWriting, claimWriting, releaseWriting, removeLeftovers } from './writer-claim.js';
 
 const files = {
   config: 'config.yaml',
@@ -73,6 +74,7 @@ export class RunFolder {
   readonly #keepBest: string | undefined;
   /** What the curve shows; undefined until it is read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
+  #sums: RecordSums = {};
 
   constructor(dir: string, { clock = () => new Date(), onNotice = () => {}, keepBest }: RunFolderOptions = {}) {
     this.dir = dir;
@@ -143,7 +145,8 @@ export class RunFolder {
     { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {},
   ): Promise<Checkpoint> {
     await this.#checkOwned();
-    const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints });
+    this.#sums = await sumRecords(this.dir, this.#sums);
+    const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints, records: this.#sums });
     await this.log('checkpoint', { step: state.step, dir: path.relative(this.dir, checkpoint.dir) });
     await this.#markBest();
     return checkpoint;
@@ -178,19 +181,29 @@ export class RunFolder {
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', claimWriting);
     this.#drawn = undefined;
+    this.#sums = {};
+    const changed = await findChangedRecords(this.dir, await this.checkpoints.readRecordSums(state.step));
     const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= state.step;
     await this.#cut('metrics', isKept);
     await this.#cut('evaluations', isKept);
     await this.#cut('log', () => true);
-    await this.#removeLeftovers();
+    await removeLeftovers(this.dir);
     const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
-    const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(state.step, evaluated)))];
+    const repairs = [
+      ...changed,
+      ...(await writing(this.episodes.dir, () => this.episodes.rewind(state.step, evaluated))),
+    ];
     const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(state.step));
     if (abandoned.length > 0)
       repairs.push(`Checkpoints after step ${state.step} are set aside: ${abandoned.join(', ')}.`);
     repairs.push(...(await this.#missingSteps(state.step)));
     repairs.forEach(this.#onNotice);
     await this.log('resumed', { step: state.step, ...(repairs.length === 0 ? {} : { repairs }) });
+  }
+
+  /** The records that are not what they were at the newest checkpoint, in words. */
+  async findChanges(): Promise<readonly string[]> {
+    return findChangedRecords(this.dir, await this.checkpoints.readRecordSums());
   }
 
   /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */
@@ -221,12 +234,6 @@ export class RunFolder {
       const { broken } = await filterJsonLines(file, isKept);
       if (broken > 0) this.#onNotice(`${broken} lines of ${file} were not whole records; they are removed.`);
     });
-  }
-
-  /** Half-written files of killed writers. */
-  async #removeLeftovers(): Promise<void> {
-    for (const name of await readdir(this.dir))
-      if (/^\..+\.writing-\d+$/.test(name)) await rm(path.join(this.dir, name), { force: true });
   }
 
   async #missingSteps(lastStep: number): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
@@ -62,8 +62,8 @@ export async function releaseWriting(file: string): Promise<void> {
 /** A link is made by one process only, even on a network disk: that one has the claim. */
 async function takePlace(file: string): Promise<void> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}-${owner}`);
-  await writeFile(temporary, JSON.stringify(self()));
   try {
+    await writeFile(temporary, JSON.stringify(self()));
     while (!(await linkIfFree(temporary, file))) await removeDead(file);
   } finally {
     await rm(temporary, { force: true });
@@ -130,6 +130,26 @@ async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '');
 }
 
+/** Removes the half-written files of killed writers. */
+export async function removeLeftovers(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) if (isLeftover(name)) await rm(path.join(dir, name), { force: true });
+}
+
+/** Whether a file is a half-written one of a process of this machine that is gone, or of this one. */
+function isLeftover(name: string): boolean {
+  const pid = Number(/^\..+\.writing-(\d+)(-[\da-f-]{36})?$/.exec(name)?.[1] ?? Number.NaN);
+  return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isRunning(pid));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+  }
+}
+
 /** Undefined for nothing, or for what a kill has torn: nobody's claim. Claims of older versions have no owner. */
 function toWriter(text: string): Writer | undefined {
   const value: unknown = parseJsonObject(text);
@@ -148,13 +168,7 @@ function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boo
   if (id === owner) return false;
   if (host !== hostname()) return Date.now() - heartbeat < foreignLifeMs;
   if (boot !== null && boot !== readBootId()) return false;
-  if (pid === process.pid || isZombie(pid)) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
-  }
+  return pid !== process.pid && !isZombie(pid) && isRunning(pid);
 }
 
 /** Killed, but nobody has asked for its exit code: signals still find it. Linux only; elsewhere false. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import {
   choosePalette,
+  findChanges,
   formatEpisode,
   formatEpisodeList,
   formatTokens,
@@ -25,6 +26,7 @@ export async function inspectRun(
       'no_episode',
       `--html writes the page of one episode: ajet inspect ${run} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
     );
+  for (const change of await findChanges(run)) console.error(`notice: ${change}`);
   if (episode === undefined) await printEpisodes(run);
   else if (html === false) await printEpisode(run, episode, tokens);
   else await writePage(run, episode, html);

@@ -8,7 +8,7 @@ export function isSecretKey(key: string): boolean {
   return secretName.test(key);
 }
 
-/** Addresses without the user and password that may stand in them: `http://ann:secret@host/v1` becomes `http://host/v1`. */
+/** Addresses without the user and password in them: `http://ann:secret@host/v1` becomes `http://host/v1`. */
 export function withoutCredentials(text: string): string {
   return text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, '$1');
 }

@@ -35,3 +35,8 @@ function summarize(record: EpisodeRecord): EpisodeSummary {
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+/** The files of a run that were changed after they were written, in words. Throws BackboneError `run_folder`. */
+export async function findChanges(runDir: string): Promise<readonly string[]> {
+  return (await openRunFolder(runDir)).findChanges();
+}

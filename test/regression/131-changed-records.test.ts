@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
+import { expect, it } from 'vitest';
+
+/** A run whose records were changed after a checkpoint went on, and was shown, without a word. */
+
+const state = { step: 2, policyVersion: 2, groupsDrawn: 4 };
+const backbone = {
+  save: async (dir: string) => {
+    await mkdir(dir, { recursive: true });
+    await writeFile(path.join(dir, 'config.json'), '{}');
+  },
+};
+
+async function createRun(): Promise<{ readonly run: RunFolder; readonly reopen: () => Promise<readonly string[]> }> {
+  const experimentDir = mkdtempSync(path.join(tmpdir(), 'records-'));
+  const run = await createRunFolder({ experimentDir, experimentName: 'e', configYaml: 'ajet: {}\n' });
+  for (const step of [1, 2]) {
+    const samples = [{ agent_name: 'a', target_tag: 'a', ids: [step], loss_mask: [1], policy_versions: [0] }];
+    await run.recordStep({ step, reward_mean: 0.25 }, [{ episode_id: `e${step}`, samples } as never]);
+  }
+  await run.save(backbone, state);
+  await run.recordEvaluation({ step: 2, reward_mean: 0.5 }, [{ episode_id: 'eval-2-a', samples: [] }]);
+  const reopen = async (): Promise<readonly string[]> => {
+    const notices: string[] = [];
+    const again = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
+    await again.rewind(state);
+    return notices;
+  };
+  return { run, reopen };
+}
+
+it('records that only grew have not changed', async () => {
+  const { run, reopen } = await createRun();
+  expect(await run.findChanges()).toEqual([]);
+  expect(await reopen()).toEqual([]);
+});
+
+it.each([
+  ['metrics.jsonl', (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('0.25', '0.75'))],
+  ['episodes/step-000001.jsonl', (file: string) => truncateSync(file, 0)],
+  [
+    'episodes/step-000002.jsonl',
+    (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('[2]', '[3]')),
+  ],
+])('a change of %s is told when the run goes on, and when it is shown', async (name, change) => {
+  const { run, reopen } = await createRun();
+  change(path.join(run.dir, name));
+  const changed = [expect.stringContaining(`${path.join(run.dir, name)} has changed since it was written`)];
+  expect(await run.findChanges()).toEqual(changed);
+  expect(await reopen()).toEqual(changed);
+});
