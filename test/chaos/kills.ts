@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Random } from '@agentjet/core';
 import { writeJob } from '../e2e/support/job-files.js';
@@ -102,8 +102,9 @@ async function runOnce({ world, modelDir, whole }: Setting, attack: string, each
 
 function hasRunFolder(folder: string): boolean {
   try {
-    onlyRun(folder);
-    return true;
+    if (existsSync(path.join(onlyRun(folder), 'config.yaml'))) return true;
+    rmSync(path.join(folder, 'saved_experiments'), { recursive: true }); // it never began
+    return false;
   } catch {
     return false;
   }

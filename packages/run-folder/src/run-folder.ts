@@ -314,7 +314,7 @@ export async function createRunFolder({
   try {
     makeFolders(parent);
     const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
-    await writeFile(path.join(dir, files.config), configYaml);
+    await replaceFile(path.join(dir, files.config), configYaml);
     await writeFile(path.join(dir, files.code), `${JSON.stringify(code)}\n`);
     await claimWriting(path.join(dir, files.writer));
     return new RunFolder(dir, options);
