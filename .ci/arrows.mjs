@@ -17,6 +17,7 @@ export const arrows = {
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/adapter-kit': ['@agentjet/rollout', '@agentjet/core'],
+  '@agentjet/trackers': ['@agentjet/core'],
   '@agentjet/nano': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
@@ -32,6 +33,7 @@ export const arrows = {
   ],
   agentjet: [
     '@agentjet/session',
+    '@agentjet/trackers',
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/endpoint',

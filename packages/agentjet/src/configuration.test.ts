@@ -102,9 +102,9 @@ describe('what is wrong with a configuration', () => {
     ],
     [
       'a key only the original has',
-      'ajet:\n  trainer_common:\n    logger: swanlab\n',
+      'ajet:\n  trainer_common:\n    checkpoint_base_dir: x\n',
       'unknown_key',
-      '"trainer_common.logger" in math-agent.yaml:3 has no meaning here. Every run writes metrics.jsonl',
+      '"trainer_common.checkpoint_base_dir" in math-agent.yaml:3 has no meaning here. Checkpoints are in the run folder',
     ],
     [
       'a key outside of ajet',

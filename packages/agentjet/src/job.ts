@@ -34,6 +34,7 @@ import {
 import { toConfigInput, type JobOptions } from './job-options.js';
 import { createLineListener } from './printing/event-lines.js';
 import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
+import { withTrackers } from './with-trackers.js';
 
 export type RunOptions = {
   /** Default: a line per event on stderr. */
@@ -170,11 +171,9 @@ export class AgentJetJob {
     if (options.from !== undefined && (options.resume ?? false) === false)
       throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
     const { config, inputs } = await this.#load();
-    return tuneJob(config, {
-      ...options,
-      inputs,
-      onEvent: options.onEvent ?? logToStderr,
-    });
+    return withTrackers(config, options.onEvent ?? logToStderr, (onEvent) =>
+      tuneJob(config, { ...options, inputs, onEvent }),
+    );
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */

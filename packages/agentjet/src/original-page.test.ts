@@ -73,7 +73,7 @@ describe('a key of the Python AgentJet', () => {
     ['trainer_common: { algorithm: { use_kl_in_reward: true } }', 'Use "trainer_common.use_kl_loss"'],
     ['trainer_common: { fsdp_config: { param_offload: true } }', 'give param_offload and optimizer_offload the same'],
     ['trainer_common: { fsdp_config: { wrap_policy: 3 } }', 'Use "torch.cpu_offload"'],
-    ['trainer_common: { logger: wandb }', 'Every run writes metrics.jsonl'],
+    ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
     ['task_reader: { type: hf }', 'Save the data set as JSONL'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'judge of your own'],
     ['backbone: verl', 'Large models train on "torch"'],

@@ -165,6 +165,8 @@ const optim = z
   })
   .describe('AdamW');
 
+const logger = z.enum(['console', 'tensorboard', 'wandb', 'swanlab']);
+
 const trainerCommon = z.strictObject({
   total_epochs: setting(count(numSteps), 1, 'passes over the training tasks'),
   total_training_steps: setting(
@@ -192,6 +194,11 @@ const trainerCommon = z.strictObject({
     text.nullable(),
     null,
     'a figure of the evaluations, such as success_rate: the checkpoint in which it was highest is kept, and named in checkpoints/best',
+  ),
+  logger: setting(
+    z.union([logger, z.array(logger).min(1)]),
+    'console',
+    'where figures go in addition to the run folder, one name or a list: console | tensorboard | wandb | swanlab',
   ),
   max_checkpoints: setting(countOrZero(numSteps), 3, 'newest checkpoints to keep; 0 keeps all'),
   n_gpus_per_node: setting(count(1024), 1, 'torch only'),

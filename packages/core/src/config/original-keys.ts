@@ -42,7 +42,6 @@ const original: Readonly<Record<string, Accept>> = {
   'context_tracker.detect_timeline_snap': anyBoolean,
   'context_tracker.log_tool_format_check': anyBoolean,
   'trainer_common.nnodes': only(1),
-  'trainer_common.logger': only('console'),
   'trainer_common.val_only': only(false),
   'trainer_common.save_trajectory_as_json_file': anyBoolean,
   'trainer_common.fsdp_config': offload,

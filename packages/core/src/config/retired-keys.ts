@@ -34,12 +34,10 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_judge.rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
   task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
   interchange_server: 'Models are handed out in this process; there is no server to set up.',
-  'trainer_common.logger':
-    'Every run writes metrics.jsonl, reward.svg and report.html, and prints its steps: use "console", or leave it out.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes': 'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs.',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
-  'trainer_common.checkpoint_base_dir': 'Checkpoints stand in the run folder: "experiment_dir".',
+  'trainer_common.checkpoint_base_dir': 'Checkpoints are in the run folder: "experiment_dir".',
   'trainer_common.save_trajectory_as_json_file':
     'Every episode is always written, token by token: the folder episodes/ of the run.',
   'trainer_common.loss_weight_normalization_episode_level':

@@ -1,0 +1,26 @@
+import type { JobListener } from '@agentjet/session';
+import type { AgentJetConfig } from './registrations.js';
+
+/** Runs a job, and the trackers that its configuration names. They follow the run's files: the job waits for them at its end alone. */
+export async function withTrackers<T>(
+  config: AgentJetConfig,
+  onEvent: JobListener,
+  run: (onEvent: JobListener) => Promise<T>,
+): Promise<T> {
+  const names = [config.trainerCommon.logger].flat().filter((name) => name !== 'console');
+  if (names.length === 0) return run(onEvent);
+  const { followRun } = await import('@agentjet/trackers');
+  let followed: ReturnType<typeof followRun> | undefined;
+  const { projectName: project, experimentName: experiment } = config;
+  const onNotice = (message: string): void => onEvent({ type: 'notice', message });
+  try {
+    return await run((event) => {
+      onEvent(event);
+      if (event.type === 'run_started')
+        followed = followRun(names, { runDir: event.runDir, project, experiment, onNotice });
+      if (event.type === 'step_finished' || event.type === 'evaluated') followed?.wake();
+    });
+  } finally {
+    await followed?.close();
+  }
+}

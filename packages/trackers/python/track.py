@@ -1,0 +1,39 @@
+"""Sends rows of figures to wandb or swanlab: JSON lines on stdin, the number of each row that was taken on stdout.
+
+The first line is {"tracker", "project", "experiment", "dir", "id"}; each further one is {"step", "values"}. Ends with the input.
+Exit code 3: the library is not installed.
+"""
+
+import importlib
+import json
+import os
+import sys
+
+
+def open_run(library, begin):
+    if begin["tracker"] == "wandb":
+        return library.init(
+            project=begin["project"], name=begin["experiment"], id=begin["id"], dir=begin["dir"], resume="allow"
+        )
+    return library.init(
+        project=begin["project"], experiment_name=begin["experiment"], logdir=os.path.join(begin["dir"], "swanlab")
+    )
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what the library prints must not look like an answer
+    begin = json.loads(sys.stdin.readline())
+    try:
+        library = importlib.import_module(begin["tracker"])
+    except ImportError:
+        sys.exit(3)
+    run = open_run(library, begin)
+    for number, line in enumerate(sys.stdin):
+        row = json.loads(line)
+        run.log(row["values"], step=row["step"])
+        answers.write(f"{number}\n")
+    run.finish()
+
+
+main()

@@ -1,0 +1,123 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { trackers as known } from './registrations.js';
+import { beginning, readRows, type Bookmark } from './run-lines.js';
+import type { TrackedRun, Tracker, TrackerRegistration } from './tracker.js';
+
+/** Trackers of a run: each reads the run's files from its own bookmark, and none is waited for until the end. */
+
+export type FollowOptions = TrackedRun & {
+  /** Told once of each tracker that fails. */
+  readonly onNotice: (message: string) => void;
+  /** Default: the trackers of this package. */
+  readonly registrations?: readonly TrackerRegistration[];
+};
+
+export interface FollowedRun {
+  /** To be called when a line was written. Returns at once. */
+  wake(): void;
+  /** Sends what is left. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Names that no tracker has are passed over: `console` needs none. */
+export function followRun(names: readonly string[], options: FollowOptions): FollowedRun {
+  const { registrations = known } = options;
+  const followers = registrations
+    .filter(({ name }) => names.includes(name))
+    .map((registration) => new Follower(registration, options));
+  for (const follower of followers) follower.wake();
+  return {
+    wake: () => {
+      for (const follower of followers) follower.wake();
+    },
+    close: async () => {
+      await Promise.all(followers.map((follower) => follower.close()));
+    },
+  };
+}
+
+const sources = [
+  ['metrics.jsonl', 'train'],
+  ['evaluations.jsonl', 'eval'],
+] as const;
+
+class Follower {
+  readonly #registration: TrackerRegistration;
+  readonly #options: FollowOptions;
+  #tracker: Tracker | undefined;
+  #bookmarks: Map<string, Bookmark> | undefined;
+  #hasFailed = false;
+  #isAwake = false;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(registration: TrackerRegistration, options: FollowOptions) {
+    this.#registration = registration;
+    this.#options = options;
+  }
+
+  wake(): void {
+    if (this.#isAwake || this.#hasFailed) return;
+    this.#isAwake = true;
+    this.#work = this.#work.then(async () => {
+      this.#isAwake = false;
+      await this.#guard(() => this.#send());
+    });
+  }
+
+  async close(): Promise<void> {
+    this.wake();
+    await this.#work;
+    const tracker = this.#tracker;
+    if (tracker !== undefined) await this.#guard(() => tracker.close());
+  }
+
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (this.#hasFailed) return;
+      this.#hasFailed = true;
+      const { name } = this.#registration;
+      this.#options.onNotice(
+        `The tracker ${name} has failed and gets no more figures: ${toErrorMessage(error)} The run goes on; what is missing is in metrics.jsonl.`,
+      );
+    }
+  }
+
+  async #send(): Promise<void> {
+    if (this.#hasFailed) return;
+    this.#tracker ??= await this.#registration.open(this.#options);
+    this.#bookmarks ??= await this.#readBookmarks();
+    for (const [file, prefix] of sources) {
+      const before = this.#bookmarks.get(file) ?? beginning;
+      const { rows, bookmark } = await readRows(path.join(this.#options.runDir, file), prefix, before);
+      if (bookmark === before) continue;
+      if (rows.length > 0) await this.#tracker.write(rows);
+      this.#bookmarks.set(file, bookmark);
+      await this.#writeBookmarks(this.#bookmarks);
+    }
+  }
+
+  get #file(): string {
+    return path.join(this.#options.runDir, 'trackers', `${this.#registration.name}.json`);
+  }
+
+  /** A bookmark that is missing or damaged is the beginning: a step sent twice is better than one that is missing. */
+  async #readBookmarks(): Promise<Map<string, Bookmark>> {
+    const kept = parseJsonObject(await readFile(this.#file, 'utf8').catch(() => '{}')) ?? {};
+    return new Map(sources.flatMap(([file]) => (isBookmark(kept[file]) ? [[file, kept[file]] as const] : [])));
+  }
+
+  async #writeBookmarks(bookmarks: ReadonlyMap<string, Bookmark>): Promise<void> {
+    await mkdir(path.dirname(this.#file), { recursive: true });
+    await writeFile(`${this.#file}.new`, `${JSON.stringify(Object.fromEntries(bookmarks))}\n`);
+    await rename(`${this.#file}.new`, this.#file);
+  }
+}
+
+function isBookmark(value: unknown): value is Bookmark {
+  if (typeof value !== 'object' || value === null || !('offset' in value) || !('lastLine' in value)) return false;
+  return Number.isSafeInteger(value.offset) && Number(value.offset) >= 0 && typeof value.lastLine === 'string';
+}

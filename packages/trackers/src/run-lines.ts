@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
+import { parseJsonObject } from '@agentjet/core';
+import type { TrackedRow } from './tracker.js';
+
+/**
+ * How far a tracker has read a file that only grows, until a resumed run cuts it: then the line before the bookmark is another, and
+ * the file is read from its beginning.
+ */
+export type Bookmark = {
+  /** Bytes read. */
+  readonly offset: number;
+  /** Of the last line read; empty at the beginning. */
+  readonly lastLine: string;
+};
+
+export const beginning: Bookmark = { offset: 0, lastLine: '' };
+
+export type ReadRows = { readonly rows: readonly TrackedRow[]; readonly bookmark: Bookmark };
+
+/** The complete lines after the bookmark. A file that does not exist has none; a line that is not JSON is passed over. */
+export async function readRows(file: string, prefix: string, bookmark: Bookmark): Promise<ReadRows> {
+  const bytes = await readFrom(file, bookmark);
+  if (bytes === undefined) return bookmark.offset === 0 ? { rows: [], bookmark } : readRows(file, prefix, beginning);
+  const end = bytes.lastIndexOf('\n') + 1;
+  const lines = bytes.subarray(0, end).toString().split('\n').slice(0, -1);
+  const last = lines.at(-1);
+  return {
+    rows: lines.flatMap((line) => toRow(line, prefix)),
+    bookmark: last === undefined ? bookmark : { offset: bookmark.offset + end, lastLine: hash(last) },
+  };
+}
+
+/** Undefined if the bookmark is not of this file, or there is no file. */
+async function readFrom(file: string, { offset, lastLine }: Bookmark): Promise<Buffer | undefined> {
+  if (offset === 0) return readFile(file).catch(() => undefined);
+  const handle = await open(file).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const { size } = await handle.stat();
+    if (size < offset) return undefined;
+    const before = Buffer.alloc(Math.min(offset, 1 << 16));
+    await handle.read(before, 0, before.length, offset - before.length);
+    const line = before.subarray(before.lastIndexOf('\n', before.length - 2) + 1, before.length - 1).toString();
+    if (hash(line) !== lastLine) return undefined;
+    const rest = Buffer.alloc(size - offset);
+    const { bytesRead } = await handle.read(rest, 0, rest.length, offset);
+    return rest.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+const hash = (line: string): string => createHash('sha256').update(line).digest('base64url').slice(0, 22);
+
+function toRow(line: string, prefix: string): readonly TrackedRow[] {
+  const { step, ...others } = parseJsonObject(line) ?? {};
+  if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) return [];
+  const values = Object.entries(others).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]),
+  );
+  return [{ step, values: Object.fromEntries(values.map(([name, value]) => [`${prefix}/${name}`, value])) }];
+}

@@ -1,0 +1,28 @@
+/** One line of a run's file: figures by name, under their step. */
+export type TrackedRow = {
+  readonly step: number;
+  /** `train/reward_mean` from metrics.jsonl, `eval/success_rate` from evaluations.jsonl. */
+  readonly values: Readonly<Record<string, number>>;
+};
+
+/** Somewhere that figures go. */
+export interface Tracker {
+  /** Resolves once the rows are safe there. Rejects with what went wrong and the repair. */
+  write(rows: readonly TrackedRow[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type TrackedRun = {
+  readonly runDir: string;
+  readonly project: string;
+  readonly experiment: string;
+};
+
+export type TrackerRegistration = {
+  readonly name: string;
+  open(run: TrackedRun): Promise<Tracker>;
+};
+
+export function defineTracker(registration: TrackerRegistration): TrackerRegistration {
+  return registration;
+}
