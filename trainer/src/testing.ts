@@ -3,7 +3,7 @@ export { backboneCases, type BackboneCaseOptions } from './testing/backbone-case
 export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
 export { writeRandomModelFolder } from './testing/random-model-folder.js';
 export { createRandomOnnxModel, type RandomModelOptions } from './testing/random-onnx-model.js';
-export { termLoss, type Term, type TermLoss } from './testing/term-loss.js';
+export { termLoss, type Term, type TermLoss } from './slope/term-loss.js';
 export { createTinyBackbone, type TinyBackboneOptions } from './testing/tiny-backbone.js';
 export {
   createTinyWeights,

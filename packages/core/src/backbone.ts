@@ -189,6 +189,8 @@ export type BackboneCapabilities = {
   readonly losses: readonly ('sft' | 'policy' | 'kl' | 'entropy' | 'slope')[];
   /** `onToken` hears each token as it is sampled; otherwise all of them at the end. */
   readonly streams: boolean;
+  /** Whether it trains tokens that were sampled at a temperature other than 1; true unless given. */
+  readonly trainsTemperatures?: boolean;
 };
 
 /** Where the model of a remote backbone is. */

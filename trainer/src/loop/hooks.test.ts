@@ -6,7 +6,7 @@ import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { termLoss } from '../testing/term-loss.js';
+import { termLoss } from '../slope/term-loss.js';
 import { withoutSeconds } from '../testing/without-seconds.js';
 import { train, type StepEnd, type StepStart, type TrainOptions } from './train.js';
 import type { TrainingGroup } from './training-group.js';

@@ -19,7 +19,7 @@ import { packTrees } from '../packing/pack-trees.js';
 import { withOpened, type ContractCase } from './contract-case.js';
 import { assertClose, assertRejects } from './engine-cases.js';
 import { createRandomSamples } from './random-samples.js';
-import { termLoss } from './term-loss.js';
+import { termLoss } from '../slope/term-loss.js';
 
 export type BackboneCaseOptions = {
   /** Largest difference, relative above 1, of two numbers that ought to be equal. Default 1e-4. */

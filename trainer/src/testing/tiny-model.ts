@@ -1,5 +1,5 @@
 import { createRandom, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
-import { termLoss } from './term-loss.js';
+import { termLoss } from '../slope/term-loss.js';
 
 /**
  * A language model small enough to be read, in double precision, with its gradient written out: the oracle that
