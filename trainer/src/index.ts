@@ -27,6 +27,7 @@ export type { GroupReport, TrainingGroup } from './loop/training-group.js';
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
 export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';
 export { trainInPasses, type BuiltInBatch, type TwoPasses } from './slope/train-in-passes.js';
+export { createTinkerBackbone, type TinkerBackboneOptions } from './backbones/tinker/create-tinker-backbone.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';

@@ -76,7 +76,9 @@ describe('a key of the Python AgentJet', () => {
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
     ['task_reader: { type: hf }', 'Save the data set as JSONL'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'judge of your own'],
-    ['backbone: verl', 'Large models train on "torch"'],
+    ['backbone: verl', '"tinker" with the server of verl'],
+    ['backbone: trinity', 'set trainer_common.max_staleness'],
+    ['backbone: trl', 'TRL computes advantages'],
   ])('%s is refused with what to use today', (text, advice) => {
     expect(() => load(`ajet:\n  ${text}\n`)).toThrow(advice);
   });

@@ -61,7 +61,10 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .usage('--conf <file.yaml> [options] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
     .option('--conf <file>', 'the YAML file of the job')
-    .option('--backbone <name>', 'onnx: train on this CPU; torch: train on GPUs; debug: run episodes and train nothing')
+    .option(
+      '--backbone <name>',
+      'onnx: train on this CPU; torch: train on GPUs; tinker: train on a server; debug: run episodes and train nothing',
+    )
     .option('--resume', "go on from the last checkpoint of the experiment's newest run")
     .option('--run <folder>', 'with --resume: the run to go on with')
     .option(

@@ -93,7 +93,8 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
   }
 }
 
-async function copyCompanions(from: string, to: string): Promise<void> {
+/** Copies tokenizer, template and generation settings from one model folder to another. */
+export async function copyCompanions(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
     if (entry.isFile() && companionFiles.has(entry.name))
       await copyFile(path.join(from, entry.name), path.join(to, entry.name));

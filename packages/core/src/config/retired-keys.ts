@@ -62,10 +62,13 @@ const adviceByKey: Readonly<Record<string, string>> = {
 };
 
 const adviceByValue: Readonly<Record<string, string>> = {
-  'backbone=verl': 'Large models train on "torch".',
+  'backbone=verl': 'Use "torch" on one machine, or "tinker" with the server of verl\'s workers (tinker.profile: verl).',
   'task_reader.type=hf':
     'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
-  'backbone=trinity': 'Large models train on "torch".',
+  'backbone=trinity':
+    'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+  'backbone=trl':
+    'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
   'task_reader.type=huggingface_dat_repo':
     'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
   'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { LiveModel, type TinkerParts } from './live-model.js';
+import { findProfile, type ProfileName } from './profiles.js';
+import { checkSeam, type Seam } from './seam-check.js';
+import { TinkerBackbone } from './tinker-backbone.js';
+import { TinkerClient, type TinkerClientOptions } from './tinker-client.js';
+import { TinkerSession, type NewModel } from './tinker-session.js';
+
+export type TinkerBackboneOptions = {
+  /** null: the hosted service. */
+  readonly baseUrl: string | null;
+  /** null: the environment variable TINKER_API_KEY, or none. */
+  readonly apiKey: string | null;
+  /** The server's name of the model; null: asked of the server, which must serve one. */
+  readonly baseModel: string | null;
+  readonly profile: ProfileName;
+  /** Of the adapter; 0: all weights, if the server trains them. */
+  readonly rank: number;
+  /** Folder with config.json and the tokenizer's files. */
+  readonly modelDir: string;
+  readonly seed: number;
+  /** Without it, the backbone only samples. */
+  readonly optimizer?: OptimizerOptions;
+  /** At most; the server and the model may allow less. */
+  readonly contextLength?: number;
+  readonly keepStateEvery?: number;
+  readonly notice?: (message: string) => void;
+} & Pick<TinkerClientOptions, 'patienceMs' | 'wait'>;
+
+const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
+/** A server that is not there is told at once. */
+const firstPatienceMs = 3000;
+
+const idle: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 1,
+};
+
+/**
+ * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
+ * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this server
+ * does not honour), `wrong_gradient` (the server trains another loss than it is asked for).
+ */
+export async function createTinkerBackbone(options: TinkerBackboneOptions): Promise<Backbone> {
+  const { seed, rank, modelDir, optimizer, notice = () => undefined } = options;
+  const profile = findProfile(options.profile, options.baseUrl);
+  const baseUrl = options.baseUrl ?? hostedUrl;
+  const local = await readLocalConfig(modelDir);
+  checkClipping(optimizer, profile);
+  const apiKey = options.apiKey ?? process.env['TINKER_API_KEY'] ?? null;
+  const { patienceMs, wait } = options;
+  const client = new TinkerClient({ baseUrl, apiKey, ...(patienceMs && { patienceMs }), ...(wait && { wait }) });
+  try {
+    const served = await findServedModel(client, options.baseModel);
+    const newModel: NewModel = { baseModel: served.name, rank, seed };
+    const limits = [served.contextLength, local.contextLength, options.contextLength ?? Infinity];
+    const seam = await openSeam(client, newModel, { ...options, ...local, needsNorm: profile.needsNorm });
+    const runName = randomBytes(4).toString('hex');
+    const parts: TinkerParts = {
+      client,
+      newModel,
+      seam,
+      optimizer: optimizer ?? idle,
+      contextLength: Math.min(...limits),
+      vocabSize: local.vocabSize,
+      modelDir,
+      keepStateEvery: options.keepStateEvery ?? 1,
+      nameOf: (what) => `agentjet-${runName}-${what}`,
+      notice,
+    };
+    notice(describeStart(baseUrl, profile.name, parts));
+    return new TinkerBackbone(parts, await LiveModel.open(parts, { path: null, version: 0 }));
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+async function openSeam(
+  client: TinkerClient,
+  newModel: NewModel,
+  {
+    optimizer,
+    vocabSize,
+    needsNorm,
+  }: { readonly optimizer?: OptimizerOptions; readonly vocabSize: number; readonly needsNorm: boolean },
+): Promise<Seam> {
+  if (optimizer === undefined) return { encoding: 'sums', isChecked: false };
+  const session = await TinkerSession.open(client);
+  const probe = await session.createModel(newModel);
+  try {
+    return await checkSeam(probe, { vocabSize, needsNorm });
+  } finally {
+    session.close();
+    await probe.unload();
+  }
+}
+
+function describeStart(baseUrl: string, profile: string, { newModel, seam, optimizer }: TinkerParts): string {
+  const weights = newModel.rank === 0 ? 'all weights' : `an adapter of rank ${newModel.rank}`;
+  const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
+  const checked = seam.isChecked ? 'the gradient is checked' : 'the server tells no gradient norm: unchecked';
+  const clip = optimizer.maxGradNorm > 0 && profile === 'auto' ? ' Whether it clips gradients is not known.' : '';
+  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire json): ${weights}, by ${sums}; ${checked}.${clip}`;
+}
+
+function checkClipping(
+  optimizer: OptimizerOptions | undefined,
+  { name, clips }: { readonly name: string; readonly clips: boolean },
+): void {
+  if (optimizer !== undefined && optimizer.maxGradNorm > 0 && !clips)
+    throw new BackboneError(
+      'bad_request',
+      `A ${name} server does not clip gradients, but trainer_common.optim.grad_clip is ${optimizer.maxGradNorm}. Set it to 0.`,
+    );
+}
+
+async function readLocalConfig(
+  modelDir: string,
+): Promise<{ readonly vocabSize: number; readonly contextLength: number }> {
+  const file = path.join(modelDir, 'config.json');
+  const config = parseJsonObject(await readFile(file, 'utf8').catch(() => ''));
+  const size = config?.['vocab_size'];
+  if (config === undefined || typeof size !== 'number')
+    throw new BackboneError(
+      'bad_model_files',
+      `${file} cannot be read or has no "vocab_size". Name a local folder with the model's config and tokenizer.`,
+    );
+  const longest = config['max_position_embeddings'];
+  return { vocabSize: size, contextLength: typeof longest === 'number' ? longest : Infinity };
+}
+
+type ServedModel = { readonly name: string; readonly contextLength: number };
+
+async function findServedModel(client: TinkerClient, wanted: string | null): Promise<ServedModel> {
+  const found = await client.get('get_server_capabilities', { patienceMs: firstPatienceMs });
+  const list: readonly unknown[] = Array.isArray(found['supported_models']) ? found['supported_models'] : [];
+  const models = list.flatMap((each) => (isJsonObject(each) ? [toServedModel(each)] : []));
+  const names = models.map(({ name }) => name).join(', ') || 'none';
+  if (wanted !== null) {
+    const model = models.find(({ name }) => name === wanted);
+    if (model !== undefined || models.length === 0) return model ?? { name: wanted, contextLength: Infinity };
+    throw new BackboneError('bad_request', `The server has no model "${wanted}" (tinker.base_model); it has ${names}.`);
+  }
+  const [only, ...others] = models;
+  if (only !== undefined && others.length === 0) return only;
+  throw new BackboneError('bad_request', `The server has ${names}: name one of its models as tinker.base_model.`);
+}
+
+function toServedModel({
+  model_name: name,
+  max_context_length: longest,
+}: Readonly<Record<string, unknown>>): ServedModel {
+  return { name: String(name), contextLength: typeof longest === 'number' ? longest : Infinity };
+}

@@ -1,0 +1,24 @@
+import type { Encoding, RowData } from './row-data.js';
+
+/** A row, and the coefficient of each of its targets, shape [T - 1]. */
+export type CoefficientRow = { readonly ids: Int32Array; readonly coefficients: Float64Array };
+
+/**
+ * Rows whose gradient on a server of that encoding is the sum over targets of -coefficient * dlogprob. A server that takes
+ * the mean of a row's targets and then of a step's rows gets importance sampling with the row's own logprobs, whose ratio is
+ * 1, and coefficients times both counts; so the rows must be all of the step, and `logprobs` what `forward` gave for them.
+ */
+export function encodeRows(
+  rows: readonly CoefficientRow[],
+  encoding: Encoding,
+  logprobs: readonly ArrayLike<number>[] | undefined,
+): RowData[] {
+  if (encoding === 'sums') return rows.map(({ ids, coefficients }) => ({ ids, inputs: { weights: coefficients } }));
+  return rows.map(({ ids, coefficients }, index) => ({
+    ids,
+    inputs: {
+      logprobs: logprobs?.[index] ?? [],
+      advantages: coefficients.map((value) => value * coefficients.length * rows.length),
+    },
+  }));
+}

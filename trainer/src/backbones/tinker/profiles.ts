@@ -1,0 +1,30 @@
+/** What is known of the servers that speak the Tinker API; what can be measured, the seam check measures. */
+
+import { BackboneError } from '@agentjet/core';
+
+export const profileNames = ['auto', 'hosted', 'skyrl', 'verl', 'strict'] as const;
+export type ProfileName = (typeof profileNames)[number];
+
+export type Profile = {
+  readonly name: ProfileName;
+  /** Takes `grad_clip_norm`. */
+  readonly clips: boolean;
+  /** Is refused if it reports no gradient norm, so that its gradient cannot be checked. */
+  readonly needsNorm: boolean;
+};
+
+const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
+  auto: { clips: true, needsNorm: false },
+  hosted: { clips: true, needsNorm: false },
+  skyrl: { clips: false, needsNorm: true },
+  verl: { clips: false, needsNorm: false },
+  strict: { clips: true, needsNorm: true },
+};
+
+/** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */
+export function findProfile(name: ProfileName, baseUrl: string | null): Profile {
+  const chosen = name === 'auto' && baseUrl === null ? 'hosted' : name;
+  if (baseUrl === null && chosen !== 'hosted' && chosen !== 'strict')
+    throw new BackboneError('bad_request', `tinker.profile is "${name}", but tinker.base_url does not name a server.`);
+  return { name: chosen, ...profiles[chosen] };
+}

@@ -1,0 +1,53 @@
+import { defineBackbone, setting, z } from '@agentjet/core';
+import { tinkerCapabilities } from './capabilities.js';
+import { profileNames } from './profiles.js';
+
+/** `backbone: tinker`: a server that speaks the Tinker API trains and samples; nothing else is installed. */
+
+const text = z.string().min(1);
+
+export const tinker = defineBackbone({
+  name: 'tinker',
+  summary: 'trains on a server that speaks the Tinker API',
+  section: z.strictObject({
+    base_url: setting(text.nullable(), null, 'such as http://trainer.cluster:8000; null: the hosted service'),
+    api_key: setting(text.nullable(), null, 'null: the environment variable TINKER_API_KEY; never written', {
+      isSecret: true,
+    }),
+    base_model: setting(text.nullable(), null, "the server's name of the model of model.path; null: it must serve one"),
+    profile: setting(z.enum(profileNames), 'auto', `what is known of the server: ${profileNames.join(' | ')}`),
+    rank: setting(z.int().min(0).max(1024), 32, 'of the adapter; 0: all weights, if the server trains them'),
+    keep_state_every: setting(
+      z.int().min(1),
+      1,
+      'optimizer steps between two states kept on the server, from which a lost model goes on',
+    ),
+  }),
+  freeOnResume: ['base_url', 'api_key', 'profile', 'keep_state_every'],
+  capabilities: tinkerCapabilities,
+  allows: {
+    'trainer_common.loss_mode': ['ppo'],
+    'trainer_common.tis_cap': [0],
+    'trainer_common.entropy_coeff': [0],
+    'lora.rank': [0],
+    'rollout.temperature': [1],
+    'rollout.top_p': [1],
+    'rollout.top_k': [0, -1],
+  },
+  async open({ baseUrl, apiKey, baseModel, profile, rank, keepStateEvery }, { config, modelDir, optimizer, notice }) {
+    const { createTinkerBackbone } = await import('./create-tinker-backbone.js');
+    return await createTinkerBackbone({
+      baseUrl,
+      apiKey,
+      baseModel,
+      profile,
+      rank,
+      keepStateEvery,
+      modelDir,
+      seed: config.trainerCommon.seed,
+      contextLength: config.rollout.maxModelLen,
+      notice,
+      ...(optimizer && { optimizer }),
+    });
+  },
+});

@@ -1,0 +1,115 @@
+/** One model of a session on a server: every request that changes it has the next sequence number. */
+
+import type { JsonObject } from '@agentjet/core';
+import { cutIntoRequests, protocolError, readLogprobs, toDatum, type Encoding, type RowData } from './row-data.js';
+import type { TinkerClient, TinkerFuture } from './tinker-client.js';
+
+/** What one optimizer step takes. */
+export type AdamOptions = {
+  readonly learningRate: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  readonly maxGradNorm: number;
+};
+
+export class RemoteModel {
+  readonly id: string;
+  readonly #client: TinkerClient;
+  #sequence = 0;
+  #samplers = 0;
+
+  constructor(client: TinkerClient, id: string) {
+    this.#client = client;
+    this.id = id;
+  }
+
+  /** Logprobs of the targets of each row, shape [T - 1], in order. */
+  async forward(rows: readonly Int32Array[]): Promise<Float64Array[]> {
+    const data = rows.map((ids): RowData => ({ ids, inputs: { weights: new Float64Array(ids.length - 1).fill(1) } }));
+    return await this.#send('forward', 'forward_input', data, 'cross_entropy');
+  }
+
+  /** Adds the gradient of these rows. Logprobs as `forward` gives them. */
+  async forwardBackward(rows: readonly RowData[], encoding: Encoding): Promise<Float64Array[]> {
+    const loss = encoding === 'sums' ? 'cross_entropy' : 'importance_sampling';
+    return await this.#send('forward_backward', 'forward_backward_input', rows, loss);
+  }
+
+  /** Makes the step. The gradient's norm before clipping, or null if the server does not tell it. */
+  async optimStep(adam: AdamOptions): Promise<number | null> {
+    const answer = await this.#call('optim_step', {
+      adam_params: {
+        learning_rate: adam.learningRate,
+        beta1: adam.beta1,
+        beta2: adam.beta2,
+        eps: adam.epsilon,
+        weight_decay: adam.weightDecay,
+        grad_clip_norm: adam.maxGradNorm,
+      },
+    });
+    return readGradNorm(answer['metrics']);
+  }
+
+  /** Keeps weights and optimizer on the server; the path that `loadState` takes. */
+  async saveState(name: string): Promise<string> {
+    return readPath(await this.#call('save_weights', { path: name }), 'save_weights');
+  }
+
+  /** Servers accept this only as a model's first request. */
+  async loadState(path: string): Promise<void> {
+    await this.#call('load_weights', { path, optimizer: true });
+  }
+
+  /** A sampling session that keeps the present weights. */
+  async openSampler(): Promise<string> {
+    this.#samplers += 1;
+    const answer = await this.#call('save_weights_for_sampler', { sampling_session_seq_id: this.#samplers });
+    const id = answer['sampling_session_id'];
+    if (typeof id !== 'string') throw protocolError('save_weights_for_sampler gave no "sampling_session_id"');
+    return id;
+  }
+
+  /** The weights as a tar, gzipped or not. */
+  async download(name: string): Promise<Buffer> {
+    await this.#call('save_weights_for_sampler', { path: name });
+    const [model, checkpoint] = [this.id, name].map(encodeURIComponent);
+    return await this.#client.download(`training_runs/${model}/checkpoints/${checkpoint}/archive`);
+  }
+
+  /** Never rejects: a server gives up models that nobody asks for. */
+  async unload(): Promise<void> {
+    await this.#client.tell('unload_model', { model_id: this.id });
+  }
+
+  async #send(route: string, key: string, rows: readonly RowData[], loss: string): Promise<Float64Array[]> {
+    const requests = cutIntoRequests(rows);
+    const futures: TinkerFuture[] = [];
+    for (const request of requests)
+      futures.push(await this.#submit(route, { [key]: { data: request.map(toDatum), loss_fn: loss } }));
+    const answers = await Promise.all(futures.map((future) => this.#client.result(future)));
+    return answers.flatMap((answer, index) => readLogprobs(answer, requests[index] ?? []));
+  }
+
+  async #call(route: string, body: JsonObject): Promise<JsonObject> {
+    return await this.#client.result(await this.#submit(route, body));
+  }
+
+  async #submit(route: string, body: JsonObject): Promise<TinkerFuture> {
+    this.#sequence += 1;
+    return await this.#client.submit(route, { model_id: this.id, seq_id: this.#sequence, ...body });
+  }
+}
+
+/** Servers call it `grad_norm` with a prefix or suffix, such as `skyrl.ai/grad_norm` or `grad_norm:mean`. */
+function readGradNorm(metrics: unknown): number | null {
+  const found = Object.entries(metrics ?? {}).find(([name]) => /(^|[/.])grad_norm(:\w+)?$/.test(name));
+  return typeof found?.[1] === 'number' ? found[1] : null;
+}
+
+function readPath(answer: JsonObject, route: string): string {
+  const { path } = answer;
+  if (typeof path !== 'string') throw protocolError(`${route} gave no "path"`);
+  return path;
+}

@@ -1,0 +1,254 @@
+/**
+ * Requests of the Tinker API as JSON over HTTP. A server answers most of them with a future, which is asked for until it is
+ * there. What can be sent twice without harm is sent again if no answer comes: a request carries a sequence number, so
+ * the server gives the same future for it and computes nothing a second time.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+
+export type TinkerClientOptions = {
+  /** Such as `http://trainer.cluster:8000`, with or without a slash at the end. */
+  readonly baseUrl: string;
+  /** Sent as X-API-Key; never part of a message. */
+  readonly apiKey: string | null;
+  /** How long a request is repeated, not counting the time that the server itself takes. Default 5 minutes. */
+  readonly patienceMs?: number;
+  /** Waits between two attempts; tests give one that does not. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+};
+
+/** What a server has promised to compute. */
+export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject };
+
+type RequestOptions = {
+  /** Instead of the client's. */
+  readonly patienceMs?: number;
+};
+
+const defaultPatienceMs = 5 * 60_000;
+const firstWaitMs = 100;
+const longestWaitMs = 10_000;
+const firstPollMs = 5;
+const longestPollMs = 1000;
+const mostRedirects = 3;
+const goodbyeMs = 5000;
+
+/** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
+export class LostError extends BackboneError {
+  constructor(message: string, cause?: unknown) {
+    super('lost', message, { cause });
+  }
+}
+
+export class TinkerClient {
+  readonly #baseUrl: string;
+  readonly #apiKey: string | null;
+  readonly #patienceMs: number;
+  readonly #wait: NonNullable<TinkerClientOptions['wait']>;
+  readonly #closing = new AbortController();
+
+  constructor({ baseUrl, apiKey, patienceMs = defaultPatienceMs, wait = waitFor }: TinkerClientOptions) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#apiKey = apiKey;
+    this.#patienceMs = patienceMs;
+    this.#wait = wait;
+  }
+
+  /** Rejects everything under way, and every later request, with `closed`. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  get(route: string, options?: RequestOptions): Promise<JsonObject> {
+    return this.#repeat(route, undefined, options);
+  }
+
+  post(route: string, body: JsonObject, options?: RequestOptions): Promise<JsonObject> {
+    return this.#repeat(route, body, options);
+  }
+
+  /** A request whose answer is a future: what the future becomes, with the fields of the first answer under those of the second. */
+  async call(route: string, body: JsonObject): Promise<JsonObject> {
+    return await this.result(await this.submit(route, body));
+  }
+
+  /** Sends a request and does not wait until it is computed. */
+  async submit(route: string, body: JsonObject): Promise<TinkerFuture> {
+    return { route, submitted: await this.post(route, body) };
+  }
+
+  async result({ route, submitted }: TinkerFuture): Promise<JsonObject> {
+    const id = submitted['request_id'];
+    if (typeof id !== 'string') return submitted;
+    return { ...submitted, ...(await this.#retrieve(route, id)) };
+  }
+
+  /** Says goodbye: sent once, even after `close`; its answer is not read. */
+  async tell(route: string, body: JsonObject): Promise<void> {
+    const request = { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
+    const signal = AbortSignal.timeout(goodbyeMs);
+    await fetch(this.#urlOf(route), { ...request, redirect: 'manual', signal })
+      .then((response) => response.arrayBuffer())
+      .catch(() => undefined);
+  }
+
+  /** A file, whole. Redirects are followed without the key. */
+  async download(route: string): Promise<Buffer> {
+    let response = await this.#fetch(this.#urlOf(route), { headers: this.#headers() });
+    for (let count = 0; count < mostRedirects && response.status >= 300 && response.status < 400; count++)
+      response = await this.#fetch(new URL(response.headers.get('location') ?? '', response.url), {});
+    if (!response.ok) throw this.#failure(route, response.status, await response.text());
+    return Buffer.from(await response.arrayBuffer());
+  }
+
+  async #retrieve(route: string, id: string): Promise<JsonObject> {
+    for (let delay = firstPollMs; ; delay = Math.min(2 * delay, longestPollMs)) {
+      const answer = await this.#repeat('retrieve_future', { request_id: id }, { isPoll: true, asked: route });
+      if (answer['type'] === 'try_again') {
+        await this.#pause(delay);
+        continue;
+      }
+      if (typeof answer['error'] === 'string') throw this.#refusal(route, answer['error']);
+      return answer;
+    }
+  }
+
+  async #repeat(
+    route: string,
+    body: JsonObject | undefined,
+    options: RequestOptions & { readonly isPoll?: boolean; readonly asked?: string } = {},
+  ): Promise<JsonObject> {
+    const { patienceMs = this.#patienceMs, isPoll = false, asked = route } = options;
+    let waited = 0;
+    for (let delay = firstWaitMs; ; delay = Math.min(2 * delay, longestWaitMs)) {
+      const attempt = await this.#attempt(route, body);
+      if (attempt.kind === 'answer') return attempt.value;
+      if (attempt.kind === 'refused') throw this.#failure(asked, attempt.status, attempt.text);
+      if (isPoll && attempt.status === 408) return { type: 'try_again' };
+      if (waited >= patienceMs) throw this.#silence(asked, attempt.text, waited);
+      const pause = attempt.retryAfterMs ?? delay;
+      waited += pause;
+      await this.#pause(pause);
+    }
+  }
+
+  async #attempt(route: string, body: JsonObject | undefined): Promise<Attempt> {
+    const request =
+      body === undefined
+        ? { headers: this.#headers() }
+        : { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.#fetch(this.#urlOf(route), request);
+      text = await response.text();
+    } catch (error) {
+      if (this.isClosed) throw closedError(error);
+      return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
+    }
+    const { status } = response;
+    if (status === 408 || status === 429 || status >= 500) {
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      return { kind: 'again', status, text: `status ${status}`, retryAfterMs: toRetryMs(seconds) };
+    }
+    if (!response.ok) return { kind: 'refused', status, text };
+    const value = parseJson(text);
+    return isJsonObject(value)
+      ? { kind: 'answer', value }
+      : { kind: 'refused', status, text: `no JSON object: ${text}` };
+  }
+
+  async #fetch(url: URL, init: RequestInit): Promise<Response> {
+    if (this.isClosed) throw closedError();
+    return await fetch(url, { ...init, redirect: 'manual', signal: this.#closing.signal });
+  }
+
+  #urlOf(route: string): URL {
+    return new URL(`${this.#baseUrl}/api/v1/${route}`);
+  }
+
+  #headers(): Record<string, string> {
+    return { 'content-type': 'application/json', ...(this.#apiKey !== null && { 'x-api-key': this.#apiKey }) };
+  }
+
+  async #pause(ms: number): Promise<void> {
+    try {
+      await this.#wait(ms, this.#closing.signal);
+    } catch (error) {
+      throw this.isClosed ? closedError(error) : error;
+    }
+  }
+
+  #silence(route: string, problem: string, waited: number): BackboneError {
+    const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of asking again`;
+    return new BackboneError(
+      'unreachable',
+      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address?`,
+    );
+  }
+
+  #refusal(route: string, problem: string): BackboneError {
+    return new BackboneError('refused', `${this.#baseUrl} refused ${route}: ${this.#redact(cutText(problem))}`);
+  }
+
+  #failure(route: string, status: number, text: string): BackboneError {
+    const found = this.#redact(cutText(text));
+    if (status === 410 || status === 404)
+      return new LostError(`${this.#baseUrl} does not know what ${route} is about (status ${status}): ${found}`);
+    if (status === 401 || status === 403)
+      return new BackboneError(
+        'refused',
+        `${this.#baseUrl} refused the key (status ${status}). Set TINKER_API_KEY or tinker.api_key.`,
+      );
+    return new BackboneError('refused', `${this.#baseUrl} refused ${route} (status ${status}): ${found}`);
+  }
+
+  #redact(text: string): string {
+    return this.#apiKey ? text.replaceAll(this.#apiKey, '(the key)') : text;
+  }
+}
+
+type Attempt =
+  | { readonly kind: 'answer'; readonly value: JsonObject }
+  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
+  | {
+      readonly kind: 'again';
+      readonly status: number;
+      readonly text: string;
+      readonly retryAfterMs: number | undefined;
+    };
+
+export function closedError(cause?: unknown): BackboneError {
+  return new BackboneError('closed', 'The tinker backbone is closed.', { cause });
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal });
+}
+
+function toRetryMs(seconds: number): number | undefined {
+  return seconds > 0 ? Math.min(1000 * seconds, 60_000) : undefined;
+}
+
+/** Of a failed fetch, whose own message says nothing. */
+function describeCause(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? toErrorMessage(error.cause) : toErrorMessage(error);
+}
+
+/** Python writes numbers that are not finite as words, which JSON does not have: they become null. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(text.replaceAll(/([[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\],}])/g, '$1null'));
+    } catch {
+      return undefined;
+    }
+  }
+}
