@@ -152,6 +152,7 @@ export class TinkerServer {
       case 'create_model':
         return await this.#createModel(body);
       case 'asample':
+        this.#known(this.#samplers, body['sampling_session_id'], 'sampling session');
         return this.#once(`sampler ${String(body['sampling_session_id'])} ${body.seq_id}`, route, () =>
           this.#sample(body),
         );

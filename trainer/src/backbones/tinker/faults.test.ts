@@ -1,0 +1,248 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
+import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
+import { openClient, writeModelConfig } from './testing/open-client.js';
+import { TinkerServer } from './testing/tinker-server.js';
+
+const row = Int32Array.of(1, 2, 3, 4, 0, 1);
+
+/** One row whose last two tokens are trained. */
+function lesson(loss: LossOptions = { kind: 'sft' }): TrainBatch {
+  const pack = {
+    ids: row,
+    positions: Int32Array.from(row.keys()),
+    ends: new Int32Array(row.length).fill(row.length),
+    predictors: Int32Array.of(3, 4),
+    targets: Int32Array.of(0, 1),
+    terms: {
+      pair: Int32Array.of(0, 1),
+      sequence: Int32Array.of(0, 0),
+      weights: Float32Array.of(0.5, 0.5),
+      advantages: Float32Array.of(1, -1),
+      logprobs: Float32Array.of(-1.5, -1.6),
+    },
+    rowTokens: row.length,
+  };
+  return { packs: [pack], loss };
+}
+
+const policy: Extract<LossOptions, { kind: 'policy' }> = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 0,
+  klCoef: 0,
+  klEstimator: 'k3',
+  entropyCoef: 0,
+  temperature: 1,
+};
+const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 4, stopIds: [], seed: 1 };
+
+let server: TinkerServer;
+let modelDir: string;
+const opened: Backbone[] = [];
+
+beforeEach(async () => {
+  server = await TinkerServer.start({ open: async () => createTinyTaskBackbone(1), apiKey: 'tml-secret' });
+  modelDir = await writeModelConfig(5);
+});
+afterEach(async () => {
+  for (const backbone of opened.splice(0)) await backbone.close();
+  await server.close();
+  await rm(modelDir, { recursive: true });
+});
+
+async function open(options: Parameters<typeof openClient>[2] = {}): Promise<Backbone> {
+  const backbone = await openClient(server, modelDir, { apiKey: 'tml-secret', ...options });
+  opened.push(backbone);
+  return backbone;
+}
+
+const scoreOf = async (backbone: Backbone) => [...((await backbone.logprobs([{ ids: row }]))[0] ?? [])];
+
+/** Two steps that nothing disturbs. */
+async function undisturbed(): Promise<readonly number[]> {
+  const backbone = createTinyTaskBackbone(1);
+  await backbone.trainStep(lesson());
+  await backbone.trainStep(lesson());
+  return await scoreOf(backbone);
+}
+
+async function expectUndisturbed(backbone: Backbone): Promise<void> {
+  const expected = await undisturbed();
+  expect(backbone.policyVersion).toBe(2);
+  for (const [at, logprob] of (await scoreOf(backbone)).entries()) expect(logprob).toBeCloseTo(expected[at] ?? 0, 5);
+}
+
+test('a connection that is dropped after the gradient is asked again, and the gradient counts once', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  const { forward_backward: gradients, optim_step: steps } = server.computed;
+  server.faults.drops = 'forward_backward';
+  await backbone.trainStep(lesson());
+  expect(server.computed).toEqual({ forward_backward: gradients + 1, optim_step: steps + 1 });
+  await expectUndisturbed(backbone);
+});
+
+test.each([408, 429, 503])('a server that answers %s for a while is waited for', async (status) => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  server.faults.busy = { status, times: 12 };
+  await backbone.trainStep(lesson());
+  await expectUndisturbed(backbone);
+});
+
+test('a server that stays busy is given up after the patience, with its address', async () => {
+  const backbone = await open({ patienceMs: 1000 });
+  server.faults.busy = { status: 503, times: 1000 };
+  await expect(backbone.trainStep(lesson())).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining(server.url),
+  });
+  server.faults.busy.times = 0;
+});
+
+test.each(['forward_backward', 'optim_step', 'save_weights', 'save_weights_for_sampler'])(
+  'a forgotten answer of %s makes the step again from its beginning, on a new model',
+  async (route) => {
+    const notices: string[] = [];
+    const backbone = await open({ notice: (message) => notices.push(message) });
+    await backbone.trainStep(lesson());
+    server.faults.forgets = route;
+    await backbone.trainStep(lesson());
+    await expectUndisturbed(backbone);
+    expect(notices.at(-1)).toContain('begins with the weights of step 1');
+  },
+);
+
+test('a lost session is opened again for a step, with the weights of the last one', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  server.loseSessions();
+  await backbone.trainStep(lesson());
+  await expectUndisturbed(backbone);
+});
+
+test('a lost session is opened again once for all calls that sample', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  const calls = () =>
+    Promise.all([1, 2, 3].map((seed) => backbone.engine.generate({ promptIds: row, sampling: { ...sampling, seed } })));
+  const before = await calls();
+  server.loseSessions();
+  server.requests.length = 0;
+  expect(await calls()).toEqual(before);
+  expect(server.requests.filter((route) => route === 'create_session')).toHaveLength(1);
+});
+
+test('steps that were not kept are told as lost', async () => {
+  const notices: string[] = [];
+  const backbone = await open({ keepStateEvery: 10, notice: (message) => notices.push(message) });
+  await backbone.trainStep(lesson());
+  server.loseSessions();
+  await backbone.trainStep(lesson());
+  expect(notices.at(-1)).toContain('1 optimizer steps since then are lost');
+  expect(backbone.policyVersion).toBe(2);
+});
+
+test('an answer with every row twice is refused, and the weights are unchanged', async () => {
+  const backbone = await open();
+  const before = await scoreOf(backbone);
+  server.faults.doubles = true;
+  await expect(backbone.trainStep(lesson())).rejects.toMatchObject({ code: 'protocol' });
+  const { ids } = await backbone.engine.generate({ promptIds: row, sampling });
+  expect(ids).toHaveLength(4);
+  server.faults.doubles = false;
+  expect(await scoreOf(backbone)).toEqual(before);
+});
+
+test('logprobs that are not numbers make no step, and the next step is a whole one', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  server.faults.notANumber = true;
+  await expect(backbone.trainStep(lesson())).rejects.toMatchObject({ code: 'non_finite_gradient' });
+  expect(backbone.policyVersion).toBe(1);
+  await backbone.trainStep(lesson());
+  await expectUndisturbed(backbone);
+});
+
+test.each([
+  ['repeatable', (c: readonly number[]) => c],
+  ['linear', (c: readonly number[]) => c.map((value) => Math.min(value, 0.6))],
+  ['odd', (c: readonly number[]) => c.map((value) => Math.max(value, 0))],
+  ['unchanged by zeros', (c: readonly number[]) => c.map((value) => value / c.length)],
+] as const)('a server whose gradient is not %s is refused with that property', async (property, distort) => {
+  let calls = 0;
+  server.faults.distort = (c) => (property === 'repeatable' ? c.map((value) => value * (1 + calls++)) : distort(c));
+  await expect(open()).rejects.toMatchObject({ code: 'wrong_gradient', message: expect.stringContaining(property) });
+});
+
+test('a server that tells no norm is trained unchecked, with a notice, and refused by the strict profile', async () => {
+  server.faults.hidesNorm = true;
+  const notices: string[] = [];
+  const backbone = await open({ notice: (message) => notices.push(message) });
+  expect((await backbone.trainStep(lesson())).gradNorm).toBeNull();
+  expect(notices[0]).toContain('unchecked');
+  await expect(open({ profile: 'strict' })).rejects.toMatchObject({ code: 'bad_request' });
+});
+
+test('a wrong key is refused without being shown', async () => {
+  const error = await open({ apiKey: 'tml-other' }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'refused' });
+  expect(String(error)).not.toContain('tml-other');
+});
+
+test('a KL estimate is taken against the initial weights, as in this process', async () => {
+  const [backbone, local] = [await open(), createTinyTaskBackbone(1)];
+  const batch = lesson({ ...policy, klCoef: 0.1 });
+  for (let step = 0; step < 3; step++) {
+    const [found, expected] = [await backbone.trainStep(batch), await local.trainStep(batch)];
+    for (const key of ['loss', 'kl', 'gradNorm', 'clipFraction', 'logprobGapMax'] as const)
+      expect(found[key]).toBeCloseTo(expected[key] ?? Number.NaN, 5);
+  }
+});
+
+test('a server that holds one model refuses a KL estimate with what to set', async () => {
+  const backbone = await open();
+  server.faults.onlyOneModel = true;
+  await expect(backbone.trainStep(lesson({ ...policy, klCoef: 0.1 }))).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining('use_kl_loss'),
+  });
+});
+
+test.each([
+  [{ ...policy, entropyCoef: 0.1 }, 'entropy_coeff'],
+  [{ ...policy, temperature: 0.7 }, 'rollout.temperature'],
+])('what cannot be trained exactly is refused with the key to change: %#', async (loss, key) => {
+  const backbone = await open();
+  await expect(backbone.trainStep(lesson(loss))).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining(key),
+  });
+});
+
+test('a checkpoint brings home what the server hands out and says where the rest is, never the key', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect(await readdir(path.join(dir, 'checkpoint'))).toEqual(['config.json', 'trainer_state']);
+  const state = await readFile(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'), 'utf8');
+  expect(JSON.parse(state)).toEqual({ path: expect.stringMatching(/^tinker:/), policyVersion: 1 });
+  expect(state).not.toContain('tml-secret');
+  await rm(dir, { recursive: true });
+});
+
+test('weights that a server keeps stay there, with a notice', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
+  const notices: string[] = [];
+  const backbone = await open({ notice: (message) => notices.push(message) });
+  server.faults.keepsWeights = true;
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect(notices.at(-1)).toContain('the weights stay on the server');
+  await rm(dir, { recursive: true });
+});
