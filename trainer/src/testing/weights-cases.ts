@@ -1,5 +1,5 @@
 /**
- * What every Backbone must keep of its weights: versions, checkpoints, steps that fail. Beside `backboneCases` and
+ * What every Backbone must keep of its weights: versions, checkpoints, steps that fail. In addition to `backboneCases` and
  * `engineCases`. Each case opens fresh backbones, all with the same weights.
  */
 
