@@ -205,8 +205,9 @@ function takeDraws(
   groups: readonly TrainingGroup[],
 ): Pick<TrainingState, 'groupsDrawn' | 'draws'> {
   const { groupsDrawn } = state;
-  const taken = groups.map(({ draw }, at) => draw ?? { epoch: 0, index: groupsDrawn + at });
-  return { groupsDrawn: groupsDrawn + groups.length, draws: addDraws(drawsOf(state), taken) };
+  const own = groups.map(({ draw }, at) => draw ?? { epoch: 0, index: groupsDrawn + at });
+  const taken = [...own, ...groups.flatMap(({ alsoDrawn = [] }) => alsoDrawn)];
+  return { groupsDrawn: groupsDrawn + taken.length, draws: addDraws(drawsOf(state), taken) };
 }
 
 /** Batches that may be sampled while the one before them waits for its training. */

@@ -9,6 +9,8 @@ export type TrainingGroup = EpisodeGroup & {
   readonly report?: GroupReport;
   /** Which draw of the tasks it came of, for resuming. Default: the next one. */
   readonly draw?: Draw;
+  /** Draws that it replaced because their groups had no gradient. */
+  readonly alsoDrawn?: readonly Draw[];
 };
 
 /** What the rollout side counted in one group. */

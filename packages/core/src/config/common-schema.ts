@@ -111,6 +111,11 @@ const rollout = z.strictObject({
     0.5,
     "partial_group: the share of a task's episodes, and at least two, that must be left",
   ),
+  refill_groups: setting(
+    countOrZero(65_536),
+    0,
+    'at most so many further tasks per step are drawn in place of those whose episodes all got the same reward; counted in the metrics',
+  ),
   max_attempts: setting(
     count(1000),
     3,

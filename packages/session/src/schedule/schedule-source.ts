@@ -10,6 +10,7 @@ import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import type { GroupSource, SourceStart } from '../group-source.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
+import { refillGroups } from './refill-groups.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
 function toTrainingGroup(
@@ -149,8 +150,15 @@ async function* pullGroups(
     if (batch.length === 0) return;
     // Read ahead: episodes that may be sampled while a step is made must not begin after it because of a file.
     next = readBatch(schedule, take(left, schedule.batchSize));
-    const groups: TrainingGroup[] = [];
-    for (const part of groupByEpoch(batch)) groups.push(...(await runDraws(context, part, { step, signal })));
+    const sample = async (drawn: readonly DrawnTask[]): Promise<readonly TrainingGroup[]> => {
+      const groups: TrainingGroup[] = [];
+      for (const part of groupByEpoch(drawn)) groups.push(...(await runDraws(context, part, { step, signal })));
+      return groups;
+    };
+    const groups = await refillGroups(await sample(batch), {
+      most: context.config.rollout.refillGroups,
+      draw: async (count) => (signal.aborted ? [] : sample(await readBatch(schedule, take(left, count)))),
+    });
     if (signal.aborted) return;
     checkEngine();
     yield* groups;

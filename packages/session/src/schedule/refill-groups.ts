@@ -1,0 +1,72 @@
+import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
+
+/**
+ * Groups in which every episode got the same reward teach nothing. With `rollout.refill_groups` other tasks are drawn in their
+ * place. What was sampled for the replaced group stays in the step's report, so that its figures still describe all episodes;
+ * `refilled_groups` counts how far the trained tasks are from the drawn ones.
+ */
+
+/** False if all episodes of the group were rewarded alike. Rewards of targets and turns may differ even then, so they count as a difference. */
+export function hasSpread({ episodes }: TrainingGroup): boolean {
+  const [first] = episodes;
+  return episodes.some(
+    ({ reward, rewards, turnRewards }) =>
+      reward !== first?.reward || rewards !== undefined || turnRewards !== undefined,
+  );
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+function addCounts(a: Counts = {}, b: Counts = {}): Counts {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries([...names].map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)]));
+}
+
+const emptyReport: GroupReport = { episodes: 0, failedEpisodes: 0, successes: 0, rewardSum: 0, generatedTokens: 0 };
+
+function addReports(a: GroupReport, b: GroupReport): GroupReport {
+  return {
+    episodes: a.episodes + b.episodes,
+    failedEpisodes: a.failedEpisodes + b.failedEpisodes,
+    successes: a.successes + b.successes,
+    rewardSum: a.rewardSum + b.rewardSum,
+    generatedTokens: a.generatedTokens + b.generatedTokens,
+    counts: addCounts(a.counts, b.counts),
+    logMetrics: [...(a.logMetrics ?? []), ...(b.logMetrics ?? [])],
+    means: [...(a.means ?? []), ...(b.means ?? [])],
+    records: [...(a.records ?? []), ...(b.records ?? [])],
+  };
+}
+
+/** `replacement` in the place of `group`, with the draws and the report of both. */
+function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGroup {
+  const report = addReports(group.report ?? emptyReport, replacement.report ?? emptyReport);
+  return {
+    ...replacement,
+    alsoDrawn: [...(group.draw === undefined ? [] : [group.draw]), ...(group.alsoDrawn ?? [])],
+    report: { ...report, counts: addCounts(report.counts, { refilled_groups: 1 }) },
+  };
+}
+
+/**
+ * Replaces groups without spread by others until none is left or `most` groups were drawn. `draw(count)` samples so many further
+ * tasks, fewer at the end of the run.
+ */
+export async function refillGroups(
+  groups: readonly TrainingGroup[],
+  { most, draw }: { readonly most: number; readonly draw: (count: number) => Promise<readonly TrainingGroup[]> },
+): Promise<readonly TrainingGroup[]> {
+  let filled = groups;
+  for (let left = most; left > 0; ) {
+    const flat = filled.filter((group) => !hasSpread(group));
+    const further = flat.length === 0 ? [] : await draw(Math.min(left, flat.length));
+    if (further.length === 0) return filled;
+    left -= further.length;
+    const replacements = new Map(flat.map((group, index) => [group, further[index]]));
+    filled = filled.map((group) => {
+      const replacement = replacements.get(group);
+      return replacement === undefined ? group : replace(group, replacement);
+    });
+  }
+  return filled;
+}
