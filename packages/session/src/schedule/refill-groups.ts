@@ -7,7 +7,7 @@ import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
  */
 
 /** False if all episodes of the group were rewarded alike. Rewards of targets and turns may differ even then, so they count as a difference. */
-export function hasSpread({ episodes }: TrainingGroup): boolean {
+function hasSpread({ episodes }: TrainingGroup): boolean {
   const [first] = episodes;
   return episodes.some(
     ({ reward, rewards, turnRewards }) =>
