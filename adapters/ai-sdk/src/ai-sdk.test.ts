@@ -76,7 +76,9 @@ describe('one call', () => {
       seed: 3,
       stopSequences: ['STOP'],
       presencePenalty: 0,
-      tools: { search: { type: 'provider', id: 'openai.web_search', args: {}, isProviderExecuted: true } } as never,
+      tools: {
+        search: { type: 'provider', id: 'openai.web_search', args: {}, isProviderExecuted: true },
+      } as unknown as Record<never, never>,
     });
     expect(episode.engine.requests[0]?.request.sampling).toMatchObject({
       temperature: 0.5,
