@@ -1,15 +1,4 @@
-import { readFileSync } from 'node:fs';
-
-/** CPU time of the main thread, ms: by the kernel's count if there is one (Linux), else of the whole process. */
-function threadCpuMs(): number {
-  try {
-    const [ran = ''] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
-    return Number(ran) / 1e6;
-  } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1000;
-  }
-}
+import { threadCpuMs } from '../bench/loop/cpu-stalls.js';
 
 /** The longest time that the event loop was kept from a timer, in CPU time of its thread: a busy machine does not count. */
 export function watchStalls(): { readonly longestMs: () => number } {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** CPU time of the main thread, ms: by the kernel's count where there is one (Linux), else of the whole process. */
-function threadCpuMs(): number {
+export function threadCpuMs(): number {
   try {
     const [ran = ''] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
     return Number(ran) / 1e6;
