@@ -1,10 +1,11 @@
-// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are two more
-// jobs, whose downloads run at the same time as the first: clients in Python, and test/newest. The closing line counts all, and a time
-// budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
+// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are three more
+// jobs: clients in Python and test/newest, whose downloads run at the same time as the first, and the gate of the cheapest tutorial. The
+// closing line counts all, and a time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runCheck } from './check.mjs';
+import { runCheapestGate } from './run-gate.mjs';
 import { runVitest } from './run-vitest.mjs';
 import { formatParts, minutesByPart, processorSeconds, shareOfOthers, slowestFiles } from './time-budget.mjs';
 import { budgets, shares } from './time-shares.mjs';
@@ -103,6 +104,7 @@ if (downloads !== undefined) {
     ),
   );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
+  counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
 }
 const overBudget = judgeTime(tests, testMinutes);
 if (isEverything) counts.push({ passed: 0, failed: overBudget, skipped: 0 });

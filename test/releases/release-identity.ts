@@ -21,9 +21,15 @@ export function currentVersion(): string {
   return readManifest('.').version;
 }
 
-/** The commit, and whether the working tree is exactly it. */
+/** What `npm run releases` itself writes: cells are recorded one after another. */
+const ownFiles = [':!test/releases/results', ':!test/releases/RELEASES.md'];
+
+/** The commit, and whether the working tree is exactly it but for kept results. */
 export function readCommit(): { readonly commit: string; readonly clean: boolean } {
-  return { commit: git('rev-parse', '--short=12', 'HEAD'), clean: git('status', '--porcelain') === '' };
+  return {
+    commit: git('rev-parse', '--short=12', 'HEAD'),
+    clean: git('status', '--porcelain', '--', '.', ...ownFiles) === '',
+  };
 }
 
 export function describeMachine(): Readonly<Record<string, unknown>> {
