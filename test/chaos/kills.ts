@@ -38,6 +38,8 @@ const places = [
   'evaluations\\.jsonl$',
   'episodes/step-\\d+\\.jsonl$',
   'log\\.jsonl$',
+  'sums\\.jsonl',
+  'model\\.json',
   'reward\\.svg',
   'report\\.html',
   'latest',

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -46,10 +46,36 @@ it.each([
     'episodes/step-000002.jsonl',
     (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('[2]', '[3]')),
   ],
+  // The evaluation at the end of a run is recorded after its last checkpoint.
+  ['evaluations.jsonl', (file: string) => truncateSync(file, 5)],
+  ['evaluations.jsonl', (file: string) => rmSync(file)],
 ])('a change of %s is told when the run goes on, and when it is shown', async (name, change) => {
   const { run, reopen } = await createRun();
   change(path.join(run.dir, name));
   const changed = [expect.stringContaining(`${path.join(run.dir, name)} has changed since it was written`)];
   expect(await run.findChanges()).toEqual(changed);
   expect(await reopen()).toEqual(changed);
+});
+
+it('what a killed process left of a record has not changed', async () => {
+  const { run, reopen } = await createRun();
+  for (const name of ['metrics.jsonl', 'evaluations.jsonl', 'episodes/step-000002.jsonl', 'sums.jsonl'])
+    appendFileSync(path.join(run.dir, name), '{"step":');
+  expect(await run.findChanges()).toEqual([]);
+  const notices = await reopen();
+  expect(notices.filter((notice) => notice.includes('has changed'))).toEqual([]);
+});
+
+it('records of steps that are made again are not missed', async () => {
+  const { run, reopen } = await createRun();
+  await run.recordStep({ step: 3, reward_mean: 1 });
+  expect(await reopen()).toEqual([]);
+  expect(await run.findChanges()).toEqual([]);
+  expect(await reopen()).toEqual([]);
+});
+
+it('sums that were changed are told', async () => {
+  const { run } = await createRun();
+  writeFileSync(path.join(run.dir, 'sums.jsonl'), 'what\n');
+  expect(await run.findChanges()).toEqual([expect.stringContaining('sums.jsonl has changed since it was written')]);
 });

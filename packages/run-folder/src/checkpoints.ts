@@ -3,7 +3,6 @@ import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
 import { areDraws, type Draws } from './draws.js';
-import type { RecordSums } from './record-sums.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError } from './file-error.js';
 import { replaceFile } from './replace-file.js';
@@ -49,7 +48,7 @@ export class Checkpoints {
   async save(
     backbone: Pick<Backbone, 'save'>,
     state: TrainingState,
-    options: { readonly maxCheckpoints: number; readonly records?: RecordSums },
+    options: { readonly maxCheckpoints: number },
   ): Promise<Checkpoint> {
     const dir = path.join(this.dir, `step-${String(state.step).padStart(6, '0')}`);
     try {
@@ -57,7 +56,7 @@ export class Checkpoints {
         await backbone.save(temporary).catch((thrown: unknown) => {
           throw named(thrown, temporary, dir);
         });
-        await sealCheckpoint(temporary, { ...state, ...(options.records && { records: options.records }) });
+        await sealCheckpoint(temporary, { ...state });
       });
       await replaceFile(path.join(this.dir, pointerFile), `${path.basename(dir)}\n`);
       await this.#removeOldest(options.maxCheckpoints);
@@ -104,13 +103,6 @@ export class Checkpoints {
     const problem = await findBrokenSeal(dir);
     if (problem !== undefined) throw brokenCheckpoint(dir, problem);
     return { dir, state };
-  }
-
-  /** The sums of the run's records that a checkpoint was sealed with; the newest one's if no step is given. Null if there are none. */
-  async readRecordSums(step?: number): Promise<unknown> {
-    const name = (await this.#names()).findLast((each) => step === undefined || stepOf(each) === step);
-    const seal = name === undefined ? undefined : await readSeal(path.join(this.dir, name));
-    return seal?.['records'] ?? null;
   }
 
   /**

@@ -11,6 +11,8 @@ const evaluationPrefix = (step: number): string => `eval-${step}-`;
 /** Most bytes of a line that are looked at for its id. */
 const maxIdBytes = 4096;
 
+export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
+
 /** `episodes/step-000012.jsonl`: the episodes of one step, one per line, `episode_id` first. Lines are only ever appended. */
 export class EpisodeFiles {
   readonly dir: string;
@@ -80,7 +82,7 @@ export class EpisodeFiles {
   }
 
   #fileOf(step: number): string {
-    return path.join(this.dir, `step-${String(step).padStart(6, '0')}.jsonl`);
+    return path.join(this.dir, episodeFileName(step));
   }
 }
 

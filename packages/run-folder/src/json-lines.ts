@@ -93,7 +93,7 @@ function completeLines(text: string): string[] {
 }
 
 /** An empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot be read. */
-function readTextFile(file: string): Promise<string> {
+export function readTextFile(file: string): Promise<string> {
   return reading(file, async () => {
     try {
       return await readFile(file, 'utf8');

@@ -1,30 +1,29 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject } from '@agentjet/core';
-import type { FileSum } from './file-sums.js';
+import { isJsonObject, parseJsonObject } from '@agentjet/core';
+import type { FileSum, FileSums } from './file-sums.js';
+import { appendJsonLine, readTextFile } from './json-lines.js';
+import { replaceFile } from './replace-file.js';
+import { runFiles } from './run-files.js';
 
 /**
- * Length and SHA-256 of the records that a checkpoint was written after: metrics, evaluations and episodes. Their files are only ever
- * appended to, so what a file began with then, it must begin with for ever.
+ * `sums.jsonl` says what the records of a run were when they were written: after each step and each evaluation it gets one line with
+ * length and SHA-256 of the files that grew. Records are only ever appended to, so what a file began with then, it must begin
+ * with for ever. Of each file the last line counts.
  */
-export type RecordSums = Readonly<Record<string, FileSum>>;
-
-/** By path below the run folder, with forward slashes. */
-async function listRecords(dir: string): Promise<readonly string[]> {
-  const episodes = await readdir(path.join(dir, 'episodes')).catch(() => []);
-  const steps = episodes.filter((name) => /^step-\d+\.jsonl$/.test(name)).toSorted();
-  return ['metrics.jsonl', 'evaluations.jsonl', ...steps.map((name) => `episodes/${name}`)];
-}
 
 /** Undefined if the file cannot be read, or has fewer bytes. */
-async function sumBeginning(file: string, bytes: number): Promise<string | undefined> {
+export async function sumBeginning(file: string, bytes: number): Promise<string | undefined> {
   const hash = createHash('sha256');
   let seen = 0;
   try {
     if (bytes > 0)
-      for await (const piece of createReadStream(file, { end: bytes - 1 }) as AsyncIterable<Buffer>) {
+      for await (const piece of createReadStream(file, {
+        end: bytes - 1,
+        highWaterMark: 1 << 20,
+      }) as AsyncIterable<Buffer>) {
         hash.update(piece);
         seen += piece.length;
       }
@@ -34,15 +33,25 @@ async function sumBeginning(file: string, bytes: number): Promise<string | undef
   return seen === bytes ? hash.digest('hex') : undefined;
 }
 
-/** Sums of all records of a run as they are. A file of the same length as in `known` is not read again. */
-export async function sumRecords(dir: string, known: RecordSums = {}): Promise<RecordSums> {
+const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    (entry) => (entry.isFile() ? entry.size : 0),
+    () => 0,
+  );
+
+/** By path below the run folder, with forward slashes. */
+async function listRecords(dir: string): Promise<readonly string[]> {
+  const episodes = await readdir(path.join(dir, 'episodes')).catch(() => []);
+  const steps = episodes.filter((name) => /^step-\d+\.jsonl$/.test(name)).toSorted();
+  return [runFiles.metrics, runFiles.evaluations, ...steps.map((name) => `episodes/${name}`)];
+}
+
+/** Sums of these files as they are, without those that are empty. One with the length that it has in `known` is not read again. */
+async function sumRecords(dir: string, names: readonly string[], known: FileSums = {}): Promise<FileSums> {
   const sums: Record<string, FileSum> = {};
-  for (const name of await listRecords(dir)) {
+  for (const name of names) {
     const file = path.join(dir, name);
-    const bytes = await stat(file).then(
-      (entry) => (entry.isFile() ? entry.size : 0),
-      () => 0,
-    );
+    const bytes = await sizeOf(file);
     const old = known[name];
     const sha256 = old?.bytes === bytes ? old.sha256 : await sumBeginning(file, bytes);
     if (sha256 !== undefined && bytes > 0) sums[name] = { bytes, sha256 };
@@ -50,15 +59,63 @@ export async function sumRecords(dir: string, known: RecordSums = {}): Promise<R
   return sums;
 }
 
-/** What was changed in the records since then, in words. */
-export async function findChangedRecords(dir: string, sums: unknown): Promise<readonly string[]> {
-  if (!isJsonObject(sums)) return []; // checkpoints of older versions say nothing of records
+type SumsRead = { readonly sums: FileSums; readonly isBroken: boolean };
+
+const isSum = (value: unknown): value is FileSum =>
+  isJsonObject(value) && typeof value['bytes'] === 'number' && typeof value['sha256'] === 'string';
+
+/** A last line without an end was left by a killed writer. */
+async function readSums(dir: string): Promise<SumsRead> {
+  const text = await readTextFile(path.join(dir, runFiles.sums));
+  const sums = new Map<string, FileSum>();
+  let isBroken = false;
+  for (const line of text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .slice(0, -1)) {
+    const entries = Object.entries(parseJsonObject(line) ?? {});
+    if (entries.length === 0) isBroken = true;
+    for (const [name, sum] of entries)
+      if (isSum(sum)) sums.set(name, sum);
+      else isBroken = true;
+  }
+  return { sums: Object.fromEntries(sums), isBroken };
+}
+
+/** Writes down what these files are now: paths below the run folder, with forward slashes. */
+export async function noteRecords(dir: string, names: readonly string[]): Promise<void> {
+  const sums = await sumRecords(dir, names);
+  if (Object.keys(sums).length > 0) await appendJsonLine(path.join(dir, runFiles.sums), sums);
+}
+
+/**
+ * Lets `change` cut records as a resumed run does, and writes down what is left. A kill in the midst of it leaves no sums, rather than
+ * sums of records that are gone.
+ */
+export async function whileCut<T>(dir: string, change: () => Promise<T>): Promise<T> {
+  const file = path.join(dir, runFiles.sums);
+  const { sums: known } = await readSums(dir);
+  await rm(file, { force: true });
+  const result = await change();
+  const sums = await sumRecords(dir, await listRecords(dir), known);
+  await replaceFile(file, `${JSON.stringify(sums)}\n`);
+  return result;
+}
+
+/** What was changed in the records since they were written, in words. */
+export async function findChangedRecords(dir: string): Promise<readonly string[]> {
+  const { sums, isBroken } = await readSums(dir);
   const changed: string[] = [];
   for (const [name, sum] of Object.entries(sums)) {
-    if (!isJsonObject(sum) || typeof sum['bytes'] !== 'number') continue;
     const file = path.join(dir, name);
-    if ((await sumBeginning(file, sum['bytes'])) === sum['sha256']) continue;
-    changed.push(`${file} has changed since it was written: curve, report and episodes may differ from what happened.`);
+    if ((await sumBeginning(file, sum.bytes)) !== sum.sha256)
+      changed.push(
+        `${file} has changed since it was written: curve, report and episodes may differ from what happened.`,
+      );
   }
+  if (isBroken)
+    changed.push(
+      `${path.join(dir, runFiles.sums)} has changed since it was written: changes of other files may go unnoticed.`,
+    );
   return changed;
 }

@@ -6,7 +6,8 @@ import path from 'node:path';
 import type { Backbone, Sample } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toSampleRecord } from './episode-record.js';
-import { createRunFolder, findLatestRun, openRunFolder, type RunFolder } from './run-folder.js';
+import { createRunFolder, findLatestRun, openRunFolder } from './open-run.js';
+import type { RunFolder } from './run-folder.js';
 
 let dir: string;
 let run: RunFolder;

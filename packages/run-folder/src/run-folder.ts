@@ -1,37 +1,21 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  BackboneError,
-  ConfigError,
-  makeFolders,
-  parseJsonObject,
-  toErrorMessage,
-  type Backbone,
-} from '@agentjet/core';
+import { BackboneError, ConfigError, parseJsonObject, toErrorMessage, type Backbone } from '@agentjet/core';
 import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
-import { EpisodeFiles } from './episode-files.js';
+import { EpisodeFiles, episodeFileName } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
-import { describeFileError, writing } from './file-error.js';
+import { writing } from './file-error.js';
+import type { FileSums } from './file-sums.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
-import { findChangedRecords, sumRecords, type RecordSums } from './record-sums.js';
+import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
+import { findChangedRecords, noteRecords, whileCut } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
+import { runFiles, type RunFile } from './run-files.js';
 import { checkWriting, claimWriting, releaseWriting, removeLeftovers } from './writer-claim.js';
-
-const files = {
-  config: 'config.yaml',
-  metrics: 'metrics.jsonl',
-  evaluations: 'evaluations.jsonl',
-  log: 'log.jsonl',
-  writer: 'writer.json',
-  changes: 'changes.jsonl',
-  code: 'code.json',
-  curve: 'reward.svg',
-  report: 'report.html',
-} as const;
 
 /** What a resumed run does differently. */
 export type RunChanges = {
@@ -59,6 +43,8 @@ export type RunFolderOptions = {
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
  * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
+ * model.json         length and SHA-256 of the files of the model folder that the run began with
+ * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
  * reward.svg, report.html
  * writer.json        the process that writes here, while it does
@@ -74,7 +60,6 @@ export class RunFolder {
   readonly #keepBest: string | undefined;
   /** What the curve shows; undefined until it is read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
-  #sums: RecordSums = {};
 
   constructor(dir: string, { clock = () => new Date(), onNotice = () => {}, keepBest }: RunFolderOptions = {}) {
     this.dir = dir;
@@ -124,6 +109,7 @@ export class RunFolder {
     await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append(metrics.step, episodes));
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
+    await this.#noteRecords('metrics', metrics.step);
     this.#drawn?.metrics.push(metrics);
     await this.#drawCurve();
   }
@@ -133,6 +119,7 @@ export class RunFolder {
     await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append(evaluation.step, episodes));
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
+    await this.#noteRecords('evaluations', evaluation.step);
     this.#drawn?.evaluations.push(evaluation);
     await this.#drawCurve();
     await this.#markBest();
@@ -145,8 +132,7 @@ export class RunFolder {
     { maxCheckpoints = 3 }: { readonly maxCheckpoints?: number } = {},
   ): Promise<Checkpoint> {
     await this.#checkOwned();
-    this.#sums = await sumRecords(this.dir, this.#sums);
-    const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints, records: this.#sums });
+    const checkpoint = await this.checkpoints.save(backbone, state, { maxCheckpoints });
     await this.log('checkpoint', { step: state.step, dir: path.relative(this.dir, checkpoint.dir) });
     await this.#markBest();
     return checkpoint;
@@ -181,29 +167,52 @@ export class RunFolder {
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', claimWriting);
     this.#drawn = undefined;
-    this.#sums = {};
-    const changed = await findChangedRecords(this.dir, await this.checkpoints.readRecordSums(state.step));
-    const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= state.step;
+    const changed = await findChangedRecords(this.dir);
+    changed.forEach(this.#onNotice);
+    const repairs = await whileCut(this.dir, () => this.#cutAfter(state.step));
+    repairs.forEach(this.#onNotice);
+    const told = [...changed, ...repairs];
+    await this.log('resumed', { step: state.step, ...(told.length === 0 ? {} : { repairs: told }) });
+  }
+
+  /** Resolves to what was wrong, in words. */
+  async #cutAfter(lastStep: number): Promise<readonly string[]> {
+    const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= lastStep;
     await this.#cut('metrics', isKept);
     await this.#cut('evaluations', isKept);
     await this.#cut('log', () => true);
     await removeLeftovers(this.dir);
     const evaluated = new Set((await this.readEvaluations()).map(({ step }) => step));
-    const repairs = [
-      ...changed,
-      ...(await writing(this.episodes.dir, () => this.episodes.rewind(state.step, evaluated))),
-    ];
-    const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(state.step));
+    const repairs = [...(await writing(this.episodes.dir, () => this.episodes.rewind(lastStep, evaluated)))];
+    const abandoned = await writing(this.checkpoints.dir, () => this.checkpoints.rewind(lastStep));
     if (abandoned.length > 0)
-      repairs.push(`Checkpoints after step ${state.step} are set aside: ${abandoned.join(', ')}.`);
-    repairs.push(...(await this.#missingSteps(state.step)));
-    repairs.forEach(this.#onNotice);
-    await this.log('resumed', { step: state.step, ...(repairs.length === 0 ? {} : { repairs }) });
+      repairs.push(`Checkpoints after step ${lastStep} are set aside: ${abandoned.join(', ')}.`);
+    return [...repairs, ...(await this.#missingSteps(lastStep))];
   }
 
-  /** The records that are not what they were at the newest checkpoint, in words. */
-  async findChanges(): Promise<readonly string[]> {
-    return findChangedRecords(this.dir, await this.checkpoints.readRecordSums());
+  /** What is not as it was written: records, and the tokenizer in `modelDir` if the run began with that folder. In words. */
+  async findChanges(modelDir?: string): Promise<readonly string[]> {
+    const records = await findChangedRecords(this.dir);
+    const models = modelDir === undefined ? [] : await this.findModelChanges(modelDir, isTokenizerFile);
+    const words = models.map(
+      ({ file }) =>
+        `${path.join(modelDir ?? '', file)} has changed since the run began: tokens may be shown as other text.`,
+    );
+    return [...records, ...words];
+  }
+
+  /** How the files of the model folder differ from those that the run began with. */
+  async findModelChanges(modelDir: string, isWanted?: (name: string) => boolean): Promise<readonly ModelChange[]> {
+    const text = await readFile(this.#path('model'), 'utf8').catch(() => '{}');
+    const before = Object.entries((parseJsonObject(text) ?? {}) as FileSums);
+    const wanted = before.filter(([name]) => isWanted?.(name) ?? true);
+    return compareModels(Object.fromEntries(wanted), await sumModel(modelDir, isWanted));
+  }
+
+  /** Writes down the files of the model folder as the run begins with them. */
+  async recordModel(modelDir: string): Promise<void> {
+    const sums = await sumModel(modelDir);
+    await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(sums)}\n`));
   }
 
   /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */
@@ -224,6 +233,11 @@ export class RunFolder {
         `The run folder ${this.dir} was removed or moved while the run was writing it. Start the run again, or put the folder back and go on with --resume.`,
       );
     await checkWriting(this.#path('writer'));
+  }
+
+  #noteRecords(name: 'metrics' | 'evaluations', step: number): Promise<void> {
+    const records = [runFiles[name], `episodes/${episodeFileName(step)}`];
+    return this.#writing('sums', () => noteRecords(this.dir, records));
   }
 
   async #cut(
@@ -283,117 +297,11 @@ export class RunFolder {
     return this.#drawn;
   }
 
-  #path(name: keyof typeof files): string {
-    return path.join(this.dir, files[name]);
+  #path(name: RunFile): string {
+    return path.join(this.dir, runFiles[name]);
   }
 
-  #writing(name: keyof typeof files, write: (file: string) => Promise<void>): Promise<void> {
+  #writing(name: RunFile, write: (file: string) => Promise<void>): Promise<void> {
     return writing(this.#path(name), () => write(this.#path(name)));
   }
-}
-
-export type NewRun = {
-  /** Holds a folder per experiment, which holds a folder per run. */
-  readonly experimentDir: string;
-  readonly experimentName: string;
-  /** Text of config.yaml. */
-  readonly configYaml: string;
-  /** SHA-256 of the code that the configuration names. */
-  readonly code?: Readonly<Record<string, string>>;
-} & RunFolderOptions;
-
-/** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
-export async function createRunFolder({
-  experimentDir,
-  experimentName,
-  configYaml,
-  code = {},
-  ...options
-}: NewRun): Promise<RunFolder> {
-  const parent = path.resolve(experimentDir, experimentName);
-  try {
-    makeFolders(parent);
-    const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
-    await replaceFile(path.join(dir, files.config), configYaml);
-    await writeFile(path.join(dir, files.code), `${JSON.stringify(code)}\n`);
-    await claimWriting(path.join(dir, files.writer));
-    return new RunFolder(dir, options);
-  } catch (cause) {
-    throw new ConfigError('unwritable_run_folder', describeFileError(parent, cause), { cause });
-  }
-}
-
-/** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */
-export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
-  const isRun = await stat(path.join(dir, files.config)).then(
-    (entry) => entry.isFile(),
-    () => false,
-  );
-  if (!isRun)
-    throw new BackboneError(
-      'run_folder',
-      `${dir} is not a run folder: it holds no ${files.config}. ${await sayWhereRunsAre(dir)}`,
-    );
-  return new RunFolder(path.resolve(dir), options);
-}
-
-async function sayWhereRunsAre(dir: string): Promise<string> {
-  const newest = await findLatestRun(dir, '.');
-  return newest === undefined
-    ? 'Runs are the folders <experiment_dir>/<experiment_name>/<time>.'
-    : `The newest run in it is ${newest}.`;
-}
-
-/**
- * The run of an experiment that was written last, by the times of its files: names follow the wall clock, which may have been
- * set back. Undefined if there is none.
- */
-export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
-  const parent = path.resolve(experimentDir, experimentName);
-  const names = await readdir(parent).catch(() => []);
-  const runs = await Promise.all(
-    names.map(async (name) => ({ name, writtenAt: await lastWrite(path.join(parent, name)) })),
-  );
-  const newest = runs
-    .filter(({ writtenAt }) => writtenAt > 0)
-    .sort((a, b) => a.writtenAt - b.writtenAt || compareRunNames(a.name, b.name))
-    .at(-1);
-  return newest === undefined ? undefined : path.join(parent, newest.name);
-}
-
-/** ms since 1970, of the newest of the files that a run writes; 0 if the folder is not a run. */
-async function lastWrite(dir: string): Promise<number> {
-  const timeOf = (file: string): Promise<number> =>
-    stat(path.join(dir, file)).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => 0,
-    );
-  const [config = 0, ...others] = await Promise.all([files.config, files.log, files.metrics].map(timeOf));
-  return config === 0 ? 0 : Math.max(config, ...others);
-}
-
-/** 2026-08-09T12-30-05, local time: sorts by time, and is a folder name everywhere. */
-function formatTime(date: Date): string {
-  const pad = (value: number) => String(value).padStart(2, '0');
-  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join('-');
-  return `${day}T${[pad(date.getHours()), pad(date.getMinutes()), pad(date.getSeconds())].join('-')}`;
-}
-
-async function makeUniqueFolder(dir: string): Promise<string> {
-  for (let attempt = 1; ; attempt++) {
-    const candidate = attempt === 1 ? dir : `${dir}_${attempt}`;
-    const isNew = await mkdir(candidate).then(
-      () => true,
-      (thrown: NodeJS.ErrnoException) => {
-        if (thrown.code === 'EEXIST') return false;
-        throw thrown;
-      },
-    );
-    if (isNew) return candidate;
-  }
-}
-
-/** By time, then by the number behind it: `..._10` comes after `..._9`. */
-function compareRunNames(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
 }

@@ -4,6 +4,7 @@ import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-
 import type { JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
+import { findModelDir } from './policy/model-dir.js';
 import { openBackbone } from './policy/open-backbone.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { noticeHistories } from './training/notice-histories.js';
@@ -91,7 +92,7 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
     onNotice,
   });
   try {
-    return { folder, backbone: await open(), checkpoint: undefined };
+    return { folder, backbone: await openAndRecord(folder, config, open), checkpoint: undefined };
   } catch (error) {
     await folder.close();
     await rm(folder.dir, { recursive: true, force: true }); // a run that never began must not be the newest one
@@ -99,9 +100,23 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
   }
 }
 
+/** Writes down which model the run begins with, while the backbone reads it. */
+async function openAndRecord(
+  folder: RunFolder,
+  config: CommonConfig,
+  open: () => Promise<Backbone>,
+): Promise<Backbone> {
+  const recorded = folder.recordModel(findModelDir(config.model.path));
+  const [opened, noted] = await Promise.allSettled([open(), recorded]);
+  if (opened.status === 'rejected') throw opened.reason;
+  if (noted.status === 'fulfilled') return opened.value;
+  await opened.value.close();
+  throw noted.reason;
+}
+
 async function openOld(config: CommonConfig, options: ResumeOptions & Open): Promise<Opened> {
   const { run: folder, checkpoint } = await openResumedRun(config, options);
-  const backbone = await options.open();
+  const backbone = await openAndRecord(folder, config, options.open);
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
   return { folder, backbone, checkpoint };
 }

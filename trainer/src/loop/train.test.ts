@@ -74,6 +74,7 @@ describe('train', () => {
       'metrics.jsonl',
       'report.html',
       'reward.svg',
+      'sums.jsonl',
       'writer.json',
     ]);
     expect((await readdir(path.join(run.dir, 'checkpoints'))).sort()).toEqual([

@@ -1,4 +1,5 @@
 import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
+import { modelDirOf } from './run-tokenizer.js';
 
 /** One line of a list of episodes. */
 export type EpisodeSummary = {
@@ -38,5 +39,6 @@ const toNumber = (value: unknown): number => (typeof value === 'number' ? value 
 
 /** The files of a run that were changed after they were written, in words. Throws BackboneError `run_folder`. */
 export async function findChanges(runDir: string): Promise<readonly string[]> {
-  return (await openRunFolder(runDir)).findChanges();
+  const run = await openRunFolder(runDir);
+  return run.findChanges(await modelDirOf(run).catch(() => undefined));
 }

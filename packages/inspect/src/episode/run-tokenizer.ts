@@ -19,7 +19,7 @@ export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | unde
 }
 
 /** Reads one key and nothing else of config.yaml: a run may have sections that only an outside package knows. */
-async function modelDirOf(run: RunFolder): Promise<string | undefined> {
+export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
   const config: unknown = parse(await run.readConfig());
   const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;
   const modelPath = isJsonObject(model) ? model['path'] : undefined;

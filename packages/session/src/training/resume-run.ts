@@ -6,6 +6,7 @@ import {
   type ConfigComposition,
   type ConfigDifference,
 } from '@agentjet/core';
+import { findModelDir } from '../policy/model-dir.js';
 import { hashCode, type CodeHashes } from './code-hashes.js';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
@@ -67,6 +68,12 @@ async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<rea
   });
 }
 
+/** The files of the model folder that are not those that the run began with. */
+async function findEditedModel(run: RunFolder, config: CommonConfig): Promise<readonly ConfigDifference[]> {
+  const changes = await run.findModelChanges(findModelDir(config.model.path));
+  return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
+}
+
 async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
   if (typeof resume === 'string') return resume;
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
@@ -99,7 +106,11 @@ export async function openResumedRun(
     onNotice,
     keepBest: config.trainerCommon.keepBest,
   });
-  const changes = [...findChanges(run, config, composition), ...(await findEditedCode(run, config))];
+  const changes = [
+    ...findChanges(run, config, composition),
+    ...(await findEditedCode(run, config)),
+    ...(await findEditedModel(run, config)),
+  ];
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
     `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,

@@ -1,0 +1,114 @@
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, ConfigError, makeFolders } from '@agentjet/core';
+import { describeFileError } from './file-error.js';
+import { replaceFile } from './replace-file.js';
+import { runFiles } from './run-files.js';
+import { RunFolder, type RunFolderOptions } from './run-folder.js';
+import { claimWriting } from './writer-claim.js';
+
+export type NewRun = {
+  /** Holds a folder per experiment, which holds a folder per run. */
+  readonly experimentDir: string;
+  readonly experimentName: string;
+  /** Text of config.yaml. */
+  readonly configYaml: string;
+  /** SHA-256 of the code that the configuration names. */
+  readonly code?: Readonly<Record<string, string>>;
+} & RunFolderOptions;
+
+/** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
+export async function createRunFolder({
+  experimentDir,
+  experimentName,
+  configYaml,
+  code = {},
+  ...options
+}: NewRun): Promise<RunFolder> {
+  const parent = path.resolve(experimentDir, experimentName);
+  try {
+    makeFolders(parent);
+    const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
+    await replaceFile(path.join(dir, runFiles.config), configYaml);
+    await writeFile(path.join(dir, runFiles.code), `${JSON.stringify(code)}\n`);
+    await claimWriting(path.join(dir, runFiles.writer));
+    return new RunFolder(dir, options);
+  } catch (cause) {
+    throw new ConfigError('unwritable_run_folder', describeFileError(parent, cause), { cause });
+  }
+}
+
+/** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */
+export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
+  const isRun = await stat(path.join(dir, runFiles.config)).then(
+    (entry) => entry.isFile(),
+    () => false,
+  );
+  if (!isRun)
+    throw new BackboneError(
+      'run_folder',
+      `${dir} is not a run folder: it holds no ${runFiles.config}. ${await sayWhereRunsAre(dir)}`,
+    );
+  return new RunFolder(path.resolve(dir), options);
+}
+
+async function sayWhereRunsAre(dir: string): Promise<string> {
+  const newest = await findLatestRun(dir, '.');
+  return newest === undefined
+    ? 'Runs are the folders <experiment_dir>/<experiment_name>/<time>.'
+    : `The newest run in it is ${newest}.`;
+}
+
+/**
+ * The run of an experiment that was written last, by the times of its files: names follow the wall clock, which may have been
+ * set back. Undefined if there is none.
+ */
+export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
+  const parent = path.resolve(experimentDir, experimentName);
+  const names = await readdir(parent).catch(() => []);
+  const runs = await Promise.all(
+    names.map(async (name) => ({ name, writtenAt: await lastWrite(path.join(parent, name)) })),
+  );
+  const newest = runs
+    .filter(({ writtenAt }) => writtenAt > 0)
+    .sort((a, b) => a.writtenAt - b.writtenAt || compareRunNames(a.name, b.name))
+    .at(-1);
+  return newest === undefined ? undefined : path.join(parent, newest.name);
+}
+
+/** ms since 1970, of the newest of the files that a run writes; 0 if the folder is not a run. */
+async function lastWrite(dir: string): Promise<number> {
+  const timeOf = (file: string): Promise<number> =>
+    stat(path.join(dir, file)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+  const [config = 0, ...others] = await Promise.all([runFiles.config, runFiles.log, runFiles.metrics].map(timeOf));
+  return config === 0 ? 0 : Math.max(config, ...others);
+}
+
+/** 2026-08-09T12-30-05, local time: sorts by time, and is a folder name everywhere. */
+function formatTime(date: Date): string {
+  const pad = (value: number) => String(value).padStart(2, '0');
+  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join('-');
+  return `${day}T${[pad(date.getHours()), pad(date.getMinutes()), pad(date.getSeconds())].join('-')}`;
+}
+
+async function makeUniqueFolder(dir: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const candidate = attempt === 1 ? dir : `${dir}_${attempt}`;
+    const isNew = await mkdir(candidate).then(
+      () => true,
+      (thrown: NodeJS.ErrnoException) => {
+        if (thrown.code === 'EEXIST') return false;
+        throw thrown;
+      },
+    );
+    if (isNew) return candidate;
+  }
+}
+
+/** By time, then by the number behind it: `..._10` comes after `..._9`. */
+function compareRunNames(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}

@@ -1,0 +1,16 @@
+/** Files that lie at the top of a run folder, by what they hold. */
+export const runFiles = {
+  config: 'config.yaml',
+  metrics: 'metrics.jsonl',
+  evaluations: 'evaluations.jsonl',
+  log: 'log.jsonl',
+  writer: 'writer.json',
+  changes: 'changes.jsonl',
+  code: 'code.json',
+  model: 'model.json',
+  sums: 'sums.jsonl',
+  curve: 'reward.svg',
+  report: 'report.html',
+} as const;
+
+export type RunFile = keyof typeof runFiles;
