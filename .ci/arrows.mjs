@@ -14,6 +14,7 @@ export const arrows = {
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
+  '@agentjet/judges': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/adapter-kit': ['@agentjet/rollout', '@agentjet/core'],
@@ -34,6 +35,7 @@ export const arrows = {
   agentjet: [
     '@agentjet/session',
     '@agentjet/trackers',
+    '@agentjet/judges',
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/endpoint',

@@ -1,5 +1,6 @@
 import { composeConfig, type ConfigComposition, type ConfigOf, type InputOf } from '@agentjet/core';
-import { judges, readers } from '@agentjet/rollout/registrations';
+import { judges as namedJudges } from '@agentjet/judges/registrations';
+import { judges as ownJudges, readers } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms, backbones } from '@agentjet/trainer/registrations';
 
@@ -7,6 +8,7 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
  * The one list of everything that a configuration may name. What it names is loaded when it is opened; listing it costs its
  * settings alone.
  */
+const judges = [...ownJudges, ...namedJudges] as const;
 const registrations = { backbones, algorithms, readers, judges, templates };
 
 /** The resolved configuration of a job: every key has a value, paths are absolute. */

@@ -1,0 +1,35 @@
+import { setting, z } from '@agentjet/core';
+import { defineJudge } from '@agentjet/rollout/inputs';
+import { createAnswerJudge } from './answer-judge.js';
+import { comparisons } from './compare-answers.js';
+
+export const answer = defineJudge({
+  name: 'answer',
+  summary: "the last answer of the agent against the task's, exactly",
+  section: z.strictObject({
+    compare: setting(
+      z.enum(comparisons),
+      'text',
+      'text, number (exact; units and thousands by rule), choice (a letter), expression (equal formulas) or set (any order)',
+    ),
+    task_field: setting(
+      z.string().min(1),
+      'answer',
+      "field of the task's metadata: the right answer, or a list of them",
+    ),
+    output_field: setting(
+      z.string().min(1),
+      'answer',
+      "field of the workflow's metadata; if it returns none, the agent's last message is read",
+    ),
+    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    after: setting(
+      z.string().min(1).nullable(),
+      null,
+      'the mark before the answer, such as "####"; null: \\boxed{}, <answer>, ####, "answer is", or the last number or line',
+    ),
+    tolerance: setting(z.number().min(0).max(1), 0, 'of numbers, relative to the right one; 0: equal'),
+    ignore_case: setting(z.boolean(), true),
+  }),
+  open: (section) => createAnswerJudge(section),
+});

@@ -1,0 +1,3 @@
+export { createAnswerJudge, type AnswerOptions } from './answer/answer-judge.js';
+export { type CompareOptions, type Comparison } from './answer/compare-answers.js';
+export { createCountdownJudge, type CountdownOptions } from './countdown/countdown-judge.js';
