@@ -20,7 +20,7 @@ const numeral = /^(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})/;
 const word = /^[a-zA-Zα-ωπ]+/u;
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
 
-/** Null if the text is no such formula. */
+/** Null if the text is not such a formula. */
 export function readExpression(text: string, grammar: Grammar): Expression | null {
   if (text.length > maxLength) return null;
   const reader = new ExpressionReader(plainSigns(text), grammar);

@@ -1,0 +1,21 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** What a client takes from the machine, so that a test can give it a clock and a network. */
+export type ClientHost = {
+  /** ms, of a clock that only goes on. */
+  readonly now: () => number;
+  /** Rejects if the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly fetch: typeof globalThis.fetch;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
+
+export const systemHost: ClientHost = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => wait(ms, undefined, { signal }),
+  random: () => Math.random(),
+  fetch: (input, init) => globalThis.fetch(input, init),
+  environment: process.env,
+};

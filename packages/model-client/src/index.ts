@@ -1,0 +1,10 @@
+export { systemHost, type ClientHost } from './host.js';
+export type { KeyNames } from './key-ring.js';
+export {
+  ModelRefusal,
+  openModelClient,
+  type ModelAnswer,
+  type ModelClient,
+  type ModelClientOptions,
+  type ModelQuestion,
+} from './model-client.js';

@@ -1,0 +1,112 @@
+import { ConfigError } from '@agentjet/core';
+
+/** One key of a provider. The value never reaches a message, a record or a log. */
+export type Key = { readonly value: string; readonly name: string; readonly isBackup: boolean };
+
+type State = { readonly key: Key; inFlight: number; restsUntil: number; retiredAt: number | null };
+
+export type KeyNames = { readonly keys: readonly string[]; readonly backupKeys: readonly string[] };
+
+/**
+ * Reads keys from environment variables, by name. Several keys in one variable are separated by `|`; the variable
+ * `<NAME>_BACKUP`, if there is one, has backup keys. Throws ConfigError if no variable has a key.
+ */
+export function readKeys(
+  { keys, backupKeys }: KeyNames,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly Key[] {
+  const read = (name: string, isBackup: boolean): readonly Key[] =>
+    (environment[name] ?? '')
+      .split('|')
+      .map((value) => value.trim())
+      .filter((value) => value !== '')
+      .map((value) => ({ value, name, isBackup }));
+  const first = keys.flatMap((name) => read(name, false));
+  const backups = [...keys.map((name) => `${name}_BACKUP`), ...backupKeys].flatMap((name) => read(name, true));
+  const all = [...first, ...backups];
+  const unique = all.filter(({ value }, at) => all.findIndex((key) => key.value === value) === at);
+  if (unique.length === 0)
+    throw new ConfigError(
+      'missing_key',
+      `No key: ${[...keys, ...backupKeys].join(', ')} ${keys.length + backupKeys.length === 1 ? 'is' : 'are'} not set. Set the environment variable to a key of the provider.`,
+    );
+  return unique;
+}
+
+/**
+ * Shares the load between keys. Backup keys serve only while no first key can. A key that was refused, or whose quota is used up, is
+ * retired; if all are, each further question tries the one that was retired first, so that a topped-up account is noticed.
+ */
+export class KeyRing {
+  readonly #states: readonly State[];
+
+  constructor(keys: readonly Key[]) {
+    this.#states = keys.map((key) => ({ key, inFlight: 0, restsUntil: 0, retiredAt: null }));
+  }
+
+  /** The key to use now, or how long until one is able, ms. */
+  take(now: number): { readonly key: Key } | { readonly waitMs: number } {
+    const usable = this.#states.filter(({ retiredAt }) => retiredAt === null);
+    const able = usable.filter(({ restsUntil }) => restsUntil <= now);
+    const first = able.filter(({ key }) => !key.isBackup);
+    const chosen = leastBusy(first.length > 0 ? first : able);
+    if (chosen !== undefined) return this.#use(chosen);
+    if (usable.length > 0) return { waitMs: Math.min(...usable.map(({ restsUntil }) => restsUntil)) - now };
+    const oldest = this.#states.toSorted((a, b) => (a.retiredAt ?? 0) - (b.retiredAt ?? 0))[0];
+    return oldest === undefined ? { waitMs: 0 } : this.#use(oldest);
+  }
+
+  #use(state: State): { readonly key: Key } {
+    state.inFlight++;
+    return { key: state.key };
+  }
+
+  /** The key answered. */
+  succeed(key: Key): void {
+    this.#change(key, (state) => {
+      state.retiredAt = null;
+    });
+  }
+
+  /** The key may not be used before `until`. */
+  rest(key: Key, until: number): void {
+    this.#change(key, (state) => {
+      state.restsUntil = Math.max(state.restsUntil, until);
+    });
+  }
+
+  retire(key: Key, now: number): void {
+    this.#change(key, (state) => {
+      state.retiredAt = now;
+    });
+  }
+
+  /** The question ended without saying anything about its key. */
+  release(key: Key): void {
+    this.#change(key, () => {});
+  }
+
+  get areAllRetired(): boolean {
+    return this.#states.every(({ retiredAt }) => retiredAt !== null);
+  }
+
+  /** The text without any key in it: some servers repeat the key that they refuse. */
+  redact(text: string): string {
+    return this.#states.reduce((rest, { key }) => rest.replaceAll(key.value, '[key]'), text);
+  }
+
+  get names(): readonly string[] {
+    return [...new Set(this.#states.map(({ key }) => key.name))];
+  }
+
+  #change(key: Key, change: (state: State) => void): void {
+    const state = this.#states.find((candidate) => candidate.key === key);
+    if (state === undefined) return;
+    state.inFlight--;
+    change(state);
+  }
+}
+
+function leastBusy(states: readonly State[]): State | undefined {
+  return states.toSorted((a, b) => a.inFlight - b.inFlight)[0];
+}

@@ -1,0 +1,1 @@
+export { says, scriptedHost, type ScriptedAnswer, type SeenRequest } from './testing/scripted-model.js';

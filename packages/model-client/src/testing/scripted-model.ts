@@ -1,0 +1,65 @@
+import type { ClientHost } from '../host.js';
+
+/** One answer of a scripted server: a body with its status, a broken connection, or nothing until the request is given up. */
+export type ScriptedAnswer =
+  | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
+  | 'broken'
+  | 'silent';
+
+export type SeenRequest = {
+  readonly url: string;
+  readonly key: string;
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** A whole answer with this text. */
+export function says(text: string): ScriptedAnswer {
+  const body = {
+    choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 2 },
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+/** A host without a network, whose clock goes on only while somebody sleeps. `reply` makes each answer. */
+export function scriptedHost(
+  reply: (request: SeenRequest, at: number) => ScriptedAnswer,
+  environment: Readonly<Record<string, string>> = { KEY: 'secret-1' },
+): ClientHost & { readonly requests: readonly SeenRequest[]; readonly sleeps: readonly number[] } {
+  const requests: SeenRequest[] = [];
+  const sleeps: number[] = [];
+  let now = 0;
+  return {
+    requests,
+    sleeps,
+    environment,
+    now: () => now,
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      signal.throwIfAborted();
+      sleeps.push(ms);
+      now += ms;
+    },
+    fetch: async (input, init) => {
+      const request = readRequest(input, init);
+      requests.push(request);
+      const answer = reply(request, requests.length - 1);
+      if (answer === 'broken') throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') });
+      if (answer === 'silent') return untilAborted(init?.signal ?? undefined);
+      return new Response(answer.body, { status: answer.status, headers: answer.headers ?? {} });
+    },
+  };
+}
+
+function readRequest(input: string | URL | Request, init: RequestInit | undefined): SeenRequest {
+  const key = new Headers(init?.headers).get('authorization')?.replace('Bearer ', '') ?? '';
+  return { url: String(input), key, body: JSON.parse(String(init?.body)) };
+}
+
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const refuse = (): void => reject(signal?.reason);
+    if (signal?.aborted === true) refuse();
+    signal?.addEventListener('abort', refuse);
+  });
+}
