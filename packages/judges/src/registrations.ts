@@ -1,5 +1,6 @@
 import { answer } from './answer/registration.js';
 import { countdown } from './countdown/registration.js';
+import { llm } from './llm/registration.js';
 
 /** Every judge of this package. */
-export const judges = [answer, countdown] as const;
+export const judges = [answer, countdown, llm] as const;

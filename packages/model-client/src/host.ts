@@ -1,5 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+export type HttpRequest = {
+  readonly method: 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  readonly redirect: 'error';
+};
+
 /** What a client takes from the machine, so that a test can give it a clock and a network. */
 export type ClientHost = {
   /** ms, of a clock that only goes on. */
@@ -8,7 +16,7 @@ export type ClientHost = {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: (url: string, request: HttpRequest) => Promise<Response>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 };
 
@@ -16,6 +24,6 @@ export const systemHost: ClientHost = {
   now: () => performance.now(),
   sleep: (ms, signal) => wait(ms, undefined, { signal }),
   random: () => Math.random(),
-  fetch: (input, init) => globalThis.fetch(input, init),
+  fetch: (url, request) => globalThis.fetch(url, request),
   environment: process.env,
 };

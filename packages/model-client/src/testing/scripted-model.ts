@@ -40,26 +40,20 @@ export function scriptedHost(
       sleeps.push(ms);
       now += ms;
     },
-    fetch: async (input, init) => {
-      const request = readRequest(input, init);
+    fetch: async (url, { headers, body, signal }) => {
+      const key = headers['authorization']?.replace('Bearer ', '') ?? '';
+      const request = { url, key, body: JSON.parse(body) };
       requests.push(request);
       const answer = reply(request, requests.length - 1);
       if (answer === 'broken') throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') });
-      if (answer === 'silent') return untilAborted(init?.signal ?? undefined);
+      if (answer === 'silent') return untilAborted(signal);
       return new Response(answer.body, { status: answer.status, headers: answer.headers ?? {} });
     },
   };
 }
 
-function readRequest(input: string | URL | Request, init: RequestInit | undefined): SeenRequest {
-  const key = new Headers(init?.headers).get('authorization')?.replace('Bearer ', '') ?? '';
-  return { url: String(input), key, body: JSON.parse(String(init?.body)) };
-}
-
-function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const refuse = (): void => reject(signal?.reason);
-    if (signal?.aborted === true) refuse();
-    signal?.addEventListener('abort', refuse);
+    signal.addEventListener('abort', () => reject(signal.reason));
   });
 }

@@ -1,0 +1,30 @@
+import { z } from '@agentjet/core';
+import { withoutThoughts } from '../answer/find-answer.js';
+
+/** A verdict, or what is wrong with the text, in words that the model can use. */
+export type ReadVerdict = { readonly score: number; readonly reason: string } | { readonly mistake: string };
+
+/**
+ * Reads a verdict that is the whole message, perhaps inside one code fence and after thoughts. Text around it, further properties,
+ * another code and scores outside the scale are refused: nothing is guessed from a message that is not a verdict.
+ */
+export function readVerdict(
+  text: string,
+  { code, scale }: { readonly code: string; readonly scale: number },
+): ReadVerdict {
+  const body =
+    /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(withoutThoughts(text).trim())?.[1] ?? withoutThoughts(text).trim();
+  const shape = z.strictObject({ code: z.literal(code), reason: z.string(), score: z.number().min(0).max(scale) });
+  const parsed = shape.safeParse(parseJson(body));
+  if (parsed.success) return { score: parsed.data.score, reason: parsed.data.reason };
+  const [issue] = parsed.error.issues;
+  return { mistake: `${issue?.path.join('.') || 'the message'}: ${issue?.message ?? 'not a verdict'}` };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
