@@ -12,6 +12,7 @@ export type { Normalization, Weighting } from './packing/supervision.js';
 export { findParents, unpackRow } from './packing/unpack-rows.js';
 
 export {
+  batchesAhead,
   train,
   type StepEnd,
   type StepStart,
@@ -22,7 +23,7 @@ export {
 export type { LeftOutEpisode } from './loop/left-out.js';
 export type { TokenReport } from './loop/token-reports.js';
 export type { StepChanges } from './loop/update-weights.js';
-export type { GroupReport, TrainingGroup } from './loop/training-group.js';
+export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';
 
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
 export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';

@@ -91,12 +91,20 @@ class PhaseTotals {
   }
 }
 
+type ShownPhase = {
+  readonly phase: Phase;
+  readonly step: number;
+  readonly episodes: number;
+  readonly totals: PhaseTotals;
+};
+
 /** A bar while a phase runs, and a line for each event that has one. For a stream that is a terminal. */
 class Terminal {
   readonly #stream: NodeJS.WritableStream;
   readonly #clock = new RunClock();
   #bar: cliProgress.SingleBar | undefined;
-  #totals = new PhaseTotals(0);
+  /** Phases that are going on; several if sampling runs ahead. The bar shows the one that began last. */
+  readonly #phases = new Map<string, ShownPhase>();
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream;
@@ -105,9 +113,16 @@ class Terminal {
 
   show(event: JobEvent, line: string | undefined): void {
     this.#clock.watch(event);
-    if (event.type === 'phase_started') this.#startBar(event.phase, event.step, event.episodes);
-    if (event.type === 'episode_finished') this.#advance(event.episode);
-    if (event.type === 'phase_finished') this.stopBar();
+    if (event.type === 'phase_started') {
+      const { phase, step, episodes } = event;
+      this.#phases.set(`${phase} ${step}`, { phase, step, episodes, totals: new PhaseTotals(episodes) });
+      this.#showLast();
+    }
+    if (event.type === 'episode_finished') this.#advance(`${event.phase} ${event.step}`, event.episode);
+    if (event.type === 'phase_finished') {
+      this.#phases.delete(`${event.phase} ${event.step}`);
+      this.#showLast();
+    }
     if (line === undefined) return;
     this.stopBar();
     this.#stream.write(`${line}\n`);
@@ -119,17 +134,21 @@ class Terminal {
     this.#bar = undefined;
   }
 
-  #startBar(phase: Phase, step: number, episodes: number): void {
+  #showLast(): void {
     this.stopBar();
-    this.#totals = new PhaseTotals(episodes);
+    const shown = [...this.#phases.values()].at(-1);
+    if (shown === undefined) return;
+    const { phase, step, episodes, totals } = shown;
     this.#bar = createBar(this.#stream);
-    this.#bar.start(Math.max(1, episodes), 0, { label: this.#clock.label(phase, step), detail: '' });
+    this.#bar.start(Math.max(1, episodes), totals.finished, { label: this.#clock.label(phase, step), detail: '' });
   }
 
-  #advance(episode: Episode): void {
-    this.#totals.add(episode);
-    this.#bar?.update(this.#totals.finished, {
-      detail: `  ${[...this.#totals.describe(), ...this.#clock.describeRest()].join('  ')}`,
+  #advance(key: string, episode: Episode): void {
+    const found = this.#phases.get(key);
+    found?.totals.add(episode);
+    if (found === undefined || found !== [...this.#phases.values()].at(-1)) return;
+    this.#bar?.update(found.totals.finished, {
+      detail: `  ${[...found.totals.describe(), ...this.#clock.describeRest()].join('  ')}`,
     });
   }
 }

@@ -50,6 +50,7 @@ export {
   type GroupsOptions,
   type TaskGroup,
 } from './episode/run-groups.js';
+export { Semaphore } from './episode/semaphore.js';
 export { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';
 export { defineReader, type ReaderParts, type ReaderRegistration } from './readers/reader-registration.js';

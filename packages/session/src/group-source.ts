@@ -1,5 +1,6 @@
 import type { Draws } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
+import type { StepPace } from './schedule/work-ahead.js';
 
 /** Where the groups of a run come from: a schedule of tasks that are sampled on demand, or a pool that others fill. */
 export type GroupSource = {
@@ -20,4 +21,6 @@ export type SourceStart = {
   readonly drawn: Draws;
   /** Aborts when the run wants no further group; groups that are being made then are lost. */
   readonly signal: AbortSignal;
+  /** Set if the source may work ahead of the steps. Default: a batch is made when it is asked for. */
+  readonly pace?: StepPace;
 };

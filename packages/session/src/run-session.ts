@@ -1,10 +1,11 @@
 import { WorkflowError } from '@agentjet/core';
 import { drawsOf } from '@agentjet/run-folder';
-import { train, type TrainOutcome } from '@agentjet/trainer';
+import { batchesAhead, train, type TrainOutcome } from '@agentjet/trainer';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
 import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
+import { createPace } from './schedule/work-ahead.js';
 import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
@@ -62,15 +63,19 @@ function makeSteps(
   const { config, folder, backbone, algorithm, checkpoint, signal } = run;
   const state = checkpoint?.state;
   const left = new AbortController(); // the run wants no further groups
+  const settings = toTrainSettings(config, algorithm);
+  const { pace, done } = createPace(state?.step ?? 0, batchesAhead(settings));
   return train({
-    ...toTrainSettings(config, algorithm),
+    ...settings,
     backbone,
     run: folder,
     source: source.pull({
       step: state?.step ?? 0,
       drawn: state === undefined ? [] : drawsOf(state),
       signal: left.signal,
+      ...(pace.batchesAhead > 0 && { pace }),
     }),
+    onStepDone: done,
     onSourceLeft: () => left.abort(),
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,

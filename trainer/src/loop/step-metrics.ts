@@ -4,6 +4,8 @@ import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { FreshSamples } from './stale-episodes.js';
+import { measureLengthBias } from './length-bias.js';
+import type { LeftOutEpisode } from './left-out.js';
 import type { TrainingGroup } from './training-group.js';
 
 /** What one step of the loop did. */
@@ -17,6 +19,9 @@ export type StepResult = {
   readonly fresh: FreshSamples;
   /** One per optimizer step; none where every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
+  readonly leftOut: readonly LeftOutEpisode[];
+  /** The source samples ahead of training. */
+  readonly isAhead: boolean;
   readonly seconds: { readonly sampling: number; readonly packing: number; readonly training: number };
 };
 
@@ -26,7 +31,7 @@ export type StepResult = {
  * `entropy` if the backbone does not report them.
  */
 export function toStepMetrics(result: StepResult): MetricsRecord {
-  const { step, policyVersion, groups, groupsSkipped, limited, fresh, updates, seconds } = result;
+  const { step, policyVersion, groups, groupsSkipped, limited, fresh, leftOut, isAhead, updates, seconds } = result;
   const reports = updates.map(({ report }) => report);
   return {
     step,
@@ -45,13 +50,14 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     dropped_episodes: limited.droppedEpisodes,
     truncated_samples: limited.truncatedSamples,
     lost_tokens: limited.lostTokens,
-    stale_episodes: fresh.staleEpisodes,
+    stale_episodes: fresh.staleEpisodes + sum(groups, ({ report }) => report?.staleEpisodes ?? 0),
     staleness_mean: fresh.stalenessMean,
     staleness_max: fresh.stalenessMax,
     ...updateMetrics(updates.map(({ metrics }) => metrics)),
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),
+    ...measureLengthBias(groups, { leftOut, isAlways: isAhead }),
     ...furtherCounts(groups),
     ...meansOf(groups.flatMap(({ report }) => report?.means ?? [])),
     ...meansOf(

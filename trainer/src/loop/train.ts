@@ -67,6 +67,11 @@ export type TrainOptions = {
   readonly observer?: TrainObserver;
   /** Awaited when a batch is whole and credited, before its first optimizer step; may change options of that step. */
   readonly beforeStep?: (step: StepStart) => Promise<StepChanges | undefined>;
+  /**
+   * Called when the loop is done with a step, its evaluation and checkpoint included. A source that works ahead by k batches
+   * (`batchesAhead`) may now begin the batch of step `step + 1 + k`: none of its tokens can become too old.
+   */
+  readonly onStepDone?: (step: number) => void;
   /** Awaited when a step is recorded, before the next batch is asked for. */
   readonly afterStep?: (step: StepEnd) => Promise<void>;
   /** Gives `afterStep` what each optimizer step found at each token. */
@@ -186,7 +191,13 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
       ...takeDraws(progress.state, groups),
     };
 
-    const metrics = toStepMetrics({ ...update, ...state, groups, seconds: { sampling, ...update.seconds } });
+    const metrics = toStepMetrics({
+      ...update,
+      ...state,
+      groups,
+      seconds: { sampling, ...update.seconds },
+      isAhead: batchesAhead(options) > 0,
+    });
     await run.recordStep(metrics, toEpisodeRecords(credited));
     progress.state = state;
     observer?.onStep?.(metrics);
@@ -195,6 +206,7 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     if (isDue(step, options.evaluateEvery) && !signal?.aborted) await options.evaluate?.(step);
     if (isDue(step, options.saveEvery)) progress.checkpoint = await save(options, state);
     if (isOver()) return;
+    options.onStepDone?.(step);
     drawnAt = performance.now();
   }
 }
@@ -211,7 +223,11 @@ function takeDraws(
 }
 
 /** Batches that may be sampled while the one before them waits for its training. */
-function batchesAhead({ maxStaleness = 0, numMiniBatches = 1, numEpochs = 1 }: TrainOptions): number {
+export function batchesAhead({
+  maxStaleness = 0,
+  numMiniBatches = 1,
+  numEpochs = 1,
+}: Pick<TrainOptions, 'maxStaleness' | 'numMiniBatches' | 'numEpochs'>): number {
   return Math.floor(maxStaleness / (numMiniBatches * numEpochs));
 }
 

@@ -25,10 +25,23 @@ export type GroupReport = {
   readonly generatedTokens: number;
   /** What else was counted in these episodes; added up in the step's metrics, each under its own name. */
   readonly counts?: Readonly<Record<string, number>>;
+  /** Every attempt of this group, also those that were lost, failed or cut short. Compared with the trained ones. */
+  readonly attempts?: readonly AttemptLength[];
+  /** Episodes that were given up because they took much longer than the others. */
+  readonly staleEpisodes?: number;
   /** What the workflow logged, one object per episode; averaged into the step's metrics as `workflow/<name>`. */
   readonly logMetrics?: readonly Readonly<Record<string, number>>[];
   /** What else is averaged over the episodes that have it, each value under its own name. */
   readonly means?: readonly Readonly<Record<string, number>>[];
   /** What episodes/ shall say of an episode beside its samples: task, status, error, messages. Failed ones too. */
   readonly records?: readonly ({ readonly episode_id: string } & Readonly<Record<string, unknown>>)[];
+};
+
+/** How long one attempt was; one that was cut short counts with what it had. */
+export type AttemptLength = {
+  readonly episodeId: string;
+  readonly tokens: number;
+  readonly seconds: number;
+  /** True if somebody else than the agent ended it. */
+  readonly isCut: boolean;
 };

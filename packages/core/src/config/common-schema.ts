@@ -126,6 +126,11 @@ const rollout = z.strictObject({
     1800,
     'seconds; a longer outage ends the run with a checkpoint; null: wait for ever',
   ),
+  straggler_patience: setting(
+    positive.max(mostSeconds).nullable(),
+    null,
+    'seconds that the last groups of a step may take longer than half of its groups; then they are given up, and counted in stale_episodes. This favours short episodes. null: never, episode_timeout alone ends an episode',
+  ),
   score_patience: setting(
     positive.max(mostSeconds).nullable(),
     null,
@@ -234,7 +239,7 @@ const trainerCommon = z.strictObject({
   max_staleness: setting(
     countOrZero(1000),
     0,
-    '0: on-policy | k: sampling runs ahead of training by at most k versions of the weights, of which each optimizer step makes one; episodes that are older all the same are dropped and counted',
+    '0: on-policy | k: sampling runs ahead of training by at most k versions of the weights, of which each optimizer step makes one; a step waits for the long episodes of its batch, so nothing is left out for its age',
   ),
   loss_mode: setting(
     z.enum(['ppo', 'gspo', 'cispo', 'reinforce']),

@@ -22,6 +22,8 @@ export interface AttemptKeeper {
   end(attempt: Attempt, episode: Episode): boolean;
   /** The judge cannot be reached; the episode waits for its reward. */
   judgeIsAway(episodeId: string, message: string): void;
+  /** True while no further attempt may start because the world is down. */
+  isPaused?(): boolean;
   /** How long an episode may wait for its reward, ms; null: for ever. */
   readonly scorePatienceMs: number | null;
 }

@@ -7,6 +7,7 @@ import { isSamplingMixed } from './mixed-sampling.js';
 import { ownTurn } from './own-turn.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
+import { Stragglers } from './stragglers.js';
 
 /** The siblings of one task, failed ones among them. */
 export type TaskGroup = {
@@ -16,6 +17,8 @@ export type TaskGroup = {
   readonly episodes: readonly Episode[];
   /** Attempts that the world lost and that were made again. */
   readonly lost: readonly Episode[];
+  /** It took much longer than the others, and its running episodes were cut: it is not trained. */
+  readonly isGivenUp?: boolean;
 };
 
 export type GroupsOptions = EpisodeOptions & {
@@ -25,6 +28,10 @@ export type GroupsOptions = EpisodeOptions & {
   readonly numRepeat: number;
   /** Episodes at a time, of all groups together. */
   readonly maxParallel: number;
+  /** Shared by runs that go on at the same time; then `maxParallel` is not looked at. Default: `maxParallel` workers. */
+  readonly workers?: Semaphore | undefined;
+  /** ms that the last groups may take longer than half of the others before they are given up; null (default): for ever. */
+  readonly stragglerPatienceMs?: number | null;
   /**
    * Groups that may be started and not yet handed over; bounds memory, and how far one slow group lets the others
    * run ahead. Default: what fills maxParallel, twice.
@@ -53,7 +60,8 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
   const onStop = (): void => stop.abort(options.signal?.reason);
   if (options.signal?.aborted) return;
   options.signal?.addEventListener('abort', onStop, { once: true });
-  const semaphore = new Semaphore(options.maxParallel);
+  const { workers = new Semaphore(options.maxParallel), stragglerPatienceMs: patienceMs = null } = options;
+  const stragglers = new Stragglers({ patienceMs, isPaused: () => options.keeper?.isPaused?.() ?? false });
   const tasks = toIterator(options.tasks);
   const open: Promise<TaskGroup>[] = [];
   const timesDrawn = new Map<string, number>();
@@ -62,11 +70,12 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
       while (!isDone && open.length < maxOpenGroups(options) && !stop.signal.aborted) {
         const next = await tasks.next();
         isDone = next.done === true;
+        if (next.done === true) stragglers.allBegun();
         if (next.done === true) continue;
         const earlier = timesDrawn.get(next.value.taskId) ?? 0;
         timesDrawn.set(next.value.taskId, earlier + 1);
         const draw = toDraw(next.value, earlier, options);
-        open.push(startGroup(draw, options, { semaphore, signal: stop.signal }));
+        open.push(startGroup(draw, options, { workers, stragglers, signal: stop.signal }));
       }
       const group = await open.shift();
       if (group === undefined || stop.signal.aborted) return;
@@ -75,12 +84,13 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
   } finally {
     options.signal?.removeEventListener('abort', onStop);
     stop.abort(new Error('The run has ended.'));
+    stragglers.close();
     await Promise.allSettled(open);
     await tasks.return?.();
   }
 }
 
-type Shared = { readonly semaphore: Semaphore; readonly signal: AbortSignal };
+type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; readonly signal: AbortSignal };
 
 /** A task drawn once. The ids of its group and episodes come from the draw; they do not feed the seeds. */
 type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (repeatIndex: number) => number };
@@ -96,12 +106,18 @@ function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOpti
 
 function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
   const { task, groupId } = draw;
-  const places = Array.from({ length: options.numRepeat }, (_none, place) => startPlace(draw, place, options, shared));
-  const group = Promise.all(places).then((outcomes) => ({
+  const fill = (signal: AbortSignal): Promise<readonly PlaceOutcome[]> =>
+    Promise.all(
+      Array.from({ length: options.numRepeat }, (_none, place) =>
+        startPlace(draw, place, options, { ...shared, signal, isOver: () => shared.signal.aborted }),
+      ),
+    );
+  const group = shared.stragglers.run(groupId, shared.signal, fill).then(({ result: outcomes, isGivenUp }) => ({
     groupId,
     task,
     episodes: outcomes.map(({ episode }) => episode),
     lost: outcomes.flatMap(({ lost }) => lost),
+    ...(isGivenUp && { isGivenUp }),
   }));
   group.catch(() => {});
   return group;
@@ -111,7 +127,7 @@ function startPlace(
   { task, groupId, seedOf }: Draw,
   place: number,
   options: GroupsOptions,
-  { semaphore, signal }: Shared,
+  { workers, stragglers, signal, isOver }: Shared & { readonly isOver: () => boolean },
 ): Promise<PlaceOutcome> {
   const { keeper, numRepeat: numPlaces } = options;
   const run = async ({ episodeId, seed, attempt }: Attempt): Promise<Episode> => {
@@ -119,11 +135,15 @@ function startPlace(
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
     await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
     const episode = await runEpisode(task, options, identity);
-    if (!signal.aborted) options.onEpisode?.(episode);
+    if (!isOver()) options.onEpisode?.(episode);
     return episode;
   };
   const seat = { groupId, task, place, numPlaces, episodeId: `${groupId}-r${place}`, seed: seedOf(place) };
-  return semaphore.run(() => runPlace(seat, { keeper, signal, run }));
+  const hasWorker = stragglers.waiting();
+  return workers.run(() => {
+    hasWorker();
+    return runPlace(seat, { keeper, signal, run });
+  });
 }
 
 /**
@@ -136,13 +156,13 @@ export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 /** The smallest share of a group's places that `partial_group` trains; at least two episodes. */
 const defaultMinShare = 0.5;
 
-/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures. */
+/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures, and if it was given up. */
 export function toEpisodeGroup(
   group: TaskGroup,
   failed: FailedPolicy,
   minShare = defaultMinShare,
 ): EpisodeGroup | undefined {
-  if (isSamplingMixed(group.episodes)) return undefined;
+  if (group.isGivenUp === true || isSamplingMixed(group.episodes)) return undefined;
   const episodes = group.episodes.flatMap((episode) => toRewarded(episode, failed));
   const numPlaces = group.episodes.length;
   const needed = failed === 'partial_group' ? Math.min(numPlaces, Math.max(2, minShare * numPlaces)) : numPlaces;

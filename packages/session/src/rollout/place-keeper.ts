@@ -76,6 +76,10 @@ export class PlaceKeeper implements AttemptKeeper {
     return outage !== undefined && fate === undefined && isOpen;
   }
 
+  isPaused(): boolean {
+    return this.#pause.status(this.#host.now()).kind !== 'running';
+  }
+
   judgeIsAway(episodeId: string, message: string): void {
     this.#options.onNotice(
       `The judge cannot be reached (${message}); episode ${episodeId} waits for its reward. ${repair['judge'] ?? ''}`,
@@ -93,10 +97,10 @@ export class PlaceKeeper implements AttemptKeeper {
 
   /** Lets go of groups that are sampled: memory stays bounded. */
   release(groups: readonly TaskGroup[]): void {
-    for (const { groupId } of groups) {
+    for (const { groupId, isGivenUp } of groups) {
       const group = this.#ledger.state.groups.get(groupId);
       if (group === undefined) continue;
-      if (group.fate === undefined) this.#ledger.dropGroup(groupId, 'run_stopped');
+      if (group.fate === undefined) this.#ledger.dropGroup(groupId, isGivenUp === true ? 'stale' : 'run_stopped');
       this.#ledger.forget(groupId);
     }
   }

@@ -6,6 +6,7 @@ import {
   type Policy,
   type RequestSampling,
   type SamplingDefaults,
+  type Semaphore,
   type TaskGroup,
   type WorkflowSource,
   type WrapModel,
@@ -39,6 +40,9 @@ export type PhaseOptions = {
   /** Default: `honour`. */
   readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
+  /** Shared with phases that go on at the same time. */
+  readonly workers?: Semaphore;
+  readonly stragglerPatienceMs?: number | null;
   readonly seed: number;
   /** Keeps episode ids of different phases apart. */
   readonly idPrefix: string;

@@ -1,7 +1,7 @@
 import { deriveSeed, type Task } from '@agentjet/core';
-import { isSamplingMixed, toEpisodeGroup, type Episode, type TaskGroup } from '@agentjet/rollout';
+import { isSamplingMixed, Semaphore, toEpisodeGroup, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
-import type { TrainingGroup } from '@agentjet/trainer';
+import type { AttemptLength, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { readTask } from '../inputs/read-tasks.js';
@@ -11,6 +11,8 @@ import type { GroupSource, SourceStart } from '../group-source.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
 import { refillGroups } from './refill-groups.js';
+import { noticeStragglers } from './notice-stragglers.js';
+import { workAhead, type StepPace } from './work-ahead.js';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
 function toTrainingGroup(
@@ -39,6 +41,8 @@ function toTrainingGroup(
       },
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
       means: episodes.map(toEpisodeMeans),
+      attempts: [...episodes, ...lost].map(toAttemptLength),
+      ...(group.isGivenUp === true && { staleEpisodes: episodes.length }),
       records: [...episodes, ...lost.map(withoutSamples)].map(toEpisodeRecord),
     },
   };
@@ -46,6 +50,16 @@ function toTrainingGroup(
 
 /** Only an episode that fills a place is trained. */
 const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });
+
+/** Codes of episodes that somebody else ended. */
+const cutCodes: ReadonlySet<string> = new Set(['stale', 'timeout', 'aborted']);
+
+/** An attempt that its agent ended, well or badly, was not cut short. */
+function toAttemptLength(episode: Episode): AttemptLength {
+  const { episodeId, seconds, stats } = episode;
+  const isCut = episode.status === 'failed' && (episode.error.outage !== undefined || cutCodes.has(episode.error.code));
+  return { episodeId, seconds, tokens: stats.generatedTokens, isCut };
+}
 
 /** Attempts that the world lost, and what they had generated; nothing if there were none. */
 function countOutages({ episodes, lost }: TaskGroup): Readonly<Record<string, number>> {
@@ -66,7 +80,7 @@ function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask
   return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
 }
 
-type RunAt = { readonly step: number; readonly signal: AbortSignal };
+type RunAt = { readonly step: number; readonly signal: AbortSignal; readonly workers: Semaphore };
 
 /**
  * The groups of draws of one epoch, in their order; fewer if the signal aborts. A group that the world has spoiled is drawn
@@ -114,6 +128,7 @@ async function runTasks(
     tasks,
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
+    stragglerPatienceMs: rollout.stragglerPatience === null ? null : rollout.stragglerPatience * 1000,
     sampling: samplingDefaults(context.config),
     requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
@@ -125,7 +140,7 @@ async function runTasks(
 
 /**
  * The groups of a schedule. A whole batch is sampled when its first group is asked for, and the next batch only when that
- * is asked for: with a consumer that trains in between, every batch is on-policy. `checkEngine` throws if the engine that
+ * is asked for: with a consumer that trains in between, every batch is on-policy. With a pace, batches are begun ahead. `checkEngine` throws if the engine that
  * sampled a batch has stopped answering; then none of its groups comes out.
  */
 export function createScheduleSource(
@@ -140,30 +155,41 @@ export function createScheduleSource(
 async function* pullGroups(
   context: RolloutContext,
   schedule: TaskSchedule,
-  { step: stepsMade, drawn, signal }: SourceStart,
+  { step: stepsMade, drawn, signal, pace = onDemand }: SourceStart,
   checkEngine: () => void,
 ): AsyncGenerator<TrainingGroup> {
   const left = schedule.draws(drawn);
+  const workers = new Semaphore(context.config.rollout.maxEnvWorker);
+  const { refillGroups: most } = context.config.rollout;
   let next = readBatch(schedule, take(left, schedule.batchSize));
-  for (let step = stepsMade + 1; ; step++) {
-    const batch = await next;
-    if (batch.length === 0) return;
+  const begin = async (step: number, signal: AbortSignal): Promise<readonly TrainingGroup[] | undefined> => {
+    const reading = next;
     // Read ahead: episodes that may be sampled while a step is made must not begin after it because of a file.
     next = readBatch(schedule, take(left, schedule.batchSize));
+    const batch = await reading;
+    if (batch.length === 0) return undefined;
     const sample = async (drawn: readonly DrawnTask[]): Promise<readonly TrainingGroup[]> => {
       const groups: TrainingGroup[] = [];
-      for (const part of groupByEpoch(drawn)) groups.push(...(await runDraws(context, part, { step, signal })));
+      for (const part of groupByEpoch(drawn))
+        groups.push(...(await runDraws(context, part, { step, signal, workers })));
       return groups;
     };
-    const groups = await refillGroups(await sample(batch), {
-      most: context.config.rollout.refillGroups,
+    return refillGroups(await sample(batch), {
+      most,
       draw: async (count) => (signal.aborted ? [] : sample(await readBatch(schedule, take(left, count)))),
     });
+  };
+  const tellStragglers = noticeStragglers((message) => context.emit({ type: 'notice', message }));
+  for await (const groups of workAhead(stepsMade, pace, signal, begin)) {
     if (signal.aborted) return;
     checkEngine();
+    tellStragglers(groups);
     yield* groups;
   }
 }
+
+/** A batch is begun when it is asked for. */
+const onDemand: StepPace = { batchesAhead: 0, reached: () => Promise.resolve() };
 
 /** An error is the caller's when it waits for the batch, not before. */
 function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {

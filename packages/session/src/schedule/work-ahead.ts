@@ -1,0 +1,82 @@
+/**
+ * Batches that are sampled before they are asked for. A batch begins as soon as the pace allows it, also while episodes of the one
+ * before are still running, so that one long episode leaves no worker idle. They come out in the order in which they were drawn: a
+ * step waits for its own long episodes and never goes on with the short ones of the next batch instead. That is what keeps staleness
+ * within its limit without leaving anything out.
+ */
+
+/** How far the training loop is. */
+export type StepPace = {
+  /** Batches that may be sampled ahead of the one that is trained. */
+  readonly batchesAhead: number;
+  /** Resolves once the loop is done with this step, or when the signal aborts. */
+  readonly reached: (step: number, signal: AbortSignal) => Promise<void>;
+};
+
+/** A pace that a loop sets: `done` tells that it has finished a step. */
+export function createPace(
+  firstStep: number,
+  batchesAhead: number,
+): { readonly pace: StepPace; readonly done: (step: number) => void } {
+  let newest = firstStep;
+  const waiting = new Set<() => void>();
+  const nextChange = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        waiting.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  return {
+    pace: {
+      batchesAhead,
+      reached: async (step, signal) => {
+        while (newest < step && !signal.aborted) await nextChange(signal);
+      },
+    },
+    done: (step) => {
+      newest = Math.max(newest, step);
+      for (const wake of [...waiting]) wake();
+    },
+  };
+}
+
+/**
+ * Yields what `begin(step)` resolves to for each step after `stepsMade`, in order, until one resolves to undefined. The batch of a
+ * step begins once the loop is done with the step `batchesAhead + 1` before it.
+ */
+export async function* workAhead<B>(
+  stepsMade: number,
+  { batchesAhead, reached }: StepPace,
+  signal: AbortSignal,
+  begin: (step: number, signal: AbortSignal) => Promise<B | undefined>,
+): AsyncGenerator<B> {
+  const begun: Promise<B | undefined>[] = [];
+  const left = new AbortController(); // what was begun is not wanted any more
+  const onStop = (): void => left.abort(signal.reason);
+  if (signal.aborted) onStop();
+  signal.addEventListener('abort', onStop, { once: true });
+  const beginOf = (step: number): Promise<B | undefined> => {
+    const batch = reached(step - 1 - batchesAhead, left.signal).then(() =>
+      left.signal.aborted ? undefined : begin(step, left.signal),
+    );
+    batch.catch(() => undefined); // told in its place
+    return batch;
+  };
+  let next = stepsMade + 1;
+  try {
+    for (;;) {
+      while (begun.length <= batchesAhead) begun.push(beginOf(next++));
+      const batch = await begun.shift();
+      if (batch === undefined) return;
+      yield batch;
+    }
+  } finally {
+    signal.removeEventListener('abort', onStop);
+    left.abort();
+    await Promise.allSettled(begun);
+  }
+}
