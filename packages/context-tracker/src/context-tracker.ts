@@ -48,6 +48,8 @@ export type ContextTrackerOptions = {
   readonly historyPolicy?: HistoryPolicy;
   /** Default: `split`. */
   readonly specialTokensInText?: SpecialTokensInText;
+  /** The run's, of tokens whose commit names none in an episode in which another commit does; default 1. */
+  readonly temperature?: number;
 };
 
 /** The tracker of one episode. Its `begin` throws EngineError `bad_request` for messages or tools the template cannot print. */
@@ -81,6 +83,7 @@ class EpisodeTracker implements ContextTracker {
   readonly #spliced = new Set<SeenTurn>();
   readonly #calls: RecordedCall[] = [];
   readonly #answers: AnswerNode[] = [];
+  readonly #temperature: number;
   #numBegun = 0;
   #rows: readonly TokenRow[] | undefined;
   #samples: readonly Sample[] | undefined;
@@ -92,7 +95,9 @@ class EpisodeTracker implements ContextTracker {
     chatOf,
     historyPolicy = 'as_generated',
     specialTokensInText = 'split',
+    temperature = 1,
   }: ContextTrackerOptions) {
+    this.#temperature = temperature;
     this.#episodeId = episodeId;
     this.#policy = historyPolicy;
     this.#chats = new AgentChats(chatTokenizer, { chatOf, specialTokensInText });
@@ -162,7 +167,10 @@ class EpisodeTracker implements ContextTracker {
   }
 
   #toSamples(): readonly Sample[] {
-    this.#samples ??= toSamples(this.#episodeId, this.#toRows(), this.#calls);
+    this.#samples ??= toSamples(this.#episodeId, this.#toRows(), {
+      calls: this.#calls,
+      temperature: this.#temperature,
+    });
     return this.#samples;
   }
 

@@ -7,13 +7,13 @@ import { readPath } from './token-tree.js';
 export function toSamples(
   episodeId: string,
   rows: readonly TokenRow[],
-  calls: readonly RecordedCall[],
+  { calls, temperature }: { readonly calls: readonly RecordedCall[]; readonly temperature: number },
 ): readonly Sample[] {
   const turnOf = new Map(inOrder(calls).map((call, turn) => [call, turn]));
-  const hasTemperatures = calls.some(({ temperature }) => temperature !== undefined);
+  const hasTemperatures = calls.some((call) => call.temperature !== undefined);
   return rows.map((row) => {
     const sample = toSample(episodeId, row, turnOf);
-    return hasTemperatures ? { ...sample, temperatures: toTemperatures(row) } : sample;
+    return hasTemperatures ? { ...sample, temperatures: toTemperatures(row, temperature) } : sample;
   });
 }
 
@@ -43,9 +43,10 @@ function toSample(episodeId: string, { leaf, calls }: TokenRow, turnOf: Readonly
   };
 }
 
-function toTemperatures({ leaf, calls }: TokenRow): Float32Array {
+/** A call that names none was sampled at the run's. */
+function toTemperatures({ leaf, calls }: TokenRow, runs: number): Float32Array {
   const temperatures = new Float32Array(leaf.end.depth);
-  for (const { temperature = 0, promptLength, end } of calls.filter(({ isTrained }) => isTrained))
+  for (const { temperature = runs, promptLength, end } of calls.filter(({ isTrained }) => isTrained))
     temperatures.fill(temperature, promptLength, end.depth);
   return temperatures;
 }

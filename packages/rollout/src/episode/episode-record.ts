@@ -67,6 +67,7 @@ export function openRecord(
     episodeId,
     chatTokenizer: policy.chatTokenizer,
     chatOf: chat,
+    temperature: sampling.temperature,
     ...(historyPolicy === undefined ? {} : { historyPolicy }),
     ...(specialTokensInText === undefined ? {} : { specialTokensInText }),
   });

@@ -39,7 +39,7 @@ export function createPace(
     },
     done: (step) => {
       newest = Math.max(newest, step);
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     },
   };
 }
