@@ -7,6 +7,7 @@ import path from 'node:path';
 export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
+  '@agentjet/model-hub': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/swarm-wire': ['@agentjet/core'],
   '@agentjet/swarm-client': ['@agentjet/swarm-wire', '@agentjet/core'],
@@ -26,6 +27,7 @@ export const arrows = {
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
+    '@agentjet/model-hub',
     '@agentjet/ledger',
     '@agentjet/endpoint',
     '@agentjet/context-tracker',
@@ -45,6 +47,7 @@ export const arrows = {
   ],
   '@agentjet/inspect': [
     '@agentjet/run-folder',
+    '@agentjet/model-hub',
     '@agentjet/context-tracker',
     '@agentjet/tokenizer',
     '@agentjet/nano',

@@ -89,7 +89,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .option('--backbone <name>', 'as above')
     .option(
       '--checkpoint <folder>',
-      'a run folder (its last checkpoint), a checkpoint or any model folder; default: model.path',
+      'a run folder (its last checkpoint), a checkpoint, a model folder or a model of the hub (org/name); default: model.path',
     )
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: EvalFlags) => {
@@ -131,7 +131,10 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('serve')
     .description('Serves a trained model on this CPU, to clients of OpenAI and Anthropic, until Ctrl-C.')
-    .argument('<model>', 'a run folder (its last checkpoint), a checkpoint, any model folder, or nano')
+    .argument(
+      '<model>',
+      'a run folder (its last checkpoint), a checkpoint, any model folder, a model of the hub (org/name), or nano',
+    )
     .option('--port <number>', 'default: 8000; 0 picks a free one')
     .option('--host <address>', 'default: 127.0.0.1, this machine alone')
     .option('--no-key', 'ask for no key; on this machine alone. With a key: AJET_SERVE_KEY, else a new random one')

@@ -18,7 +18,11 @@ export type BackboneRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,
   Flat extends boolean = boolean,
-> = Registration<Name, Section, BackboneParts, Backbone, Flat> & { readonly capabilities: BackboneCapabilities };
+> = Registration<Name, Section, BackboneParts, Backbone, Flat> & {
+  readonly capabilities: BackboneCapabilities;
+  /** False: of the model's folder it takes the small files alone, so weights need not be there. True unless given. */
+  readonly readsWeights?: boolean;
+};
 
 /** A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. */
 export function defineBackbone<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(

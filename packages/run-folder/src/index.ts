@@ -7,3 +7,4 @@ export type { MetricsRecord } from './metrics-record.js';
 export { createRunFolder, findLatestRun, openRunFolder, type NewRun } from './open-run.js';
 export type { RunFolder, RunFolderOptions } from './run-folder.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
+export { claimWriting, releaseWriting } from './writer-claim.js';

@@ -28,6 +28,7 @@ const owner = randomUUID();
 
 /** Claims of this process, by file; they go when it ends. */
 const claimed = new Map<string, NodeJS.Timeout>();
+let removesAtExit = false;
 
 function readBootId(): string | null {
   try {
@@ -48,7 +49,8 @@ export async function claimWriting(file: string): Promise<void> {
   await takePlace(file);
   const timer = setInterval(() => void beat(file), heartbeatMs);
   timer.unref();
-  if (claimed.size === 0) process.once('exit', removeAll);
+  if (!removesAtExit) process.once('exit', removeAll);
+  removesAtExit = true;
   claimed.set(file, timer);
 }
 

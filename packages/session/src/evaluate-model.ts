@@ -43,7 +43,7 @@ export async function evaluateModel(
     );
   }
   const config = await withCheckpoint(given, checkpoint, (message) => onEvent({ type: 'notice', message }));
-  const { policy, close } = await openUntrainedPolicy(config, inputs, onEvent);
+  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
     const outcome = await withRollout(config, { inputs, policy, emit: onEvent }, (context) =>
       evaluatePhase(context, { step: 0, tasks, subject: subjectOf(config), signal }),

@@ -4,6 +4,14 @@ export function formatCount(count: number): string {
   return count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
 }
 
+/** 512 B, 4.2 MiB, 13.1 GiB: as a person writes an amount of memory. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+}
+
 /** 4.2 s, 3 min 10 s, 2 h 5 min: as a person writes a duration. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;

@@ -2,6 +2,7 @@ import type { CommonConfig } from '@agentjet/core';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { loadModelTokenizer, toEnginePolicy } from './policy/open-policy.js';
+import { prepareModel } from './policy/prepare-model.js';
 import { createRunEvaluations } from './rollout/run-evaluations.js';
 import { withRollout } from './rollout/with-rollout.js';
 import { runSession } from './run-session.js';
@@ -22,8 +23,9 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   const startedAt = performance.now();
   const { inputs, signal } = options;
   const { schedule, evaluationTasks } = await readPlan(config, inputs.reader, options.emit);
-  const chatTokenizer = await loadModelTokenizer(config, inputs);
-  return withTrainingRun(config, { ...options, startedAt, totalSteps: schedule.totalSteps }, (run) => {
+  const modelDir = await prepareModel(config, inputs.backbone, options);
+  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
+  return withTrainingRun(config, { ...options, modelDir, startedAt, totalSteps: schedule.totalSteps }, (run) => {
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     return withRollout(config, { inputs, policy, emit: run.emit, checkEngine: run.watched.check }, (context) =>
       runSession({

@@ -33,6 +33,8 @@ export type TrainingRun = {
 };
 
 export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emit'> & {
+  /** What `prepareModel` gave. */
+  readonly modelDir: string;
   readonly totalSteps: number;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /** True: go on from the last checkpoint of the experiment's newest run. A string: of that run folder. */
@@ -63,11 +65,15 @@ export async function withTrainingRun<T>(
 }
 
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
-  const { resume, from, totalSteps, inputs, signal, startedAt } = options;
+  const { resume, from, totalSteps, inputs, modelDir, signal, startedAt } = options;
   const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
   const open = (): Promise<Backbone> =>
-    openBackbone(inputs.backbone, config, { emit: options.emit, optimizer: toOptimizerOptions(config, totalSteps) });
+    openBackbone(inputs.backbone, config, {
+      emit: options.emit,
+      modelDir,
+      optimizer: toOptimizerOptions(config, totalSteps),
+    });
   const opened = await (resume === false
     ? openNew(config, { open, onNotice, composition })
     : openOld(config, { resume, from, open, onNotice, composition }));

@@ -16,7 +16,7 @@ export type TuneParts = {
 
 async function debug(config: CommonConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
-  const { policy, close } = await openUntrainedPolicy(config, inputs, onEvent);
+  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
     const parts = { inputs, policy, emit: onEvent };
     const { episodes, failedEpisodes } = await withRollout(config, parts, (context) =>

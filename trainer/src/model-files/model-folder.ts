@@ -95,9 +95,10 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
 
 /** Copies tokenizer, template and generation settings from one model folder to another. */
 export async function copyCompanions(from: string, to: string): Promise<void> {
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    if (entry.isFile() && companionFiles.has(entry.name))
-      await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+  for (const name of await readdir(from)) {
+    const file = path.join(from, name);
+    // A folder of the hub's cache holds links; stat follows them.
+    if (companionFiles.has(name) && (await stat(file)).isFile()) await copyFile(file, path.join(to, name));
   }
 }
 

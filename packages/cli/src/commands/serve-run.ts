@@ -10,7 +10,7 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const served = await serveModelJob(dir, toOptions(flags));
+      const served = await serveModelJob(dir, { ...toOptions(flags), onNotice: output.writeLine });
       for (const line of describe(dir, served)) output.writeLine(line);
       output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
       await untilAborted(signal);

@@ -29,9 +29,14 @@ const folderName = text.refine((name) => !leavesItsFolder.test(name), {
 });
 
 const model = z.strictObject({
-  path: setting(text, 'nano', 'folder in the Hugging Face layout, or nano: the tiny model of @agentjet/nano', {
-    path: 'model',
-  }),
+  path: setting(
+    text,
+    'nano',
+    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano, the tiny model of @agentjet/nano',
+    {
+      path: 'model',
+    },
+  ),
 });
 
 const data = z.strictObject({

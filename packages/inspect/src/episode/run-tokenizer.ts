@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { isJsonObject } from '@agentjet/core';
+import { findCachedModel, parseModelName, readHubSettings } from '@agentjet/model-hub';
 import { nanoModelDir } from '@agentjet/nano';
 import type { RunFolder } from '@agentjet/run-folder';
 import { loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
@@ -24,7 +26,10 @@ export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
   const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;
   const modelPath = isJsonObject(model) ? model['path'] : undefined;
   if (typeof modelPath !== 'string') return undefined;
-  return modelPath === 'nano' ? nanoModelDir : path.resolve(modelPath);
+  if (modelPath === 'nano') return nanoModelDir;
+  const name = existsSync(modelPath) ? undefined : parseModelName(modelPath);
+  if (name === undefined) return path.resolve(modelPath);
+  return (await findCachedModel(readHubSettings(), name))?.dir;
 }
 
 async function checkpointDirOf({ checkpoints }: RunFolder): Promise<string | undefined> {

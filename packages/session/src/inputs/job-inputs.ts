@@ -26,7 +26,10 @@ import { checkReader } from './check-reader.js';
 import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } from './choose-entry.js';
 
 /** A backbone that is not open yet. */
-export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & { readonly capabilities?: BackboneCapabilities };
+export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
+  readonly capabilities?: BackboneCapabilities;
+  readonly readsWeights?: boolean;
+};
 
 /** What the user brings or names: an agent, problems, a judge if the agent does not reward itself, and what trains. */
 export type JobInputs = {

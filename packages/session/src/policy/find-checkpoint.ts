@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
+import { parseModelName } from '@agentjet/model-hub';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
-/** The model folder that a run folder, a checkpoint or a model folder stands for. Rejects with BackboneError `checkpoint`. */
+/** The model folder that a run folder, a checkpoint or a model folder stands for; a name of the hub stays as it is. Rejects with BackboneError `checkpoint`. */
 export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
   const dir = path.resolve(folder);
+  if (!existsSync(dir) && parseModelName(folder) !== undefined) return folder;
   if (!existsSync(dir))
     throw new BackboneError(
       'checkpoint',
-      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, or any model folder.`,
+      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, any model folder, or a model of the Hugging Face hub (org/name).`,
     );
   if (isCheckpoint(dir)) return (await new Checkpoints(path.dirname(dir)).open(path.basename(dir))).dir;
   if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);

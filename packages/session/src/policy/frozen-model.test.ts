@@ -60,7 +60,7 @@ describe('a frozen model', () => {
 });
 
 it('a folder that is no model, and an option that means nothing, are refused', async () => {
-  await expect(openFrozenModel('runs/none')).rejects.toMatchObject({
+  await expect(openFrozenModel('./runs/none')).rejects.toMatchObject({
     code: 'bad_model_files',
     message: expect.stringContaining('runs/none') as unknown,
   });

@@ -1,37 +1,73 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findModelDir } from './model-dir.js';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { startLoopbackHub } from '@agentjet/model-hub/testing';
+import { resolveModelDir } from './model-dir.js';
 
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'ajet-model-dir-'));
 });
+const find = (modelPath: string): Promise<string> => resolveModelDir(modelPath, { onNotice: () => undefined });
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-it('refuses the folder of a run, and names its last checkpoint', () => {
+it('refuses the folder of a run, and names its last checkpoint', async () => {
   const run = path.join(dir, 'run');
   mkdirSync(path.join(run, 'checkpoints/step-000020'), { recursive: true });
   writeFileSync(path.join(run, 'checkpoints/latest'), 'step-000020\n');
   const checkpoint = path.join(run, 'checkpoints', 'step-000020');
-  expect(() => findModelDir(run)).toThrow(
+  await expect(find(run)).rejects.toThrow(
     `is the folder of a run, not of a model. Name one of its checkpoints; the last is ${checkpoint}.`,
   );
-  expect(findModelDir(checkpoint)).toBe(checkpoint);
+  expect(await find(checkpoint)).toBe(checkpoint);
 });
 
-it('takes a model folder that training went on in for a model', () => {
+it('takes a model folder that training went on in for a model', async () => {
   const model = path.join(dir, 'model');
   mkdirSync(path.join(model, 'checkpoints'), { recursive: true });
   writeFileSync(path.join(model, 'checkpoints/latest'), 'step-000001');
   writeFileSync(path.join(model, 'config.json'), '{}');
-  expect(findModelDir(model)).toBe(model);
+  expect(await find(model)).toBe(model);
 });
 
-it('refuses a file, and what does not exist', () => {
+it('refuses a file, and what does not exist', async () => {
   const file = path.join(dir, 'model.safetensors');
   writeFileSync(file, '');
-  expect(() => findModelDir(file)).toThrow('is a file. Name the folder');
-  expect(() => findModelDir('Qwen/Qwen2.5-0.5B-Instruct')).toThrow('Nothing is downloaded: get it first');
+  await expect(find(file)).rejects.toThrow('is a file. Name the folder');
+  await expect(find('./models/none')).rejects.toThrow(
+    'There is no model folder ./models/none (model.path), neither next to',
+  );
+  await expect(find('gpt2')).rejects.toThrow('use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct');
+});
+
+it('takes org/name for a model of the hub, unless there is such a folder', async () => {
+  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+  const files = { 'config.json': text('{}'), 'tokenizer.json': text('{}'), 'model.safetensors': text('weights') };
+  const hub = await startLoopbackHub({ id: 'acme/tiny', files });
+  try {
+    vi.stubEnv('HF_ENDPOINT', hub.endpoint);
+    vi.stubEnv('HF_HOME', path.join(dir, 'hub-home'));
+    const found = await find('acme/tiny@main');
+    expect(path.relative(path.join(dir, 'hub-home'), found)).toMatch(/^hub[/\\]models--acme--tiny[/\\]snapshots[/\\]/);
+    await expect(find('acme/other')).rejects.toThrow(
+      /^There is no folder acme\/other, neither next to the YAML file nor in .*\. There is no model acme\/other at http/,
+    );
+    const folder = path.join(dir, 'acme/other');
+    mkdirSync(folder, { recursive: true });
+    vi.spyOn(process, 'cwd').mockReturnValue(dir);
+    expect(await find(folder)).toBe(folder);
+    const stopped = AbortSignal.abort(new Error('Ctrl-C'));
+    await expect(resolveModelDir('acme/third', { onNotice: () => undefined, signal: stopped })).rejects.toMatchObject({
+      code: 'aborted',
+      message: expect.stringContaining('the same command goes on from there'),
+    });
+  } finally {
+    await hub.close();
+  }
 });

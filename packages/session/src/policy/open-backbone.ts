@@ -1,19 +1,24 @@
 import { openEntry, type Backbone, type CommonConfig, type OptimizerOptions } from '@agentjet/core';
 import type { JobListener } from '../events.js';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
-import { findModelDir } from './model-dir.js';
 import { trackBackbone } from './open-backbones.js';
 
-/** The chosen backbone, with the weights of `model.path`. Without an optimizer it only samples. */
+type OpenOptions = {
+  readonly emit: JobListener;
+  readonly modelDir: string;
+  readonly optimizer?: OptimizerOptions;
+};
+
+/** The chosen backbone, with the weights of `modelDir`. Without an optimizer it only samples. */
 export function openBackbone(
   entry: BackboneEntry,
   config: CommonConfig,
-  { emit, optimizer }: { readonly emit: JobListener; readonly optimizer?: OptimizerOptions },
+  { emit, modelDir, optimizer }: OpenOptions,
 ): Promise<Backbone> {
   const open = async (): Promise<Backbone> =>
     openEntry('backbones', entry, config, {
       config,
-      modelDir: findModelDir(config.model.path),
+      modelDir,
       notice: (message) => emit({ type: 'notice', message }),
       ...(optimizer === undefined ? {} : { optimizer }),
     });

@@ -1,6 +1,7 @@
 import { composeConfig } from '@agentjet/core';
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
+import type { JobListener } from '../events.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
 export type FrozenModelOptions = {
@@ -18,6 +19,8 @@ export type FrozenModelOptions = {
   readonly seed?: number;
   /** CPU threads; all cores, at most 8, unless given. */
   readonly numThreads?: number;
+  /** Told what takes long: the download of a model that is named as on the Hugging Face hub. */
+  readonly onNotice?: (message: string) => void;
 };
 
 /** A model folder that only answers. */
@@ -42,6 +45,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     maxModelLen = 2048,
     seed = 42,
     numThreads = 0,
+    onNotice,
   } = options;
   const config = composition.create({
     model: { path: modelDir },
@@ -51,6 +55,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   // Not before: it loads the trainer and everything that runs episodes.
   const { openUntrainedPolicy } = await import('./open-policy.js');
   const inputs = { backbone: embedded, templateFamily: undefined };
-  const { policy, close } = await openUntrainedPolicy(config, inputs, () => undefined);
+  const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
+  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit });
   return { policy, sampling: samplingDefaults(config), seed, close };
 }

@@ -4,16 +4,16 @@ import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { openEndpointPolicy } from '../debug/endpoint-policy.js';
 import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
-import { findModelDir } from './model-dir.js';
 import { openBackbone } from './open-backbone.js';
+import { prepareModel } from './prepare-model.js';
 
 /** To be loaded before the backbone: a mistake in it is told in a moment, where a backbone may take minutes to open. */
 export function loadModelTokenizer(
-  config: CommonConfig,
+  modelDir: string,
   { templateFamily }: Pick<JobInputs, 'templateFamily'>,
 ): Promise<ChatTokenizer> {
   const replyFormat = templateFamily === undefined ? {} : { replyFormat: { toolCalls: templateFamily } };
-  return loadChatTokenizer(findModelDir(config.model.path), replyFormat);
+  return loadChatTokenizer(modelDir, replyFormat);
 }
 
 /** Tokens in and out of the backbone's engine. */
@@ -36,13 +36,14 @@ export function toEnginePolicy(
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
-  emit: JobListener,
+  { emit, signal }: { readonly emit: JobListener; readonly signal?: AbortSignal | undefined },
 ): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const chatTokenizer = await loadModelTokenizer(config, inputs);
-  const backbone = await openBackbone(inputs.backbone, config, { emit });
+  const modelDir = await prepareModel(config, inputs.backbone, { emit, signal });
+  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
+  const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }
 

@@ -19,6 +19,8 @@ export type ServeModelOptions = {
   readonly maxTokens?: number;
   /** Of what is drawn for requests without a seed; random unless given. */
   readonly seed?: number;
+  /** Told what takes long, such as the download of the model. */
+  readonly onNotice?: (message: string) => void;
 };
 
 export type ServedModel = {
@@ -36,10 +38,10 @@ export type ServedModel = {
  * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError `cannot_listen`
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
-  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey } = options;
+  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey, onNotice } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
-  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed });
+  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed, ...(onNotice && { onNotice }) });
   const name = options.name ?? path.basename(path.resolve(dir));
   const model = tuned.selectModel<ChatModel>({ agentName: name }, (found) => ({ ...found, name }));
   try {

@@ -56,5 +56,5 @@ it('draws the same again after it was opened with the same seed, and is closed f
 });
 
 it('refuses a folder that is no model', async () => {
-  await expect(openTunedModel('runs/none')).rejects.toThrow('There is no checkpoint');
+  await expect(openTunedModel('./runs/none')).rejects.toThrow('There is no checkpoint');
 });

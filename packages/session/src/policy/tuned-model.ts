@@ -14,7 +14,7 @@ export type TunedModel = Tuner & {
 
 /**
  * Opens what a run has trained, so that the agent keeps its line: `asModel(await openTunedModel(dir), { agentName })`.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, or `nano`
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, a model of the hub (`org/name`), or `nano`
  * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
  */
 export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {

@@ -25,6 +25,7 @@ export const tinker = defineBackbone({
   }),
   freeOnResume: ['base_url', 'api_key', 'profile', 'keep_state_every'],
   capabilities: tinkerCapabilities,
+  readsWeights: false,
   allows: {
     'trainer_common.loss_mode': ['ppo'],
     'trainer_common.tis_cap': [0],

@@ -1,0 +1,116 @@
+import { access, readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { HubSettings } from './hub-settings.js';
+import { indexFile, optionalFiles, readShardNames, requiredFiles, weightsFile } from './model-files.js';
+import type { ModelName } from './model-name.js';
+
+/**
+ * The cache as Hugging Face's programs keep it, so that one download serves all: `models--<org>--<name>` with `blobs/<etag>`,
+ * `snapshots/<commit>/<file>` (links to blobs), `refs/<revision>` (a commit), and `.no_exist/<commit>/<file>` for a file that
+ * the commit is known not to have.
+ */
+
+/** Where a model is in the cache. */
+export type CacheFolder = {
+  readonly dir: string;
+  blob(etag: string): string;
+  snapshot(commit: string): string;
+  ref(revision: string): string;
+  absent(commit: string, file: string): string;
+};
+
+export type CachedModel = ModelName & {
+  readonly commit: string;
+  /** Its snapshot: a folder in the layout of transformers. */
+  readonly dir: string;
+  readonly hasWeights: boolean;
+  /** Whether each file that a model may have is here, or is known not to exist. False: another program took only some. */
+  readonly isWhole: boolean;
+};
+
+export function cacheFolderOf({ cacheDir }: Pick<HubSettings, 'cacheDir'>, id: string): CacheFolder {
+  const dir = path.join(cacheDir, `models--${id.replace('/', '--')}`);
+  return {
+    dir,
+    blob: (etag) => path.join(dir, 'blobs', etag),
+    snapshot: (commit) => path.join(dir, 'snapshots', commit),
+    ref: (revision) => path.join(dir, 'refs', ...revision.split('/')),
+    absent: (commit, file) => path.join(dir, '.no_exist', commit, file),
+  };
+}
+
+/** The model as the cache has it; undefined if it was never downloaded, or lacks config.json or tokenizer.json. */
+export async function findCachedModel(
+  settings: Pick<HubSettings, 'cacheDir'>,
+  name: ModelName,
+): Promise<CachedModel | undefined> {
+  const folder = cacheFolderOf(settings, name.id);
+  const commit = await readCommit(folder, name.revision);
+  if (commit === undefined) return undefined;
+  const dir = folder.snapshot(commit);
+  const isHere = (file: string): Promise<boolean> => isPresent(path.join(dir, file));
+  for (const file of requiredFiles) if (!(await isHere(file))) return undefined;
+  let isWhole = true;
+  for (const file of optionalFiles) isWhole &&= (await isHere(file)) || (await isPresent(folder.absent(commit, file)));
+  return { ...name, commit, dir, hasWeights: await hasWeights(name.id, dir), isWhole };
+}
+
+/** Every model of the cache that could be opened, by name. */
+export async function listCachedModels(settings: Pick<HubSettings, 'cacheDir'>): Promise<readonly CachedModel[]> {
+  const found: CachedModel[] = [];
+  for (const entry of (await readNames(settings.cacheDir)).sort()) {
+    const [kind, ...parts] = entry.split('--');
+    if (kind !== 'models' || parts.length !== 2) continue;
+    const id = parts.join('/');
+    for (const revision of await readRefs(cacheFolderOf(settings, id))) {
+      const model = await findCachedModel(settings, { id, revision });
+      if (model !== undefined) found.push(model);
+    }
+  }
+  return found;
+}
+
+async function readRefs({ dir }: CacheFolder): Promise<readonly string[]> {
+  const names = await readdir(path.join(dir, 'refs'), { withFileTypes: true, recursive: true }).catch(() => []);
+  return names
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(path.join(dir, 'refs'), path.join(entry.parentPath, entry.name)))
+    .map((name) => name.split(path.sep).join('/'))
+    .sort();
+}
+
+async function readCommit(folder: CacheFolder, revision: string): Promise<string | undefined> {
+  if (/^[0-9a-f]{40}$/.test(revision)) return revision;
+  const commit = (await readFile(folder.ref(revision), 'utf8').catch(() => '')).trim();
+  return /^\w+$/.test(commit) ? commit : undefined;
+}
+
+async function hasWeights(id: string, dir: string): Promise<boolean> {
+  if (await isPresent(path.join(dir, weightsFile))) return true;
+  const index = await readFile(path.join(dir, indexFile), 'utf8').catch(() => undefined);
+  if (index === undefined) return false;
+  try {
+    const shards = await Promise.all(readShardNames(id, index).map((shard) => isPresent(path.join(dir, shard))));
+    return shards.every(Boolean);
+  } catch {
+    return false; // a broken index: the download says so
+  }
+}
+
+/** Bytes of the files of a snapshot. */
+export async function sizeOfSnapshot(dir: string): Promise<number> {
+  const sizes = (await readNames(dir)).map(async (name) => (await stat(path.join(dir, name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+async function readNames(dir: string): Promise<string[]> {
+  return readdir(dir).catch(() => []);
+}
+
+/** Follows links: a link to a blob that was removed is not present. */
+export async function isPresent(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

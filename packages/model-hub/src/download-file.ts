@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackboneError, toErrorMessage } from '@agentjet/core';
+import { claimWriting, releaseWriting } from '@agentjet/run-folder';
+import { isPresent } from './cached-model.js';
+import { openContent, pauseAfter, type HubClient } from './hub-client.js';
+import type { HubFile } from './model-files.js';
+import { showModelName, type ModelName } from './model-name.js';
+
+/**
+ * One blob of the cache. Content goes into `<blob>.incomplete`, from the byte where an earlier attempt or an earlier process
+ * stopped, and becomes the blob when its sum is right. One process writes it at a time; the others wait for it.
+ */
+
+export type BlobRequest = {
+  readonly name: ModelName;
+  readonly file: HubFile;
+  /** Path of the blob. */
+  readonly blob: string;
+  /** Called with the bytes of this file that are on disk. */
+  readonly onBytes: (bytes: number) => void;
+  /** Called once if another process downloads the file. */
+  readonly onWait: () => void;
+};
+
+const waitMs = 200;
+
+/** Calls of this process for the same blob: the second waits for the first. */
+const underWay = new Map<string, Promise<void>>();
+
+/** Rejects with BackboneError `checksum`, `disk_full`, or as the hub's refusal says; with the signal's reason if it aborts. */
+export async function downloadFile(client: HubClient, request: BlobRequest): Promise<void> {
+  const { blob } = request;
+  for (let other = underWay.get(blob); other !== undefined; other = underWay.get(blob))
+    await other.catch(() => undefined);
+  const download = downloadAlone(client, request).finally(() => underWay.delete(blob));
+  underWay.set(blob, download);
+  return download;
+}
+
+async function downloadAlone(client: HubClient, request: BlobRequest): Promise<void> {
+  const claim = `${request.blob}.writer`;
+  if (!(await claimBlob(client, request, claim))) return;
+  try {
+    if (!(await isPresent(request.blob))) await complete(client, request);
+    request.onBytes(request.file.size);
+  } finally {
+    await releaseWriting(claim);
+  }
+}
+
+/** False: another process has made the blob meanwhile. */
+async function claimBlob(client: HubClient, { blob, onWait }: BlobRequest, claim: string): Promise<boolean> {
+  for (let isFirst = true; ; isFirst = false) {
+    if (await isPresent(blob)) return false;
+    try {
+      await claimWriting(claim);
+      return true;
+    } catch (error) {
+      if (!(error instanceof BackboneError && error.code === 'run_in_use')) throw diskError(blob, error);
+    }
+    if (isFirst) onWait();
+    await sleep(waitMs, undefined, client.signal && { signal: client.signal });
+  }
+}
+
+async function complete(client: HubClient, request: BlobRequest): Promise<void> {
+  const incomplete = `${request.blob}.incomplete`;
+  await receiveAll(client, request, incomplete);
+  await checkSum(request, incomplete);
+  await rename(incomplete, request.blob);
+}
+
+/** Asks again from the byte where a connection broke, until the file is whole. Only attempts without a byte count. */
+async function receiveAll(client: HubClient, request: BlobRequest, incomplete: string): Promise<void> {
+  const { name, file } = request;
+  let attempt = 0;
+  for (let size = await sizeOf(incomplete); size !== file.size; ) {
+    if (size > file.size) await rm(incomplete, { force: true }); // of another file, or written twice: from the beginning
+    let failure: unknown;
+    try {
+      await receive(client, request, incomplete);
+    } catch (error) {
+      failure = error;
+    }
+    const now = await sizeOf(incomplete);
+    attempt = now > size && size <= file.size ? 0 : attempt + 1;
+    size = now;
+    if (size === file.size) return;
+    await pauseAfter(client, { name, error: failure ?? new Error('the connection breaks'), attempt });
+  }
+}
+
+/** Appends what one request brings. */
+async function receive(
+  client: HubClient,
+  { name, file, blob, onBytes }: BlobRequest,
+  incomplete: string,
+): Promise<void> {
+  const stall = new AbortController();
+  const signal = client.signal === undefined ? stall.signal : AbortSignal.any([client.signal, stall.signal]);
+  const timer = setTimeout(() => stall.abort(new Error('it has gone silent')), client.settings.stallMs);
+  const handle = await open(incomplete, 'a').catch((error: unknown) => {
+    throw diskError(blob, error);
+  });
+  try {
+    const { size: start } = await handle.stat();
+    const response = await openContent({ ...client, signal }, { name, file: file.path, start });
+    const isFromStart = response.status === 416 || (start > 0 && firstByteOf(response) !== start);
+    if (isFromStart) await handle.truncate(0);
+    if (response.status !== 416 && response.body !== null)
+      await append(handle, { response, size: isFromStart ? 0 : start, blob, limit: file.size }, (size) => {
+        timer.refresh();
+        onBytes(size);
+      });
+  } finally {
+    clearTimeout(timer);
+    await handle.close();
+  }
+}
+
+/** 0 for the whole file. */
+function firstByteOf({ status, headers }: Response): number {
+  return status === 206 ? Number(/^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1] ?? Number.NaN) : 0;
+}
+
+type Arriving = { readonly response: Response; readonly size: number; readonly blob: string; readonly limit: number };
+
+async function append(
+  handle: FileHandle,
+  { response, size: before, blob, limit }: Arriving,
+  onSize: (size: number) => void,
+): Promise<void> {
+  let size = before;
+  for await (const chunk of response.body ?? []) {
+    if (size + chunk.length > limit) {
+      await handle.truncate(0);
+      throw sumError(blob, `is longer than the ${limit} bytes that the hub says`);
+    }
+    await handle.appendFile(chunk).catch((error: unknown) => {
+      throw diskError(blob, error);
+    });
+    size += chunk.length;
+    onSize(size);
+  }
+}
+
+/** A blob's name is its sum: sha256 of large files, git's own hash of small ones. Other names say nothing. */
+async function checkSum({ name, file }: BlobRequest, incomplete: string): Promise<void> {
+  const hash =
+    file.etag.length === 64
+      ? createHash('sha256')
+      : file.etag.length === 40
+        ? createHash('sha1').update(`blob ${file.size}\0`)
+        : undefined;
+  if (hash === undefined || !/^[0-9a-f]+$/.test(file.etag)) return;
+  await pipeline(createReadStream(incomplete), hash);
+  const found = hash.digest('hex');
+  if (found === file.etag) return;
+  await rm(incomplete, { force: true });
+  throw sumError(
+    file.path,
+    `of ${showModelName(name)} has the sum ${found.slice(0, 12)}... instead of ${file.etag.slice(0, 12)}...`,
+  );
+}
+
+function sumError(file: string, what: string): BackboneError {
+  return new BackboneError(
+    'checksum',
+    `The downloaded ${file} ${what}, and was removed. Try again; if it happens again, the mirror or a proxy changes files: look at HF_ENDPOINT.`,
+  );
+}
+
+function diskError(blob: string, error: unknown): BackboneError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
+  return new BackboneError(
+    isFull ? 'disk_full' : 'cache_unwritable',
+    `Cannot write ${blob}: ${reason}, or name another folder with HF_HOME. What was downloaded is kept.`,
+    { cause: error },
+  );
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

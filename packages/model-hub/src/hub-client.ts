@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackboneError, isJsonObject, parseJsonObject, toErrorMessage } from '@agentjet/core';
+import type { HubSettings } from './hub-settings.js';
+import type { HubFile } from './model-files.js';
+import { showModelName, type ModelName } from './model-name.js';
+
+/** Requests to the hub, and its refusals in words. The library `@huggingface/hub` is not used: see the README. */
+
+/** A model at one commit. */
+export type HubModel = { readonly commit: string; readonly files: readonly HubFile[] };
+
+export type HubClient = {
+  readonly settings: HubSettings;
+  readonly signal: AbortSignal | undefined;
+  /** Of the pause before the second attempt; later ones are longer. */
+  readonly pauseMs: number;
+};
+
+/** Attempts in a row that bring nothing. */
+const maxAttempts = 6;
+const longestPauseMs = 15_000;
+
+/** What the hub has under this name. Throws BackboneError `model_not_found`, `model_gated` or `hub_unreachable`. */
+export async function describeModel(client: HubClient, name: ModelName): Promise<HubModel> {
+  const path = `/api/models/${name.id}/revision/${encodeURIComponent(name.revision)}?blobs=true`;
+  const response = await askAgain(client, name, () => request(client, path));
+  const description = parseJsonObject(await response.text()) ?? {};
+  const { sha, siblings } = description;
+  if (typeof sha !== 'string' || !/^\w+$/.test(sha) || !Array.isArray(siblings))
+    throw unreachable(client, name, 'its answer is not that of a hub');
+  const files = await Promise.all(
+    siblings.map(
+      async (sibling: unknown) => toFile(sibling) ?? askForFile(client, { ...name, revision: sha }, sibling),
+    ),
+  );
+  return { commit: sha, files: files.filter((file) => file !== undefined) };
+}
+
+/** The content from byte `start` on: status 200 if the server does not know ranges, 206, or 416 if there is none. */
+export async function openContent(
+  client: HubClient,
+  { name, file, start }: { readonly name: ModelName; readonly file: string; readonly start: number },
+): Promise<Response> {
+  const headers = start === 0 ? {} : { range: `bytes=${start}-` };
+  const response = await request(client, contentPath(name, file), { headers });
+  if (!response.ok && response.status !== 416) await refuse(client, name, response);
+  return response;
+}
+
+/** Calls `ask` until the answer is one to go on with; what may pass (no connection, 429, 5xx) is asked again. */
+async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<Response>): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const response = await ask();
+      if (response.ok) return response;
+      await refuse(client, name, response);
+    } catch (error) {
+      await pauseAfter(client, { name, error, attempt });
+    }
+  }
+}
+
+/** Waits before the next attempt; not after attempt 0, one that brought something. Throws if no further one can help: BackboneError `hub_unreachable`, or the error itself. */
+export async function pauseAfter(
+  client: HubClient,
+  { name, error, attempt }: { readonly name: ModelName; readonly error: unknown; readonly attempt: number },
+): Promise<void> {
+  client.signal?.throwIfAborted();
+  if (error instanceof BackboneError) throw error;
+  if (attempt === 0) return;
+  if (attempt >= maxAttempts) throw unreachable(client, name, causeOf(error), error);
+  const wanted = error instanceof Busy ? error.retryAfterMs : undefined;
+  const pauseMs = Math.min(longestPauseMs, wanted ?? client.pauseMs * 2 ** (attempt - 1));
+  await sleep(pauseMs, undefined, client.signal && { signal: client.signal });
+}
+
+async function request(
+  { settings, signal }: HubClient,
+  path: string,
+  options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Response> {
+  const stall = AbortSignal.timeout(settings.stallMs);
+  const { token, endpoint } = settings;
+  return fetch(`${endpoint}${path}`, {
+    ...(options.method === undefined ? {} : { method: options.method, redirect: 'manual' as const }),
+    headers: {
+      'user-agent': 'agentjet',
+      'accept-encoding': 'identity', // a range of a compressed file is not a range of the file
+      ...options.headers,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), // fetch drops it where another host is named
+    },
+    signal:
+      options.method === undefined ? (signal ?? null) : signal === undefined ? stall : AbortSignal.any([signal, stall]),
+  });
+}
+
+function contentPath({ id, revision }: ModelName, file: string): string {
+  return `/${id}/resolve/${encodeURIComponent(revision)}/${file.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+/** A file whose entry says everything; undefined for a hub that lists names alone. */
+function toFile(sibling: unknown): HubFile | undefined {
+  if (!isJsonObject(sibling)) return undefined;
+  const { rfilename: path, lfs, blobId } = sibling;
+  const [sha256, lfsSize] = isJsonObject(lfs) ? [lfs['sha256'] ?? lfs['oid'], lfs['size']] : [undefined, undefined];
+  const [etag, size] = [sha256 ?? blobId, lfsSize ?? sibling['size']];
+  if (typeof path !== 'string' || typeof size !== 'number' || typeof etag !== 'string') return undefined;
+  return { path, size, etag: etag.replace(/^sha256:/, '') };
+}
+
+/** Asks for one file of a hub that lists names alone. Undefined for what is not a file. */
+async function askForFile(client: HubClient, name: ModelName, sibling: unknown): Promise<HubFile | undefined> {
+  const path = isJsonObject(sibling) ? sibling['rfilename'] : undefined;
+  if (typeof path !== 'string') return undefined;
+  const { headers } = await askAgain(client, name, async () => {
+    const response = await request(client, contentPath(name, path), { method: 'HEAD' });
+    return response.status >= 300 && response.status < 400
+      ? new Response(null, { headers: response.headers })
+      : response;
+  });
+  const etag = (headers.get('x-linked-etag') ?? headers.get('etag') ?? '').replace(/^W\//, '').replaceAll('"', '');
+  const size = Number(headers.get('x-linked-size') ?? headers.get('content-length') ?? Number.NaN);
+  return /^\w[\w-]*$/.test(etag) && Number.isSafeInteger(size) ? { path, size, etag } : undefined;
+}
+
+/** A refusal that may pass. */
+class Busy extends Error {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(response: Response) {
+    super(`it answers with status ${response.status}`);
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    this.retryAfterMs = seconds >= 0 ? seconds * 1000 : undefined;
+  }
+}
+
+/** Throws what a status other than 2xx means. */
+async function refuse({ settings }: HubClient, name: ModelName, response: Response): Promise<never> {
+  const { status, headers } = response;
+  await response.body?.cancel();
+  if (status === 429 || status >= 500 || status === 408) throw new Busy(response);
+  const reason = headers.get('x-error-code') ?? '';
+  const [model, page] = [showModelName(name), `${settings.endpoint}/${name.id}`];
+  if (reason === 'GatedRepo' || status === 403) {
+    const how =
+      settings.token === undefined
+        ? 'Accept its terms there, make a token, and set HF_TOKEN (or run `hf auth login`).'
+        : 'Accept its terms there with the account of your token (HF_TOKEN), and see that the token may read gated models.';
+    throw new BackboneError('model_gated', `${model} is open only to those who accepted its terms: ${page}. ${how}`);
+  }
+  if (status === 401 && settings.token !== undefined)
+    throw new BackboneError(
+      'model_not_found',
+      `${page} does not accept the token, or there is no such model. Check the name and HF_TOKEN.`,
+    );
+  if (status === 401 || status === 404) {
+    const what =
+      reason === 'RevisionNotFound'
+        ? `has no revision ${name.revision}`
+        : reason === 'EntryNotFound'
+          ? 'lacks a file that it lists'
+          : '';
+    throw new BackboneError(
+      'model_not_found',
+      what === ''
+        ? `There is no model ${name.id} at ${settings.endpoint}, or it is private. Check the name; for a private model set HF_TOKEN.`
+        : `${name.id} ${what} at ${settings.endpoint}. Look at ${page}/tree/main.`,
+    );
+  }
+  throw new BackboneError('hub_unreachable', `${settings.endpoint} refused ${model} with status ${status}.`);
+}
+
+function unreachable({ settings }: HubClient, name: ModelName, reason: string, cause?: unknown): BackboneError {
+  return new BackboneError(
+    'hub_unreachable',
+    `Cannot get ${showModelName(name)} from ${settings.endpoint}: ${reason}. What was downloaded is kept: the same command goes on from there. Check the network, name a mirror with HF_ENDPOINT, or set model.path to a folder.`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** fetch hides the reason one level down. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const words: Readonly<Record<string, string>> = {
+    ENOTFOUND: 'its name cannot be resolved',
+    EAI_AGAIN: 'its name cannot be resolved',
+    ECONNREFUSED: 'it refuses the connection',
+    ECONNRESET: 'the connection breaks',
+    UND_ERR_SOCKET: 'the connection breaks',
+    UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+    ETIMEDOUT: 'it does not answer',
+  };
+  return words[code] ?? toErrorMessage(cause);
+}

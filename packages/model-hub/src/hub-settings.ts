@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** Where models come from and where they are kept. */
+export type HubSettings = {
+  /** Without a slash at its end. */
+  readonly endpoint: string;
+  /** Undefined: public models only. */
+  readonly token: string | undefined;
+  /** The folder that holds a folder for each model. */
+  readonly cacheDir: string;
+  /** True: nothing is asked of the hub. */
+  readonly isOffline: boolean;
+  /** A connection that is silent for so long is made anew. */
+  readonly stallMs: number;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** From the variables that Hugging Face's own programs read, so that they share a cache with us. */
+export function readHubSettings(env: Environment = process.env): HubSettings {
+  const given = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
+  const home = expandHome(given('HF_HOME') ?? path.join(given('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface'));
+  const cacheDir = given('HF_HUB_CACHE') ?? given('HUGGINGFACE_HUB_CACHE') ?? path.join(home, 'hub');
+  const tokenFile = given('HF_TOKEN_PATH') ?? path.join(home, 'token');
+  const seconds = Number(given('HF_HUB_DOWNLOAD_TIMEOUT'));
+  return {
+    endpoint: (given('HF_ENDPOINT') ?? 'https://huggingface.co').replace(/\/+$/, ''),
+    token: given('HF_TOKEN') ?? given('HUGGING_FACE_HUB_TOKEN') ?? readToken(expandHome(tokenFile)),
+    cacheDir: path.resolve(expandHome(cacheDir)),
+    isOffline: ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].some((name) => isOn(given(name))),
+    stallMs: seconds > 0 ? seconds * 1000 : 30_000,
+  };
+}
+
+/** Where `hf auth login` leaves it. */
+function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch {
+    return undefined; // most users have none
+  }
+}
+
+function expandHome(folder: string): string {
+  return folder.replace(/^~(?=$|[/\\])/, homedir());
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && /^(1|on|yes|true)$/i.test(value);
+}

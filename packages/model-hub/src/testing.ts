@@ -1,0 +1,1 @@
+export { readFolder, startLoopbackHub, type LoopbackHub, type LoopbackModel } from './testing/loopback-hub.js';

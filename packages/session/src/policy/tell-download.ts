@@ -1,0 +1,30 @@
+import type { DownloadProgress } from '@agentjet/model-hub';
+import { formatBytes, formatSeconds } from '../quantities.js';
+
+/** Nothing is said of what takes a moment; later a line for each tenth, and at least one in this time. */
+const quietMs = 3000;
+const longestSilenceMs = 30_000;
+
+/** Turns the progress of a download into a few lines. */
+export function tellDownload(
+  model: string,
+  onNotice: (message: string) => void,
+  clock: () => number = () => performance.now(),
+): (progress: DownloadProgress) => void {
+  let first: { readonly at: number; readonly bytes: number } | undefined;
+  let [toldAt, toldShare] = [0, 0];
+  return ({ doneBytes, totalBytes }) => {
+    const now = clock();
+    if (first === undefined || doneBytes < first.bytes)
+      [first, toldAt, toldShare] = [{ at: now, bytes: doneBytes }, now, 0];
+    const share = doneBytes / totalBytes;
+    const isDue = now - toldAt >= (share - toldShare >= 0.1 ? quietMs : longestSilenceMs);
+    if (!isDue || doneBytes === first.bytes) return;
+    [toldAt, toldShare] = [now, share];
+    const perSecond = ((doneBytes - first.bytes) / (now - first.at)) * 1000;
+    const left = formatSeconds((totalBytes - doneBytes) / perSecond);
+    onNotice(
+      `downloading ${model}: ${Math.floor(100 * share)}% of ${formatBytes(totalBytes)}, ${formatBytes(perSecond)}/s, ${left} left`,
+    );
+  };
+}
