@@ -4,7 +4,6 @@ import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-
 import type { JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
-import { findModelDir } from './policy/model-dir.js';
 import { openBackbone } from './policy/open-backbone.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { noticeHistories } from './training/notice-histories.js';
@@ -75,8 +74,8 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
       optimizer: toOptimizerOptions(config, totalSteps),
     });
   const opened = await (resume === false
-    ? openNew(config, { open, onNotice, composition })
-    : openOld(config, { resume, from, open, onNotice, composition }));
+    ? openNew(config, { open, modelDir, onNotice, composition })
+    : openOld(config, { resume, from, open, modelDir, onNotice, composition }));
   const { emit, tally } = countEpisodes(
     noticeStall(noticeSampling(noticeHistories(options.emit), config), config.trainableTargets),
   );
@@ -85,9 +84,12 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
 
 type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint'>;
 
-type Open = Pick<ResumeOptions, 'onNotice' | 'composition'> & { readonly open: () => Promise<Backbone> };
+type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
+  readonly open: () => Promise<Backbone>;
+};
 
-async function openNew(config: CommonConfig, { open, onNotice, composition }: Open): Promise<Opened> {
+async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
+  const { onNotice, composition } = options;
   const { experimentDir, experimentName } = config;
   const folder = await createRunFolder({
     experimentDir,
@@ -98,7 +100,7 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
     onNotice,
   });
   try {
-    return { folder, backbone: await openAndRecord(folder, config, open), checkpoint: undefined };
+    return { folder, backbone: await openAndRecord(folder, options), checkpoint: undefined };
   } catch (error) {
     await folder.close();
     await rm(folder.dir, { recursive: true, force: true }); // a run that never began must not be the newest one
@@ -107,12 +109,8 @@ async function openNew(config: CommonConfig, { open, onNotice, composition }: Op
 }
 
 /** Writes down which model the run begins with, while the backbone reads it. */
-async function openAndRecord(
-  folder: RunFolder,
-  config: CommonConfig,
-  open: () => Promise<Backbone>,
-): Promise<Backbone> {
-  const recorded = folder.recordModel(findModelDir(config.model.path));
+async function openAndRecord(folder: RunFolder, { modelDir, open }: Open): Promise<Backbone> {
+  const recorded = folder.recordModel(modelDir);
   const [opened, noted] = await Promise.allSettled([open(), recorded]);
   if (opened.status === 'rejected') throw opened.reason;
   if (noted.status === 'fulfilled') return opened.value;
@@ -122,7 +120,7 @@ async function openAndRecord(
 
 async function openOld(config: CommonConfig, options: ResumeOptions & Open): Promise<Opened> {
   const { run: folder, checkpoint } = await openResumedRun(config, options);
-  const backbone = await openAndRecord(folder, config, options.open);
+  const backbone = await openAndRecord(folder, options);
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
   return { folder, backbone, checkpoint };
 }

@@ -6,7 +6,6 @@ import {
   type ConfigComposition,
   type ConfigDifference,
 } from '@agentjet/core';
-import { findModelDir } from '../policy/model-dir.js';
 import { hashCode, type CodeHashes } from './code-hashes.js';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
@@ -69,8 +68,8 @@ async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<rea
 }
 
 /** The files of the model folder that are not those that the run began with. */
-async function findEditedModel(run: RunFolder, config: CommonConfig): Promise<readonly ConfigDifference[]> {
-  const changes = await run.findModelChanges(findModelDir(config.model.path));
+async function findEditedModel(run: RunFolder, modelDir: string): Promise<readonly ConfigDifference[]> {
+  const changes = await run.findModelChanges(modelDir);
   return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
 }
 
@@ -90,6 +89,7 @@ export type ResumeOptions = {
   readonly resume: true | string;
   /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
   readonly from?: string | undefined;
+  readonly modelDir: string;
   readonly onNotice: (message: string) => void;
   readonly composition: ConfigComposition;
 };
@@ -100,7 +100,7 @@ export type ResumeOptions = {
  */
 export async function openResumedRun(
   config: CommonConfig,
-  { resume, from, onNotice, composition }: ResumeOptions,
+  { resume, from, modelDir, onNotice, composition }: ResumeOptions,
 ): Promise<ResumedRun> {
   const run = await openRunFolder(await findRun(config, resume), {
     onNotice,
@@ -109,7 +109,7 @@ export async function openResumedRun(
   const changes = [
     ...findChanges(run, config, composition),
     ...(await findEditedCode(run, config)),
-    ...(await findEditedModel(run, config)),
+    ...(await findEditedModel(run, modelDir)),
   ];
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
