@@ -26,4 +26,5 @@ const megabytes = (/** @type {'size' | 'unpackedSize'} */ key) =>
 console.log(
   `${packed.length} packages in ${folder}: ${megabytes('size')} MB, unpacked ${megabytes('unpackedSize')} MB.`,
 );
-console.log(`In your project: ONNXRUNTIME_NODE_INSTALL=skip npm install ${path.join(folder, '*.tgz')}`);
+// No package needs its install script, and that of onnxruntime-node downloads CUDA libraries.
+console.log(`In your project: npm install --ignore-scripts ${path.join(folder, '*.tgz')}`);

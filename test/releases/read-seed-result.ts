@@ -32,8 +32,8 @@ function withoutSeconds(line: Line): Line {
   return Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith('seconds')));
 }
 
-/** Success of each task of the last evaluation: every repeat of a task must succeed. */
-async function readOutcomes(runDir: string, step: number): Promise<Readonly<Record<string, boolean>>> {
+/** Success of each task in the evaluation after `step`: every repeat of a task must succeed. */
+export async function readOutcomes(runDir: string, step: number): Promise<Readonly<Record<string, boolean>>> {
   const file = path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`);
   const outcomes: Record<string, boolean> = {};
   for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) {

@@ -1,1 +1,2 @@
+export { frameworks } from './init/plan-project.js';
 export { createProgram } from './program.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
+import { isModule } from '../init/complete-manifest.js';
 import { frameworks, isFramework, planProject } from '../init/plan-project.js';
 import { writeProject } from '../init/write-project.js';
 
@@ -11,9 +12,12 @@ export async function initProject(
 ): Promise<number> {
   const dir = path.resolve(folder);
   const project = planProject(parseFramework(framework), { name: toPackageName(dir), version });
-  const { written, kept } = await writeProject(dir, project.files);
+  const { written, completed, kept } = await writeProject(dir, project.files);
   console.log(written.length === 0 ? `${dir} has all of it already.` : `Written to ${dir}: ${written.join(', ')}`);
+  if (completed) console.log('Completed: package.json');
   if (kept.length > 0) console.log(`Left as it was: ${kept.join(', ')}`);
+  if (!isModule(path.join(dir, 'package.json')))
+    console.log('These files are ES modules: package.json needs "type": "module".');
   console.log(['', 'Next:', ...listSteps(dir, project.dependencies, kept)].join('\n'));
   return 0;
 }
@@ -45,12 +49,11 @@ function listSteps(
   kept: readonly string[],
 ): readonly string[] {
   const missing = Object.entries(dependencies).filter(([name]) => findInstalled(dir, name) === undefined);
-  const install = describeInstall(dir, missing, kept);
   const here = path.relative(process.cwd(), dir);
   const run = 'npx ajet --conf agent.yaml';
   const steps = [
     ...(here === '' ? [] : [[`cd ${/\s/.test(here) ? JSON.stringify(here) : here}`, '']]),
-    ...(missing.length === 0 ? [] : [[install, '']]),
+    ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
     [`${run} --backbone=debug`, 'a few episodes, printed'],
     [run, 'trains; the reward rises within two minutes'],
   ] as const;
@@ -58,6 +61,9 @@ function listSteps(
     comment === '' ? `  ${command}` : `  ${command.padEnd(44)} # ${comment}`,
   );
 }
+
+/** npm before 11.16 does not read allowScripts, and would run them. */
+const install = 'npm install --ignore-scripts';
 
 /** Packages of ours that lie in a folder above serve this project too; others belong beside them. */
 function describeInstall(
@@ -67,8 +73,8 @@ function describeInstall(
 ): string {
   const packages = missing.map(([name, version]) => `${name}@${version}`).join(' ');
   const owner = findInstalled(dir, 'agentjet');
-  if (owner !== undefined && owner !== dir) return `npm install --prefix ${path.relative(dir, owner)} ${packages}`;
-  return kept.includes('package.json') ? `npm install ${packages}` : 'npm install';
+  if (owner !== undefined && owner !== dir) return `${install} --prefix ${path.relative(dir, owner)} ${packages}`;
+  return kept.includes('package.json') ? `${install} ${packages}` : install;
 }
 
 /** As Node looks for packages: the folder, or the nearest above it, whose node_modules has this one. */

@@ -47,13 +47,15 @@ it.each(frameworks)('writes a project with %s that trains as it is', { timeout: 
 });
 
 it('names versions of the frameworks that this repository is tested with', () => {
-  const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-    readonly devDependencies: Readonly<Record<string, string>>;
+  const readTested = (dir: string): Readonly<Record<string, string>> => {
+    const manifest: unknown = JSON.parse(readFileSync(path.join(root, dir, 'package.json'), 'utf8'));
+    return (manifest as { readonly devDependencies?: Readonly<Record<string, string>> }).devDependencies ?? {};
   };
   for (const framework of frameworks.filter(isFramework)) {
     const { dependencies } = planProject(framework, { name: 'x', version: '0.1.0' });
+    const tested = { ...readTested('.'), ...readTested(`adapters/${framework}`) };
     const others = Object.entries(dependencies).filter(([name]) => !/^(@agentjet\/|agentjet$)/.test(name));
-    for (const [name, version] of others) expect([name, devDependencies[name]]).toEqual([name, version]);
+    for (const [name, version] of others) expect([name, tested[name]]).toEqual([name, version]);
   }
 });
 
@@ -70,12 +72,39 @@ it('overwrites nothing: keeps what a project may have, and refuses a folder with
   expect(readFileSync(path.join(dir, 'agent.ts'), 'utf8')).toBe(agent);
 });
 
+it('completes a package.json that npm alone wrote, and keeps its dependencies', async () => {
+  const agentjet = 'file:../packed/agentjet-0.1.0.tgz';
+  writeFileSync(path.join(dir, 'package.json'), JSON.stringify({ dependencies: { agentjet } }));
+  await init(dir, 'langgraph');
+  const manifest: unknown = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8'));
+  expect(manifest).toMatchObject({ type: 'module', scripts: { train: 'ajet --conf agent.yaml' } });
+  expect(manifest).toMatchObject({ dependencies: { agentjet, langchain: '1.5.14', '@agentjet/langgraph': '0.1.0' } });
+  expect(lines).toContain('Completed: package.json');
+  expect(lines.join()).not.toContain('Left as it was');
+});
+
+it('leaves a package.json alone if it refuses the folder', async () => {
+  const manifest = JSON.stringify({ dependencies: { agentjet: '0.1.0' } });
+  writeFileSync(path.join(dir, 'package.json'), manifest);
+  writeFileSync(path.join(dir, 'agent.ts'), '');
+  await expect(init(dir, 'react')).rejects.toThrow('has its own agent.ts');
+  expect(readFileSync(path.join(dir, 'package.json'), 'utf8')).toBe(manifest);
+});
+
+it("says that the files of somebody else's CommonJS project would be ES modules", async () => {
+  writeFileSync(path.join(dir, 'package.json'), '{"name":"mine"}');
+  await init(dir, 'react');
+  expect(lines).toContain('These files are ES modules: package.json needs "type": "module".');
+});
+
 it('says which packages an own package.json lacks', async () => {
   const outside = mkdtempSync(path.join(tmpdir(), 'ajet-init-'));
   writeFileSync(path.join(outside, 'package.json'), '{}');
   await init(outside, 'openai');
   rmSync(outside, { recursive: true });
-  expect(lines).toContain('  npm install agentjet@0.1.0 @agentjet/cli@0.1.0 @agentjet/openai@0.1.0 openai@6.49.0');
+  expect(lines).toContain(
+    '  npm install --ignore-scripts agentjet@0.1.0 @agentjet/cli@0.1.0 @agentjet/openai@0.1.0 openai@6.49.0',
+  );
 });
 
 it('refuses a framework that it does not know, and a file in place of the folder', async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Packages that the agent of each framework needs, with the versions that the templates were tried with. */
 const frameworkPackages = {
-  langgraph: { '@langchain/core': '1.2.13', langchain: '1.5.14', zod: '4.6.7' },
+  langgraph: { '@langchain/core': '1.2.13', '@langchain/langgraph': '1.4.17', langchain: '1.5.14', zod: '4.6.7' },
   openai: { openai: '6.49.0' },
   'ai-sdk': { ai: '6.0.326', zod: '4.6.7' },
   'openai-agents': { '@openai/agents': '0.20.0', zod: '4.6.7' },
@@ -46,8 +46,8 @@ export function planProject(
     type: 'module',
     scripts: { debug: 'ajet --conf agent.yaml --backbone=debug', train: 'ajet --conf agent.yaml' },
     dependencies,
-    // Its install script downloads CUDA libraries that nothing here uses.
-    allowScripts: { 'onnxruntime-node': false },
+    // No package needs its install script; that of onnxruntime-node downloads CUDA libraries that nothing here uses.
+    allowScripts: { 'onnxruntime-node': false, esbuild: false, lmdb: false, 'msgpackr-extract': false },
   };
   const files = new Map([
     ...readTemplates('all'),

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
+import { completeManifest } from './complete-manifest.js';
 
 /** A project may have these already; it keeps its own. */
 const keptFiles: ReadonlySet<string> = new Set([
@@ -14,15 +15,22 @@ const keptFiles: ReadonlySet<string> = new Set([
 
 export type WrittenProject = {
   readonly written: readonly string[];
+  /** Whether package.json had dependencies alone, and got the rest. */
+  readonly completed: boolean;
   /** Files that were there and are other than ours. */
   readonly kept: readonly string[];
 };
 
-/** Writes what is missing, and overwrites nothing. Rejects with AgentJetError `file_exists` before it writes anything, or `unwritable_folder`. */
+/** Writes what is missing, completes a package.json that npm alone wrote, and overwrites nothing. Rejects with AgentJetError `file_exists` before it writes anything, or `unwritable_folder`. */
 export async function writeProject(dir: string, files: ReadonlyMap<string, string>): Promise<WrittenProject> {
   if (existsSync(dir) && !statSync(dir).isDirectory())
     throw new AgentJetError('file_exists', `${dir} is a file. Name a folder for the project.`);
-  const others = [...files].filter(([name, text]) => isOther(path.join(dir, name), text)).map(([name]) => name);
+  const manifest = path.join(dir, 'package.json');
+  const completed = completeManifest(manifest, files.get('package.json') ?? '{}');
+  const others = [...files]
+    .filter(([name, text]) => isOther(path.join(dir, name), text))
+    .map(([name]) => name)
+    .filter((name) => name !== 'package.json' || completed === undefined);
   const conflicts = others.filter((name) => !keptFiles.has(name));
   if (conflicts.length > 0)
     throw new AgentJetError(
@@ -35,12 +43,13 @@ export async function writeProject(dir: string, files: ReadonlyMap<string, strin
       await mkdir(path.dirname(path.join(dir, name)), { recursive: true });
       await writeFile(path.join(dir, name), text, { flag: 'wx' });
     }
+    if (completed !== undefined) await writeFile(manifest, completed);
   } catch (cause) {
     throw new AgentJetError('unwritable_folder', `Cannot write the project to ${dir}: ${toErrorMessage(cause)}`, {
       cause,
     });
   }
-  return { written: missing.map(([name]) => name), kept: others };
+  return { written: missing.map(([name]) => name), completed: completed !== undefined, kept: others };
 }
 
 function isOther(file: string, text: string): boolean {

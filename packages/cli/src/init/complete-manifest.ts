@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/**
+ * `npm install <packages>` in an empty folder writes a package.json of dependencies alone. Without `"type": "module"` the project would
+ * load the CommonJS half of a framework, and the adapter its other half. Nobody wrote such a file by hand, so it can be completed.
+ */
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** The text of a package.json that npm alone wrote with what `planned` has beyond it; its own dependencies win. Undefined: there is none, or it is somebody's own. */
+export function completeManifest(file: string, planned: string): string | undefined {
+  const present = readManifest(file);
+  if (present === undefined || Object.keys(present).join() !== 'dependencies') return undefined;
+  const wanted = toObject(JSON.parse(planned));
+  const dependencies = { ...toObject(wanted['dependencies']), ...toObject(present['dependencies']) };
+  return `${JSON.stringify({ ...wanted, dependencies }, null, 2)}\n`;
+}
+
+/** Whether a package.json says that its files are ES modules. */
+export function isModule(file: string): boolean {
+  return readManifest(file)?.['type'] === 'module';
+}
+
+/** Undefined if there is no file, or none that can be read; npm says what is wrong with it. */
+function readManifest(file: string): Manifest | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return toObject(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function toObject(value: unknown): Manifest {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
