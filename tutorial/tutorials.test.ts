@@ -23,23 +23,25 @@ const oneSmallStep = [
   'trainer_common.test_freq=0',
 ];
 
-it.each(['01-frozen-lake/frozen_lake.yaml', '02-math-agent/math_agent.yaml', '03-werewolves/werewolves.yaml'])(
-  '%s trains',
-  async (yaml) => {
-    const experiment = path.basename(yaml, '.yaml');
-    await run('node', [
-      ajet,
-      '--conf',
-      path.join(import.meta.dirname, yaml),
-      ...oneSmallStep,
-      `experiment_dir=${experimentDir}`,
-    ]);
-    const [time = ''] = await readdir(path.join(experimentDir, experiment));
-    const lines = (await readFile(path.join(experimentDir, experiment, time, 'metrics.jsonl'), 'utf8'))
-      .trim()
-      .split('\n');
-    const metrics = JSON.parse(lines.at(-1) ?? '') as Readonly<Record<string, number>>;
-    expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
-    expect(metrics['generated_tokens']).toBeGreaterThan(0);
-  },
-);
+it.each([
+  '01-frozen-lake/frozen_lake.yaml',
+  '02-math-agent/math_agent.yaml',
+  '03-werewolves/werewolves.yaml',
+  '06-langgraph-graph/market.yaml',
+])('%s trains', async (yaml) => {
+  const experiment = path.basename(yaml, '.yaml');
+  await run('node', [
+    ajet,
+    '--conf',
+    path.join(import.meta.dirname, yaml),
+    ...oneSmallStep,
+    `experiment_dir=${experimentDir}`,
+  ]);
+  const [time = ''] = await readdir(path.join(experimentDir, experiment));
+  const lines = (await readFile(path.join(experimentDir, experiment, time, 'metrics.jsonl'), 'utf8'))
+    .trim()
+    .split('\n');
+  const metrics = JSON.parse(lines.at(-1) ?? '') as Readonly<Record<string, number>>;
+  expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
+  expect(metrics['generated_tokens']).toBeGreaterThan(0);
+});

@@ -36,6 +36,14 @@ export const cells: readonly Cell[] = [
     model: 'nano',
     minutes: 9,
   },
+  {
+    tutorial: 'langgraph-graph',
+    backbone: 'onnx',
+    conf: 'tutorial/06-langgraph-graph/market.yaml',
+    overrides: [],
+    model: 'nano',
+    minutes: 8,
+  },
 ];
 
 export function cellName({ tutorial, backbone }: Pick<Cell, 'tutorial' | 'backbone'>): string {
