@@ -18,6 +18,8 @@ export type HostAnswer = {
   readonly calls: number;
   readonly longestStallMs: number;
   readonly rssMb: number;
+  /** What JavaScript holds: objects on the heap, and buffers beside it. */
+  readonly heldMb: number;
   readonly files: number;
 };
 
@@ -50,8 +52,9 @@ function answer(request: HostRequest): HostAnswer {
   // Only a process without hostile requests is started so: a collection would count as a stall.
   if (request.kind === 'report') globalThis.gc?.();
   const access = request.kind === 'open' ? open() : {};
-  const rssMb = process.memoryUsage.rss() / 2 ** 20;
-  return { ...access, calls, longestStallMs: stalls.longestMs(), rssMb, files: countFiles() };
+  const { rss, heapUsed, external } = process.memoryUsage();
+  const memory = { rssMb: rss / 2 ** 20, heldMb: (heapUsed + external) / 2 ** 20 };
+  return { ...access, ...memory, calls, longestStallMs: stalls.longestMs(), files: countFiles() };
 }
 
 process.on('message', (request: HostRequest) => process.send?.(answer(request)));

@@ -9,11 +9,13 @@ export type Soak = {
   readonly files: readonly [least: number, most: number];
   readonly rssMb: readonly number[];
   readonly rssSlopeMbPerHour: number;
+  /** The slope of what JavaScript holds: a leak of objects or buffers shows here first. */
+  readonly heldSlopeMbPerHour: number;
 };
 
 export type SoakOptions = { readonly isOver: () => boolean; readonly paceMs: number };
 
-type Sample = { readonly hours: number; readonly rssMb: number; readonly files: number };
+type Sample = { readonly hours: number; readonly rssMb: number; readonly heldMb: number; readonly files: number };
 
 const messages = [{ role: 'user', content: 'Say a few words about the weather of today, if you please.' }];
 const calls = [
@@ -65,20 +67,22 @@ export async function soak({ isOver, paceMs }: SoakOptions): Promise<Soak> {
       if (++episodes > warmUpEpisodes) await sleep(paceMs);
       if (performance.now() - sampledAt < sampleEveryMs) continue;
       sampledAt = performance.now();
-      const { rssMb, files } = await host.ask({ kind: 'report' });
-      samples.push({ hours: (sampledAt - startedAt) / 3_600_000, rssMb, files });
+      const { rssMb, heldMb, files } = await host.ask({ kind: 'report' });
+      samples.push({ hours: (sampledAt - startedAt) / 3_600_000, rssMb, heldMb, files });
     }
   } finally {
     host.close();
   }
   const settled = samples.slice(Math.floor(samples.length * settledShare));
   const files = settled.map((sample) => sample.files);
-  const slope = medianSlope(settled.map(({ hours, rssMb }) => ({ x: hours, y: rssMb })));
+  const slopeOf = (name: 'rssMb' | 'heldMb'): number =>
+    Math.round(10 * medianSlope(settled.map((sample) => ({ x: sample.hours, y: sample[name] })))) / 10;
   return {
     episodes,
     calls: episodes * calls.length,
     files: [Math.min(...files), Math.max(...files)],
     rssMb: samples.map(({ rssMb }) => Math.round(rssMb * 10) / 10),
-    rssSlopeMbPerHour: Math.round(slope * 10) / 10,
+    rssSlopeMbPerHour: slopeOf('rssMb'),
+    heldSlopeMbPerHour: slopeOf('heldMb'),
   };
 }
