@@ -1,6 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { TaskError } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { readJsonlTasks } from './jsonl-tasks.js';
@@ -55,6 +57,52 @@ describe('readJsonlTasks', () => {
 
   it('names a file that is not there or cannot be read', async () => {
     await expect(readJsonlTasks(path.join(dir, 'none.jsonl'))).rejects.toThrow(/none\.jsonl does not exist/);
-    await expect(readJsonlTasks(dir)).rejects.toThrow(/cannot be read: EISDIR/);
+    await expect(readJsonlTasks(dir)).rejects.toThrow(/ is a folder\. Name a file/);
+  });
+
+  it.skipIf(process.platform === 'win32')('refuses devices and pipes, which have no end', async () => {
+    const pipe = path.join(dir, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await expect(readJsonlTasks(pipe)).rejects.toThrow(/pipe is a device or a pipe/);
+    await expect(readJsonlTasks('/dev/zero')).rejects.toThrow(/is a device or a pipe/);
+    const loop = path.join(dir, 'loop');
+    symlinkSync(loop, loop);
+    await expect(readJsonlTasks(loop)).rejects.toThrow(/cannot be read: ELOOP/);
+  });
+
+  it('refuses a file that is larger than memory, and a line without an end, before they are read whole', async () => {
+    const file = write('{}');
+    truncateSync(file, 2 ** 30 + 1);
+    await expect(readJsonlTasks(file)).rejects.toThrow(/has 1073741825 bytes; a task file may have 1073741824/);
+    const line = write(' ');
+    truncateSync(line, 2 ** 30);
+    await expect(readJsonlTasks(line)).rejects.toThrow(/:1: the line is longer than 67108864 bytes/);
+  });
+
+  it.each([
+    ['gzip', gzipSync('{"task_id": "a", "main_query": "x"}'), /compressed with gzip\. Unpack it/],
+    ['half a gzip', gzipSync('{"task_id": "a"}').subarray(0, 12), /compressed with gzip/],
+    ['UTF-16', Buffer.from('\uFEFF{"task_id": "a", "main_query": "x"}', 'utf16le'), /is UTF-16\. Save it as UTF-8/],
+    ['UTF-16 without its mark', Buffer.from('{"task_id": "a"}', 'utf16le'), /holds zero bytes.*Save it as UTF-8/],
+    ['another encoding', Buffer.from('{"task_id": "caf\u00e9", "main_query": "x"}', 'latin1'), /:1: not UTF-8/],
+    [
+      'a deep task',
+      `{"task_id": "a", "main_query": "x", "b": ${'['.repeat(9e4)}${']'.repeat(9e4)}}`,
+      /nested more than 500 levels/,
+    ],
+    ['a zero byte', '{"task_id": "a", "main_query": "x"}\n\0\n', /:2: not JSON/],
+  ])('refuses %s in words', async (_name, bytes, message) => {
+    const file = path.join(dir, `${numFiles++}.jsonl`);
+    writeFileSync(file, bytes);
+    await expect(readJsonlTasks(file)).rejects.toThrow(message);
+  });
+
+  it('reads a line of 10 MB, every kind of line end, and separators of Unicode inside of a string', async () => {
+    const long = 'x'.repeat(1e7);
+    const lines = [`{"task_id": 1, "main_query": "${long}"}`, '{"task_id": 2, "main_query": "a\u2028b"}'];
+    for (const end of ['\n', '\r\n', '\r']) {
+      const tasks = await readJsonlTasks(write(lines.join(end) + end));
+      expect(tasks.map(({ mainQuery }) => mainQuery.length)).toEqual([1e7, 3]);
+    }
   });
 });

@@ -1,6 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { isJsonObject, TaskError, toErrorMessage, type JsonObject, type Task } from '@agentjet/core';
+import { readTextLines } from './text-lines.js';
 
 /**
  * Reads the `jsonl_dataset_file` format: one JSON object per line with `task_id`, `main_query`, `init_messages` and
@@ -9,7 +8,7 @@ import { isJsonObject, TaskError, toErrorMessage, type JsonObject, type Task } f
 export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
   const tasks: Task[] = [];
   const firstLine = new Map<string, number>();
-  for await (const [line, text] of readLines(file)) {
+  for await (const [line, text] of readTextLines(file)) {
     const where = `${file}:${line}`;
     const task = parseTask(parseJson(text, where), where);
     const earlier = firstLine.get(task.taskId);
@@ -31,31 +30,30 @@ export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
   return tasks;
 }
 
-async function* readLines(file: string): AsyncGenerator<readonly [line: number, text: string]> {
-  const stream = createReadStream(file, 'utf8');
-  let line = 0;
-  try {
-    for await (const raw of createInterface({ input: stream, crlfDelay: Infinity })) {
-      line++;
-      const text = (line === 1 ? raw.replace(/^\uFEFF/, '') : raw).trim();
-      if (text !== '') yield [line, text];
-    }
-  } catch (error) {
-    throw error instanceof TaskError ? error : unreadable(file, error);
-  } finally {
-    stream.destroy();
-  }
-}
-
-function unreadable(file: string, error: unknown): TaskError {
-  const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  const message = isMissing
-    ? `Task file ${file} does not exist. Check task_reader.jsonl_dataset_file.`
-    : `Task file ${file} cannot be read: ${toErrorMessage(error)}`;
-  return new TaskError(isMissing ? 'missing_file' : 'unreadable_file', message, { cause: error });
-}
+/** Deeper values cannot be written into the records of an episode. */
+const mostDepth = 500;
 
 function parseJson(text: string, where: string): unknown {
+  const value = parse(text, where);
+  if (isDeeper(value, mostDepth))
+    throw new TaskError(
+      'bad_task',
+      `${where}: the task is nested more than ${mostDepth} levels deep. Make it flatter.`,
+    );
+  return value;
+}
+
+/** Level by level: a function that calls itself would need a stack as deep as the value. */
+function isDeeper(value: unknown, depth: number): boolean {
+  let level: unknown[] = [value];
+  for (let at = 0; at <= depth; at++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+function parse(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
