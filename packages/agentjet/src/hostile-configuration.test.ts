@@ -76,6 +76,25 @@ describe('YAML that no person writes', () => {
   });
 });
 
+describe('a file that is no YAML', () => {
+  it.each([
+    ['UTF-16', Buffer.from('\uFEFFajet: {}\n', 'utf16le'), /job\.yaml is UTF-16\. Save it as UTF-8\./],
+    ['another encoding', Buffer.from('ajet: { project_name: caf\u00e9 }\n', 'latin1'), /job\.yaml is not UTF-8\./],
+  ])('is refused by its encoding: %s', (_name, bytes, message) => {
+    writeFileSync(path.join(cwd, 'job.yaml'), bytes);
+    expect(() => configuration.load('job.yaml', [], { cwd })).toThrow(message);
+  });
+
+  it('is read with the line ends and the mark of Windows', () => {
+    writeFileSync(path.join(cwd, 'job.yaml'), '\uFEFFajet:\r\n  project_name: p\r\n');
+    expect(configuration.load('job.yaml', [], { cwd }).projectName).toBe('p');
+  });
+
+  it.skipIf(process.platform === 'win32')('is refused although it has no end', () => {
+    expect(() => configuration.load('/dev/zero', [], { cwd })).toThrow(/\/dev\/zero has \d+ characters/);
+  });
+});
+
 describe('a secret', () => {
   it.each([
     ['ajet:\n  debug: { api_key: [sk-1234] }\n', []],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { ConfigError, toErrorMessage } from '../errors.js';
@@ -16,6 +15,7 @@ import {
   type Registrations,
 } from './registration.js';
 import { resolvePaths } from './resolve-paths.js';
+import { readConfigText } from './read-config-text.js';
 import { withoutCredentials } from './show-value.js';
 import { defaultOf, listKeys, notesOf, shapeOf } from './setting.js';
 import { writeManual } from './write-manual.js';
@@ -43,8 +43,9 @@ function readConfigFile(file: string, cwd: string): ConfigSource {
   const absolute = path.resolve(cwd, file);
   let text: string;
   try {
-    text = readFileSync(absolute, 'utf8');
+    text = readConfigText(absolute);
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     const reason = missing
       ? `There is no configuration file ${absolute}.`
