@@ -18,7 +18,7 @@ export type HostAnswer = {
   readonly calls: number;
   readonly longestStallMs: number;
   readonly rssMb: number;
-  /** What JavaScript holds: objects on the heap, and buffers beside it. */
+  /** What JavaScript holds: objects on the heap, and buffers outside of it. */
   readonly heldMb: number;
   readonly files: number;
 };

@@ -79,3 +79,23 @@ it('sums that were changed are told', async () => {
   writeFileSync(path.join(run.dir, 'sums.jsonl'), 'what\n');
   expect(await run.findChanges()).toEqual([expect.stringContaining('sums.jsonl has changed since it was written')]);
 });
+
+it('a record that was appended by somebody else is told, and goes when the run goes on', async () => {
+  const { run, reopen } = await createRun();
+  await run.close();
+  const file = path.join(run.dir, 'metrics.jsonl');
+  const written = readFileSync(file, 'utf8');
+  appendFileSync(file, '{"step":2,"reward_mean":1}\n');
+  expect(await run.findChanges()).toEqual([expect.stringContaining('metrics.jsonl has changed')]);
+  expect(await reopen()).toEqual([`27 bytes after the last record of ${file} are removed.`]);
+  expect(readFileSync(file, 'utf8')).toBe(written);
+});
+
+it('a line that no run has written is not taken for an episode', async () => {
+  const { run } = await createRun();
+  appendFileSync(path.join(run.dir, 'episodes/step-000002.jsonl'), '{"episode_id":"e8"}\n');
+  await expect(run.episodes.readStep(2)).rejects.toThrow(
+    /step-000002\.jsonl:3 is not an episode: it has no list of samples/,
+  );
+  await expect(run.episodes.find('e8')).resolves.toBeUndefined();
+});

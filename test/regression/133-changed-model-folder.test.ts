@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
@@ -48,6 +48,14 @@ it('an edited, a missing and a new file of the model folder are found', async ()
   });
   expect(changes.map(({ file }) => file)).toContain('chat_template.jinja');
   expect((await run.findChanges(modelDir)).join('\n')).toMatch(/tokenizer\.json has changed since the run began/);
+});
+
+it('sums of the model folder that were changed are not taken for sums', async () => {
+  const { run, modelDir } = await createRun();
+  for (const text of ['', '[]', '{"config.json": {"bytes": 3}, "tokenizer.json": 5}']) {
+    writeFileSync(path.join(run.dir, 'model.json'), text);
+    expect(await run.findModelChanges(modelDir)).toEqual([]);
+  }
 });
 
 it('a model folder that is on another machine has not changed', async () => {

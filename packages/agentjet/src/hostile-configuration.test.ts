@@ -76,7 +76,7 @@ describe('YAML that no person writes', () => {
   });
 });
 
-describe('a file that is no YAML', () => {
+describe('a file in another encoding, or without an end', () => {
   it.each([
     ['UTF-16', Buffer.from('\uFEFFajet: {}\n', 'utf16le'), /job\.yaml is UTF-16\. Save it as UTF-8\./],
     ['another encoding', Buffer.from('ajet: { project_name: caf\u00e9 }\n', 'latin1'), /job\.yaml is not UTF-8\./],

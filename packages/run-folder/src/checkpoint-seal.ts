@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
-import { findChangedFile, sumFiles, type FileSum, type FileSums } from './file-sums.js';
+import { findChangedFile, isSum, sumFiles, type FileSums } from './file-sums.js';
+import { readRegularFile } from './read-regular-file.js';
 
 /**
  * `state.json` seals a checkpoint. It is written last and holds the length and SHA-256 of every other file, and a SHA-256 of
@@ -21,15 +22,12 @@ export async function sealCheckpoint(dir: string, state: JsonObject): Promise<vo
 
 /** The fields of a seal; undefined if it is missing, not JSON, or not what was written. Old checkpoints have no sums. */
 export async function readSeal(dir: string): Promise<JsonObject | undefined> {
-  const text = await readFile(path.join(dir, stateFile), 'utf8').catch(() => 'null');
+  const text = await readRegularFile(path.join(dir, stateFile)).catch(() => 'null');
   const seal = parseJsonObject(text);
   if (seal === undefined || !('files' in seal)) return seal;
   const { sha256, ...body } = seal;
   return sha256 === sumOf(body) ? seal : undefined;
 }
-
-const isSum = (value: unknown): value is FileSum =>
-  isJsonObject(value) && typeof value['bytes'] === 'number' && typeof value['sha256'] === 'string';
 
 const isSums = (value: unknown): value is FileSums => isJsonObject(value) && Object.values(value).every(isSum);
 

@@ -1,10 +1,10 @@
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
 import { areDraws, type Draws } from './draws.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
-import { describeFileError } from './file-error.js';
+import { describeFileError, readFolder } from './file-error.js';
 import { replaceFile } from './replace-file.js';
 
 /** Where a run stands after a step: all that a resumed run needs beside the weights. */
@@ -153,13 +153,6 @@ export class Checkpoints {
 function named(thrown: unknown, temporary: string, dir: string): unknown {
   if (!(thrown instanceof BackboneError)) return thrown;
   return new BackboneError(thrown.code, thrown.message.replaceAll(temporary, dir), { cause: thrown });
-}
-
-async function readFolder(dir: string): Promise<string[]> {
-  return readdir(dir).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === 'ENOENT') return [];
-    throw thrown;
-  });
 }
 
 function stepOf(name: string): number {

@@ -1,7 +1,8 @@
-import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
 import type { EpisodeRecord } from './episode-record.js';
-import { reading } from './file-error.js';
+import { readFolder, reading } from './file-error.js';
 import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
 /** How every line begins. */
@@ -32,18 +33,15 @@ export class EpisodeFiles {
 
   /** Steps that have episodes, ascending. */
   async steps(): Promise<number[]> {
-    const names = await readdir(this.dir).catch((thrown: NodeJS.ErrnoException) => {
-      if (thrown.code === 'ENOENT') return [];
-      throw thrown;
-    });
-    return names
-      .flatMap((name) => /^step-(\d+)\.jsonl$/.exec(name)?.[1] ?? [])
+    return (await readFolder(this.dir))
+      .flatMap((name) => /^step-(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? [])
       .map(Number)
       .sort((a, b) => a - b);
   }
 
   async readStep(step: number): Promise<EpisodeRecord[]> {
-    return (await readJsonLines(this.#fileOf(step))) as EpisodeRecord[];
+    const file = this.#fileOf(step);
+    return (await readJsonLines(file)).map((line, index) => toRecord(line, `${file}:${index + 1}`));
   }
 
   /** The newest record with this id; undefined where there is none. */
@@ -86,9 +84,19 @@ export class EpisodeFiles {
   }
 }
 
+/** Throws BackboneError `run_folder` for a line that no run has written. */
+function toRecord(line: Readonly<Record<string, unknown>>, place: string): EpisodeRecord {
+  const { episode_id: id, samples } = line;
+  if (typeof id === 'string' && Array.isArray(samples)) return { ...line, episode_id: id, samples };
+  throw new BackboneError(
+    'run_folder',
+    `${place} is not an episode: it has ${typeof id === 'string' ? 'no list of samples' : 'no episode_id'}. Remove that line.`,
+  );
+}
+
 async function findLine(file: string, beginning: string): Promise<EpisodeRecord | undefined> {
   for await (const line of readLineBeginnings(file, Buffer.byteLength(beginning)))
-    if (line.beginning === beginning) return (await readJsonLineAt(file, line)) as EpisodeRecord;
+    if (line.beginning === beginning) return toRecord(await readJsonLineAt(file, line), file);
   return undefined;
 }
 

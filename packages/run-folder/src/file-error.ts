@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { BackboneError, toErrorMessage } from '@agentjet/core';
 
 /** `elsewhere`: what a person can choose instead. */
@@ -11,6 +12,8 @@ const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
   EROFS: (elsewhere) => `the file system is read-only. Choose ${elsewhere}`,
   ENOTDIR: (elsewhere) => `a part of the path is a file, not a folder. Choose ${elsewhere}`,
   ENOENT: (elsewhere) => `no folder can be made there. Choose ${elsewhere}`,
+  EISDIR: () => 'a folder is in its place. Move that folder away, then go on with --resume',
+  EIO: () => 'the disk reports an error. Copy the run to another disk, then go on with --resume',
   EEXIST: (elsewhere) => `a file stands where the folder should be. Choose ${elsewhere}`,
 };
 
@@ -32,11 +35,22 @@ export async function writing<T>(file: string, write: () => Promise<T>): Promise
 
 const unreadable: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder, not a file. Move that folder away',
+  ENOTDIR: 'it is a file, not a folder. Move that file away',
   ELOOP: 'its symbolic links lead in a circle. Remove the link',
   EACCES: 'it is not readable for this user. Change its permissions',
   EPERM: 'it is not readable for this user. Change its permissions',
   EIO: 'the disk reports an error. Copy the run to another disk',
 };
+
+/** The names in a folder; none if it does not exist. Throws BackboneError `run_folder`. */
+export function readFolder(dir: string): Promise<readonly string[]> {
+  return reading(dir, () =>
+    readdir(dir).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === 'ENOENT') return [];
+      throw thrown;
+    }),
+  );
+}
 
 /** Runs a read; a failure becomes a BackboneError with code `run_folder` that names the file and the repair. */
 export async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {

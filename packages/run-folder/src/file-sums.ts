@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open, readdir, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, isJsonObject } from '@agentjet/core';
 import { hasNonFinite } from './find-non-finite.js';
+import { checkHasEnd } from './read-regular-file.js';
 import { readTensorRanges } from './tensor-ranges.js';
 
 /**
@@ -10,6 +11,9 @@ import { readTensorRanges } from './tensor-ranges.js';
  * was written and whether every number is finite.
  */
 export type FileSum = { readonly bytes: number; readonly sha256: string };
+export const isSum = (value: unknown): value is FileSum =>
+  isJsonObject(value) && typeof value['bytes'] === 'number' && typeof value['sha256'] === 'string';
+
 /** By path below the checkpoint, with forward slashes. */
 export type FileSums = Readonly<Record<string, FileSum>>;
 
@@ -47,6 +51,7 @@ async function readRange(handle: FileHandle, { start, end, dtype }: Range, hash:
 
 /** Length and SHA-256 of a file, and the first tensor that holds a number that is not finite. */
 async function sumFile(file: string): Promise<FileSum & { readonly nonFinite: string | undefined }> {
+  await checkHasEnd(file);
   const handle = await open(file);
   try {
     const { size } = await handle.stat();

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { appendFile, open, readFile } from 'node:fs/promises';
+import { appendFile, open } from 'node:fs/promises';
 import { BackboneError, parseJsonObject } from '@agentjet/core';
 import { reading } from './file-error.js';
+import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 
 /** A file of JSON objects, one per line. A last line without an end, left by a killed writer, is not there. */
@@ -96,7 +97,7 @@ function completeLines(text: string): string[] {
 export function readTextFile(file: string): Promise<string> {
   return reading(file, async () => {
     try {
-      return await readFile(file, 'utf8');
+      return await readRegularFile(file);
     } catch (thrown) {
       if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return '';
       throw thrown;

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject } from '@agentjet/core';
-import type { FileSum, FileSums } from './file-sums.js';
+import { parseJsonObject } from '@agentjet/core';
+import { isSum, type FileSum, type FileSums } from './file-sums.js';
 import { appendJsonLine, readTextFile } from './json-lines.js';
+import { checkHasEnd } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 
@@ -19,6 +20,7 @@ export async function sumBeginning(file: string, bytes: number): Promise<string 
   const hash = createHash('sha256');
   let seen = 0;
   try {
+    await checkHasEnd(file);
     if (bytes > 0)
       for await (const piece of createReadStream(file, {
         end: bytes - 1,
@@ -61,9 +63,6 @@ async function sumRecords(dir: string, names: readonly string[], known: FileSums
 
 type SumsRead = { readonly sums: FileSums; readonly isBroken: boolean };
 
-const isSum = (value: unknown): value is FileSum =>
-  isJsonObject(value) && typeof value['bytes'] === 'number' && typeof value['sha256'] === 'string';
-
 /** A last line without an end was left by a killed writer. */
 async function readSums(dir: string): Promise<SumsRead> {
   const text = await readTextFile(path.join(dir, runFiles.sums));
@@ -102,13 +101,35 @@ export async function whileCut<T>(dir: string, change: () => Promise<T>): Promis
   return result;
 }
 
-/** What was changed in the records since they were written, in words. */
+/**
+ * Cuts what stands in a file after the records that it is known to hold: a record counts once its sum is written down. Resolves to
+ * what was cut, in words.
+ */
+export async function cutUnknown(dir: string): Promise<readonly string[]> {
+  const { sums } = await readSums(dir);
+  const cut: string[] = [];
+  for (const [name, { bytes, sha256 }] of Object.entries(sums)) {
+    const file = path.join(dir, name);
+    const size = await sizeOf(file);
+    if (size <= bytes || (await sumBeginning(file, bytes)) !== sha256) continue;
+    await truncate(file, bytes);
+    cut.push(`${size - bytes} bytes after the last record of ${file} are removed.`);
+  }
+  return cut;
+}
+
+/**
+ * What was changed in the records since they were written, in words. A file that only grew has changed if the run has no writer: a
+ * writer may be about to write the sum down, or was killed before it could.
+ */
 export async function findChangedRecords(dir: string): Promise<readonly string[]> {
   const { sums, isBroken } = await readSums(dir);
+  const hasWriter = existsSync(path.join(dir, runFiles.writer));
   const changed: string[] = [];
   for (const [name, sum] of Object.entries(sums)) {
     const file = path.join(dir, name);
-    if ((await sumBeginning(file, sum.bytes)) !== sum.sha256)
+    const isSame = (await sumBeginning(file, sum.bytes)) === sum.sha256;
+    if (!isSame || (!hasWriter && (await sizeOf(file)) > sum.bytes))
       changed.push(
         `${file} has changed since it was written: curve, report and episodes may differ from what happened.`,
       );

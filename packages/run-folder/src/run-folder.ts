@@ -6,11 +6,11 @@ import { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.
 import { EpisodeFiles, episodeFileName } from './episode-files.js';
 import type { EpisodeRecord } from './episode-record.js';
 import { writing } from './file-error.js';
-import type { FileSums } from './file-sums.js';
+import { isSum } from './file-sums.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
-import { findChangedRecords, noteRecords, whileCut } from './record-sums.js';
+import { cutUnknown, findChangedRecords, noteRecords, whileCut } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
@@ -167,7 +167,7 @@ export class RunFolder {
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', claimWriting);
     this.#drawn = undefined;
-    const changed = await findChangedRecords(this.dir);
+    const changed = [...(await findChangedRecords(this.dir)), ...(await writing(this.dir, () => cutUnknown(this.dir)))];
     changed.forEach(this.#onNotice);
     const repairs = await whileCut(this.dir, () => this.#cutAfter(state.step));
     repairs.forEach(this.#onNotice);
@@ -204,9 +204,10 @@ export class RunFolder {
   /** How the files of the model folder differ from those that the run began with. */
   async findModelChanges(modelDir: string, isWanted?: (name: string) => boolean): Promise<readonly ModelChange[]> {
     const text = await readFile(this.#path('model'), 'utf8').catch(() => '{}');
-    const before = Object.entries((parseJsonObject(text) ?? {}) as FileSums);
-    const wanted = before.filter(([name]) => isWanted?.(name) ?? true);
-    return compareModels(Object.fromEntries(wanted), await sumModel(modelDir, isWanted));
+    const before = Object.entries(parseJsonObject(text) ?? {}).flatMap(([name, sum]) =>
+      isSum(sum) && (isWanted?.(name) ?? true) ? [[name, sum] as const] : [],
+    );
+    return compareModels(Object.fromEntries(before), await sumModel(modelDir, isWanted));
   }
 
   /** Writes down the files of the model folder as the run begins with them. */

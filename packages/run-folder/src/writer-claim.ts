@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
-import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject } from '@agentjet/core';
+import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 
 /**
@@ -129,7 +130,7 @@ function removeAll(): void {
 }
 
 async function readText(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch(() => '');
+  return readRegularFile(file).catch(() => '');
 }
 
 /** Removes the half-written files of killed writers. */

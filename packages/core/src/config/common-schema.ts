@@ -14,7 +14,10 @@ const positive = z.number().positive();
 const notNegative = z.number().min(0);
 const share = z.number().min(0).max(1);
 const seed = z.int().min(0).max(0xffffffff);
-const topK = z.int().min(-1);
+const topK = z
+  .int()
+  .min(-1)
+  .max(2 ** 31 - 1);
 const topP = z.number().gt(0).max(1);
 const text = z.string().min(1);
 

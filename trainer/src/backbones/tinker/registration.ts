@@ -18,7 +18,7 @@ export const tinker = defineBackbone({
     profile: setting(z.enum(profileNames), 'auto', `what is known of the server: ${profileNames.join(' | ')}`),
     rank: setting(z.int().min(0).max(1024), 32, 'of the adapter; 0: all weights, if the server trains them'),
     keep_state_every: setting(
-      z.int().min(1),
+      z.int().min(1).max(1_000_000),
       1,
       'optimizer steps between two states kept on the server, from which a lost model goes on',
     ),

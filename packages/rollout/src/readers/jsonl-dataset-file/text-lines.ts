@@ -18,7 +18,7 @@ const beginnings: readonly (readonly [bytes: readonly number[], problem: string]
   [[0xfe, 0xff], 'is UTF-16. Save it as UTF-8'],
 ];
 
-/** The lines of a text file with their numbers, from 1, without those that are blank. Throws TaskError with file and line. */
+/** The lines of a file in UTF-8 with their numbers, from 1, without those that are blank. Throws TaskError with file and line. */
 export async function* readTextLines(file: string): AsyncGenerator<readonly [line: number, text: string]> {
   await checkFile(file);
   let number = 0;
