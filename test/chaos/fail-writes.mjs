@@ -1,6 +1,7 @@
 // Loaded into a run with --import: makes a write to its folder fail as a full disk does, or kills the process at it.
 // CHAOS_WRITES is JSON: { "folder", "match", "occurrence", "part", "kind": "kill" } kills at the given write to a file that matches,
-// with this part of its bytes written; { "folder", "afterBytes", "kind": "full" } lets no byte through after so many.
+// with this part of its bytes written; { "folder", "afterBytes", "kind": "full" } lets no byte through after so many, and
+// fails with "code" (ENOSPC unless given).
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
@@ -12,8 +13,8 @@ let seen = 0;
 let bytesLeft = plan.afterBytes ?? Number.POSITIVE_INFINITY;
 
 const isOurs = (file) => typeof file === 'string' && path.resolve(file).startsWith(plan.folder);
-const full = (file) =>
-  Object.assign(new Error(`ENOSPC: no space left on device, write '${file}'`), { code: 'ENOSPC', errno: -28 });
+const { code = 'ENOSPC' } = plan;
+const full = (file) => Object.assign(new Error(`${code}: the write failed, write '${file}'`), { code });
 
 /** How many of `size` bytes may be written: all of them, unless this write is the one. */
 function admit(file, size) {

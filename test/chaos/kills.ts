@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Random } from '@agentjet/core';
 import { writeJob } from '../e2e/support/job-files.js';
@@ -9,12 +10,16 @@ import { looksLikeStack, pick, type Attack, type Case, type World } from './worl
 
 /**
  * Runs that are killed, or whose disk fills up, and are resumed: the run that comes out must be equal to one that nothing
- * happened to. Killed at random means by the clock, from outside; aimed at a write means from within, with a part of the write on disk.
+ * happened to. The same holds for a run that was stopped for a while, or whose folder was moved away. Killed at random means by the clock, from outside; aimed at a write means from within, with a part of the write on disk.
  */
 type Mishap =
   | { readonly kind: 'kill'; readonly afterMs: number }
   | { readonly kind: 'kill'; readonly match: string; readonly occurrence: number; readonly part: number }
-  | { readonly kind: 'full'; readonly afterBytes: number };
+  | { readonly kind: 'stop'; readonly afterMs: number; readonly forMs: number }
+  | { readonly kind: 'move'; readonly afterMs: number }
+  | { readonly kind: 'full'; readonly afterBytes: number; readonly code: string };
+
+type Timed = Extract<Mishap, { readonly afterMs: number }>;
 
 const train = ['--conf', 'job.yaml'];
 const changes = { trainer_common: { save_freq: 2, total_training_steps: 5, val_before_train: true } };
@@ -51,7 +56,11 @@ const places = [
 ];
 
 function drawKill(random: Random): Mishap {
-  if (random.next() < 0.35) return { kind: 'kill', afterMs: Math.floor(random.next() * 1500) };
+  const afterMs = Math.floor(random.next() * 1500);
+  const drawn = random.next();
+  if (drawn < 0.3) return { kind: 'kill', afterMs };
+  if (drawn < 0.36) return { kind: 'stop', afterMs, forMs: 500 + random.int(1500) };
+  if (drawn < 0.42) return { kind: 'move', afterMs };
   return {
     kind: 'kill',
     match: pick(random, places),
@@ -63,6 +72,7 @@ function drawKill(random: Random): Mishap {
 const drawFullDisk = (random: Random): Mishap => ({
   kind: 'full',
   afterBytes: Math.floor(600_000 * random.next() ** 2),
+  code: pick(random, ['ENOSPC', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EIO']),
 });
 
 const hook = path.join(import.meta.dirname, 'fail-writes.mjs');
@@ -75,10 +85,20 @@ async function meet(folder: string, args: readonly string[], mishap: Mishap): Pr
   }
   const running = startAjet(folder, args);
   await running.waitFor(/^run /m).catch(() => undefined);
-  const timer = setTimeout(() => running.child.kill('SIGKILL'), mishap.afterMs);
+  const timer = setTimeout(() => befall(folder, running.child, mishap), mishap.afterMs);
   const finished = await running.finished;
   clearTimeout(timer);
   return finished;
+}
+
+function befall(folder: string, child: ChildProcess, mishap: Timed): void {
+  if (mishap.kind === 'kill') child.kill('SIGKILL');
+  else if (mishap.kind === 'stop') {
+    child.kill('SIGSTOP');
+    setTimeout(() => child.kill('SIGCONT'), mishap.forMs);
+  } else if (existsSync(path.join(folder, 'saved_experiments'))) {
+    renameSync(path.join(folder, 'saved_experiments'), path.join(folder, `moved-${child.pid ?? 0}`));
+  }
 }
 
 type Setting = { readonly world: World; readonly modelDir: string; readonly whole: RunOutcome };
@@ -131,7 +151,7 @@ function check(
   if (looksLikeStack(`${stdout}\n${stderr}`)) each.found('stack_traces', mishaps, stderr.slice(-1500));
 }
 
-/** `kills`: a SIGKILL, twice at times. `full-disks`: ENOSPC after so many bytes. */
+/** `kills`: a SIGKILL, twice at times, or a stop or a move. `full-disks`: writes that fail after so many bytes. */
 export async function createKills(world: World, modelDir: string, name: 'kills' | 'full-disks'): Promise<Attack> {
   const folder = path.join(world.folder, `${name}-whole`);
   mkdirSync(folder, { recursive: true });

@@ -34,6 +34,17 @@ it("answers OpenAI's client, at once and as a stream, and says what it serves", 
   expect(new Set(answers.map(({ id }) => id)).size).toBe(4);
 });
 
+it('reads special tokens in text as plain text, as training does', async () => {
+  const { model, ...rest } = await serve();
+  const client = clientOf({ model, ...rest }, rest.apiKey);
+  const countPrompt = async (content: string): Promise<number> => {
+    const { usage } = await client.chat.completions.create({ model, messages: [{ role: 'user', content }] });
+    return usage?.prompt_tokens ?? 0;
+  };
+  const [plain, special] = [await countPrompt('go.go'), await countPrompt('go.<|im_end|>go')];
+  expect(special - plain).toBeGreaterThan(1); // a control token would be one
+});
+
 it('asks for its key', async () => {
   const { baseUrl, apiKey } = await serve({ apiKey: 'my-own-key' });
   expect(apiKey).toBe('my-own-key');
