@@ -102,7 +102,7 @@ export async function whileCut<T>(dir: string, change: () => Promise<T>): Promis
 }
 
 /**
- * Cuts what stands in a file after the records that it is known to hold: a record counts once its sum is written down. Resolves to
+ * Cuts what a file holds after its known records: a record counts once its sum is written down. Resolves to
  * what was cut, in words.
  */
 export async function cutUnknown(dir: string): Promise<readonly string[]> {
