@@ -25,7 +25,7 @@ from torch.distributed.tensor import DTensor
 
 from .errors import WorkerError, first_line
 from .lora import fold_adapters
-from .optimizer import STATE_NAMES, local
+from .optimizer import STATE_NAMES, local, shard_place
 from .training import Trainer
 
 FORMAT = 1
@@ -102,13 +102,16 @@ def source_dtype(source: Path | None) -> torch.dtype | None:
 
 
 def _write_shard(trainer: Trainer, folder: Path) -> None:
-    ranks = trainer.placement.ranks
+    """Replicas on other nodes hold the same, so those of the first node alone write."""
+    index, count = shard_place(next(trainer.policy.lm.parameters()))
+    if trainer.placement.ranks.rank >= count:
+        return
     tensors: dict[str, torch.Tensor] = {}
     for name in trained_names(trainer):
         for key, tensor in trainer.optimizer.state(name).items():
             tensors[f"{name}|{key}"] = local(tensor).detach().cpu().contiguous()
     first_rows = {name: str(first_row(trainer.policy.lm.get_parameter(name))) for name in trained_names(trainer)}
-    save_file(tensors, folder / shard_name(ranks.rank, ranks.size), metadata=first_rows)
+    save_file(tensors, folder / shard_name(index, count), metadata=first_rows)
 
 
 def shard_name(rank: int, size: int) -> str:
@@ -121,10 +124,8 @@ def trained_names(trainer: Trainer) -> list[str]:
 
 def first_row(parameter: torch.Tensor) -> int:
     """Where this process's rows begin; FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
-    if not isinstance(parameter, DTensor):
-        return 0
-    size, rank = parameter.device_mesh.size(), parameter.device_mesh.get_local_rank()
-    return min(parameter.shape[0], rank * -(-parameter.shape[0] // size))
+    index, count = shard_place(parameter)
+    return 0 if count == 1 else min(parameter.shape[0], index * -(-parameter.shape[0] // count))
 
 
 def _write_manifest(trainer: Trainer, folder: Path) -> None:
@@ -132,7 +133,7 @@ def _write_manifest(trainer: Trainer, folder: Path) -> None:
     files = {str(file.relative_to(folder)): describe(file) for file in sorted(folder.rglob("*")) if file.is_file()}
     manifest = {
         "format": FORMAT, "num_steps": trainer.optimizer.num_steps, "policy_version": trainer.policy_version,
-        "num_shards": trainer.placement.ranks.size, "parameters": shapes, "files": files,
+        "num_shards": shard_place(next(trainer.policy.lm.parameters()))[1], "parameters": shapes, "files": files,
     }
     (folder / "trainer_state" / "trainer.json").write_text(json.dumps(manifest, indent=1), "utf-8")
 

@@ -58,11 +58,13 @@ class InferenceConfig:
 @dataclass(frozen=True)
 class WorkerConfig:
     """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
-    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random (one process). max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
+    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
     compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
     backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
     fsdp: `auto` with more than one process or cpu_offload, or `always`. reshard: whether gathered weights are freed after each
-    layer; `auto` where they would take more than a sixth of the GPU, `always` or `never`.
+    layer; `auto` where they would take more than a sixth of the GPU, `always` or `never`. shard_over: several nodes: `node` shards within
+    each and keeps a replica on each, so that only gradients cross the network between them; `all` shards over all GPUs.
+    shared_file: of several nodes: a file that the control plane has written into the run's folder; shared_text: what is in it.
     """
 
     model_dir: str = ""
@@ -78,6 +80,9 @@ class WorkerConfig:
     cpu_offload: bool = False
     fsdp: str = "auto"
     reshard: str = "auto"
+    shard_over: str = "node"
+    shared_file: str = ""
+    shared_text: str = ""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     lora: LoraConfig = field(default_factory=LoraConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
@@ -92,6 +97,7 @@ CHOICES = {
     "compile": ("auto", "on", "off"),
     "fsdp": ("auto", "always"),
     "reshard": ("auto", "always", "never"),
+    "shard_over": ("node", "all"),
     "schedule": ("constant", "linear", "cosine"),
     "server": ("builtin", "vllm"),
 }

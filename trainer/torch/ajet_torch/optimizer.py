@@ -3,13 +3,14 @@
 Three ways to hold the masters, one interface. `PlainAdamW`: the parameters are the masters (FSDP2 shards, or full
 precision on the CPU). `SplitAdamW`: one process, bfloat16 parameters; a parameter is its float32 master rounded, and
 `low` holds the bits that are lost, so that the masters cost 2 bytes more per weight instead of 4, and one fused pass
-updates everything. `RoundedAdamW`: bfloat16 parameters without those bits, each update rounded at random. Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
+updates everything. `RoundedAdamW`: bfloat16 parameters, sharded or not, without those bits, each update rounded at random.
+Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Iterator, Protocol
+from typing import Any, Iterator, Protocol
 
 import torch
 import torch.distributed as dist
@@ -51,7 +52,7 @@ class PlainAdamW:
         self.config = config
         self.num_steps = 0
         self.own = {name: local(p.detach()) for name, p in parameters.items()}
-        self.is_sharded = any(isinstance(p, DTensor) for p in parameters.values())
+        self.shards = shard_group(parameters)
         self.adam = torch.optim.AdamW(
             self.own.values(), lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, weight_decay=config.weight_decay, fused=True,
         )
@@ -61,7 +62,7 @@ class PlainAdamW:
         config = options or self.config
         for name, parameter in self.parameters.items():
             self.own[name].grad = None if parameter.grad is None else local(parameter.grad)
-        norm = self._norm([x.grad for x in self.own.values() if x.grad is not None])
+        norm = global_norm([x.grad for x in self.own.values() if x.grad is not None], self.shards)
         clip = (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if config.max_grad_norm else torch.ones_like(norm)
         self.adam.grad_scale = torch.where(torch.isfinite(norm), 1 / clip, 1.0).float()
         self.adam.found_inf = (~torch.isfinite(norm)).float()
@@ -69,14 +70,6 @@ class PlainAdamW:
             group.update(lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon, weight_decay=config.weight_decay)
         self.adam.step()
         self.clear()
-        return norm
-
-    def _norm(self, gradients: list[torch.Tensor]) -> torch.Tensor:
-        norm = torch.stack(torch._foreach_norm(gradients)).norm()
-        if self.is_sharded:
-            square = norm.square()
-            dist.all_reduce(square)
-            norm = square.sqrt()
         return norm
 
     def clear(self) -> None:
@@ -95,6 +88,30 @@ class PlainAdamW:
         own.copy_(state["master"])
         moments = {key: torch.empty_like(own).copy_(state[key]) for key in STATE_NAMES[1:]}
         self.adam.state[own] = {"step": torch.tensor(float(self.num_steps), device=own.device), **moments}
+
+
+def shard_group(parameters: NamedParameters) -> Any:
+    """The processes that hold one whole model together; None if each tensor is whole. Replicas on other nodes hold the same."""
+    mesh = next((p.device_mesh for p in parameters.values() if isinstance(p, DTensor)), None)
+    return None if mesh is None else mesh.get_group(mesh.ndim - 1)
+
+
+def global_norm(gradients: list[torch.Tensor], shards: Any) -> torch.Tensor:
+    """Over all tensors, and over all processes of the group."""
+    norm = torch.stack(torch._foreach_norm(gradients, dtype=torch.float64 if gradients[0].dtype == torch.float64 else torch.float32)).norm()
+    if shards is None:
+        return norm
+    square = norm.square()
+    dist.all_reduce(square, group=shards)
+    return square.sqrt()
+
+
+def shard_place(parameter: torch.Tensor) -> tuple[int, int]:
+    """Which shard of a tensor this process holds, and of how many."""
+    if not isinstance(parameter, DTensor):
+        return 0, 1
+    mesh = parameter.device_mesh
+    return mesh.get_local_rank(mesh.ndim - 1), mesh.size(mesh.ndim - 1)
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
@@ -226,38 +243,47 @@ class SplitAdamW:
 
 
 class RoundedAdamW(SplitAdamW):
-    """The weights are their own masters; `seed`, the step and the tensor's place decide how they are rounded."""
+    """The weights are their own masters; `seed`, the step and the tensor's place decide how they are rounded. Works on each
+    process's own rows, as PlainAdamW does; replicas of a shard round alike.
+    """
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig, seed: int) -> None:
-        super().__init__(parameters, config)
+        self.parameters = parameters
+        self.config = config
         self.seed = seed
-        self.low = {}
-        compiles = next(iter(parameters.values())).is_cuda
+        self.num_steps = 0
+        self.gathered = {}
+        self.own = {name: local(p.detach()) for name, p in parameters.items()}
+        self.mean = {name: torch.zeros_like(p, dtype=torch.float32) for name, p in self.own.items()}
+        self.square = {name: torch.zeros_like(p, dtype=torch.float32) for name, p in self.own.items()}
+        self.shards = shard_group(parameters)
+        self.shard = shard_place(next(iter(parameters.values())))[0]
+        compiles = next(iter(self.own.values())).is_cuda
         self.fused = torch.compile(_rounded_update, dynamic=True) if compiles else _rounded_update
 
     @torch.no_grad()
     def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
-        gradients = dict(self._gradients())
-        norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
+        gradients = {name: local(gradient) for name, gradient in self._gradients()}
+        norm = global_norm(list(gradients.values()), self.shards)
         scalars = self._scalars(rate, norm, options or self.config)
         salts = self._salts(norm.device)
         for index, name in enumerate(self.parameters):
-            if name in gradients:
+            if name in gradients and self.own[name].numel():
                 parts = (self.mean[name], self.square[name], gradients[name])
-                self.fused(self.parameters[name].data.reshape(-1), salts[index], *(part.reshape(-1) for part in parts), scalars)
+                self.fused(self.own[name].reshape(-1), salts[index], *(part.reshape(-1) for part in parts), scalars)
         self.clear()
         return norm
 
     def _salts(self, device: torch.device) -> torch.Tensor:
         """One a tensor."""
-        drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps) % (1 << 62))
+        drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps + self.shard * 998_244_353) % (1 << 62))
         return torch.randint(1 << 31, (len(self.parameters),), generator=drawn).to(device, non_blocking=True)
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
-        return {"master": self.parameters[name].data.float(), "exp_avg": self.mean[name], "exp_avg_sq": self.square[name]}
+        return {"master": self.own[name].float(), "exp_avg": self.mean[name], "exp_avg_sq": self.square[name]}
 
     @torch.no_grad()
     def restore(self, name: str, state: dict[str, torch.Tensor]) -> None:
-        self.parameters[name].copy_(state["master"])
+        self.own[name].copy_(state["master"])
         self.mean[name].copy_(state["exp_avg"])
         self.square[name].copy_(state["exp_avg_sq"])

@@ -1,7 +1,7 @@
 """The processes of one training run: how they find each other and the little they say besides gradients.
 
-Control messages go over gloo (host memory), gradients over NCCL on GPUs and gloo on CPUs. The store is a file where one is
-given, so that no port but the backends' own is opened.
+Control messages go over gloo (host memory), gradients over NCCL on GPUs and gloo on CPUs. The store is a file if one is
+given, so that no port but the backends' own is opened; without one it is the launcher's, as on several nodes.
 """
 
 from __future__ import annotations
@@ -15,26 +15,42 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from .errors import WorkerError
+
 
 @dataclass(frozen=True)
 class Ranks:
-    """`control` and the default group exist only where `size` > 1 or FSDP2 is wanted for one process."""
+    """`control` and the default group exist only if `size` > 1 or FSDP2 is wanted for one process. `num_nodes`: launchers, with as
+    many processes each, those of one launcher in a row. `first`: the place of this group's first process among all of the run.
+    """
 
     rank: int
     size: int
     local_rank: int
     control: Any = None
+    num_nodes: int = 1
+    first: int = 0
+    own_node: Ranks | None = None
 
     @property
     def is_first(self) -> bool:
         return self.rank == 0
+
+    @property
+    def node(self) -> Ranks:
+        """The processes of this node, as one group."""
+        return self.own_node or self
+
+    @property
+    def per_node(self) -> int:
+        return self.size // self.num_nodes
 
     def share(self, payload: Any) -> Any:
         """The first rank's payload, on every rank."""
         if self.size == 1:
             return payload
         box = [pickle.dumps(payload) if self.is_first else None]
-        dist.broadcast_object_list(box, src=0, group=self.control)
+        dist.broadcast_object_list(box, src=self.first, group=self.control)
         return pickle.loads(box[0])
 
     def gather(self, payload: Any) -> list[Any]:
@@ -42,7 +58,7 @@ class Ranks:
         if self.size == 1:
             return [payload]
         boxes: list[Any] = [None] * self.size if self.is_first else []
-        dist.gather_object(payload, boxes if self.is_first else None, dst=0, group=self.control)
+        dist.gather_object(payload, boxes if self.is_first else None, dst=self.first, group=self.control)
         return boxes
 
     def barrier(self) -> None:
@@ -62,7 +78,29 @@ def join_ranks(device_type: str, store_file: str | None, fsdp: bool, timeout_s: 
     timeout = timedelta(seconds=timeout_s)
     options = {"store": store, "rank": rank, "world_size": size} if store is not None else {}
     dist.init_process_group(backend, timeout=timeout, **options)
-    return Ranks(rank, size, local_rank, dist.new_group(backend="gloo", timeout=timeout))
+    control = dist.new_group(backend="gloo", timeout=timeout)
+    num_nodes = count_nodes(control, size)
+    return Ranks(rank, size, local_rank, control, num_nodes, 0, join_node(rank, size // num_nodes, local_rank, num_nodes, timeout))
+
+
+def count_nodes(control: Any, size: int) -> int:
+    """From the launchers; raises `bad_request` if one has more processes than another."""
+    own = (int(os.environ.get("GROUP_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", size)))
+    found: list[Any] = [None] * size
+    dist.all_gather_object(found, own, group=control)
+    sizes = dict(found)
+    if any(count * len(sizes) != size for count in sizes.values()):
+        raise WorkerError("bad_request", f"The launchers have {', '.join(str(sizes[node]) for node in sorted(sizes))} processes. Give each the same --nproc-per-node.")
+    return len(sizes)
+
+
+def join_node(rank: int, per_node: int, local_rank: int, num_nodes: int, timeout: timedelta) -> Ranks | None:
+    """Every process makes the groups of all nodes, since making one is a step that all take."""
+    if num_nodes == 1:
+        return None
+    groups = [dist.new_group(list(range(node * per_node, (node + 1) * per_node)), backend="gloo", timeout=timeout) for node in range(num_nodes)]
+    node = rank // per_node
+    return Ranks(rank % per_node, per_node, local_rank, groups[node], 1, node * per_node)
 
 
 def leave_ranks() -> None:

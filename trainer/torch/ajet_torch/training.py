@@ -28,6 +28,7 @@ from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_d
 from .ranks import Ranks
 from .schedule import learning_rate
 from .share_out import share_out
+from .sharded_load import FileRows, Rows, can_fill, empty_lm, fill, find_files
 
 log = logging.getLogger("ajet_torch")
 
@@ -62,21 +63,39 @@ class PlacedPack:
 class Trainer:
     """Owns the weights and the optimizer. Every rank has one; all ranks call the same methods in the same order."""
 
-    def __init__(self, config: WorkerConfig, placement: Placement, lm: PreTrainedModel | None = None) -> None:
+    def __init__(self, config: WorkerConfig, placement: Placement, lm: PreTrainedModel | None = None, rows: Rows | None = None) -> None:
+        """The folder's model, or `lm`; with `rows` an empty one that is given its weights once it is sharded."""
         self.config = config
         self.placement = placement
         self.policy_version = 0
-        self.policy = self._wrap(lm if lm is not None else self._load(), config.lora.rank > 0)
+        self.policy = self._open(config.lora.rank > 0) if lm is None else self._fill(lm, rows) if rows is not None else self._wrap(lm, config.lora.rank > 0)
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
 
-    def _load(self) -> PreTrainedModel:
-        placed = self.placement
-        if placed.sharded:
-            return load_lm(self.config.model_dir, placed.master_dtype, torch.device("cpu"))
-        return load_lm(self.config.model_dir, placed.dtype, placed.device)
+    def _open(self, lora: bool) -> PolicyModel:
+        """The folder's model. Adapters are added to whole layers, so with them the model is loaded before it is cut."""
+        placed, folder = self.placement, self.config.model_dir
+        if not placed.sharded:
+            return self._wrap(load_lm(folder, placed.dtype, placed.device), lora)
+        if not lora:
+            lm = empty_lm(folder, self.master_dtype)
+            files = find_files(folder, lm) if can_fill(lm) else None
+            if files is not None:
+                shapes = {name: parameter.shape for name, parameter in lm.named_parameters()}
+                with FileRows(files, shapes) as rows:
+                    return self._fill(lm, rows)
+        return self._wrap(load_lm(folder, self.master_dtype, torch.device("cpu")), lora)
+
+    def _fill(self, lm: PreTrainedModel, rows: Rows) -> PolicyModel:
+        policy = self._wrap(lm, False)
+        fill(policy, lm, torch.device("cpu") if self.config.cpu_offload else self.placement.device, rows)
+        return policy
+
+    @property
+    def master_dtype(self) -> torch.dtype:
+        return torch.bfloat16 if self.config.master_weights == "bfloat16" else self.placement.master_dtype
 
     def _wrap(self, lm: PreTrainedModel, lora: bool) -> PolicyModel:
         if lora:
@@ -91,8 +110,8 @@ class Trainer:
         trained = {name: p for name, p in self.policy.lm.named_parameters() if p.requires_grad}
         split = self.placement.dtype == torch.bfloat16 and not self.placement.sharded
         if self.config.master_weights == "bfloat16":
-            if not split:
-                raise WorkerError("bad_request", f"master_weights is 'bfloat16', which needs one process and dtype bfloat16; this run has {self.placement.ranks.size} and {self.placement.dtype}. Set torch.master_weights to 'float32'.")
+            if self.placement.dtype != torch.bfloat16:
+                raise WorkerError("bad_request", f"master_weights is 'bfloat16', which needs dtype bfloat16; this run has {self.placement.dtype}. Set torch.master_weights to 'float32'.")
             return RoundedAdamW(trained, self.config.optimizer, self.config.seed)
         return (SplitAdamW if split else PlainAdamW)(trained, self.config.optimizer)
 
@@ -143,7 +162,7 @@ class Trainer:
             placed = self.place(pack)
             self._sync_gradients(index == len(packs) - 1)
             parts.append(self.backward(placed, loss))
-            if isinstance(self.optimizer, SplitAdamW) and len(packs) > 1:
+            if isinstance(self.optimizer, SplitAdamW) and len(packs) > 1 and not self.placement.sharded:
                 self.optimizer.gather()
         return parts
 
@@ -194,7 +213,7 @@ class Trainer:
             with adapters_off(self.policy.lm):
                 return self.forward(pack, loss.temperature).logprob_M
         if self.reference is None:
-            self.reference = self._wrap(self._load(), False).requires_grad_(False)
+            self.reference = self._open(False).requires_grad_(False)
         return self.forward(pack, loss.temperature, self.reference).logprob_M
 
     def _total(self, parts: list[TermLoss], norm: torch.Tensor) -> dict[str, float]:
@@ -234,7 +253,7 @@ class Trainer:
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
     """FSDP2: each layer is one group, embedding, norm and head another."""
-    mesh = dist.init_device_mesh(placement.device.type, (placement.ranks.size,))
+    mesh = create_mesh(config, placement)
     precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
     offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
@@ -242,6 +261,14 @@ def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> No
     for layer in decoder_layers(policy.lm):
         fully_shard(layer, **options, reshard_after_forward=not keep)
     fully_shard(policy, **options, reshard_after_forward=False)
+
+
+def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
+    """Several nodes: replicas over the first dimension, shards over the second."""
+    ranks = placement.ranks
+    if ranks.num_nodes == 1 or config.shard_over == "all":
+        return dist.init_device_mesh(placement.device.type, (ranks.size,))
+    return dist.init_device_mesh(placement.device.type, (ranks.num_nodes, ranks.per_node), mesh_dim_names=("node", "gpu"))
 
 
 def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:

@@ -37,7 +37,7 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
     lora = LoraConfig(rank=2, alpha=4.0) if "lora" in mode else LoraConfig()
     config = WorkerConfig(
         model_dir=str(out / "model"), optimizer=OptimizerConfig(learning_rate=0.01, warmup_steps=2), lora=lora,
-        cpu_offload="offload" in mode, activation_checkpointing="checkpointing" in mode,
+        cpu_offload="offload" in mode, activation_checkpointing="checkpointing" in mode, shard_over="all" if "all" in mode else "node",
     )
     sharded = ranks.size > 1 or config.cpu_offload
     trainer = Trainer(config, Placement(torch.device("cpu"), torch.float64, ranks, sharded))

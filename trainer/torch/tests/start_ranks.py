@@ -10,10 +10,13 @@ from pathlib import Path
 SCRIPT = Path(__file__).parent / "run_rank.py"
 
 
-def start_ranks(out: Path, size: int, *modes: str) -> None:
+def start_ranks(out: Path, size: int, *modes: str, nodes: int = 1) -> None:
+    """`nodes`: launchers that would have started them, which say so in the environment as torchrun does."""
     env = {**os.environ, "WORLD_SIZE": str(size), "AJET_STORE": str(out / f"store-{size}-{modes[0]}"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(SCRIPT), str(out), *modes]
-    processes = [subprocess.Popen(command, env={**env, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True) for rank in range(size)]
+    each = size // nodes
+    places = [{"RANK": str(rank), "LOCAL_RANK": str(rank % each), "LOCAL_WORLD_SIZE": str(each), "GROUP_RANK": str(rank // each)} for rank in range(size)]
+    processes = [subprocess.Popen(command, env={**env, **place}, stderr=subprocess.PIPE, text=True) for place in places]
     try:
         for process in processes:
             _, errors = process.communicate(timeout=240)

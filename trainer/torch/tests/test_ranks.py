@@ -19,6 +19,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     start_ranks(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1")
     start_ranks(path, 2, "plain-save", "plain-lora-kl", "resume-from1")
     start_ranks(path, 1, "resume-from2")
+    start_ranks(path, 4, "plain-save", "all-resume-from2", nodes=2)
     return path
 
 
@@ -53,3 +54,10 @@ def test_lora_and_the_reference_on_two_processes_equal_one(out: Path) -> None:
     one = read(out, "plain-lora-kl", 1)
     assert one["steps"][2]["kl"] > 0
     close(one, read(out, "plain-lora-kl", 2))
+
+
+def test_two_nodes_with_replicas_or_one_set_of_shards_equal_one_process(out: Path) -> None:
+    close(read(out, "plain-save", 1), read(out, "plain-save", 4))
+    close(read(out, "resume-from1", 1), read(out, "all-resume-from2", 4))
+    shards = sorted(file.name for file in (out / "from4/trainer_state").glob("shard-*"))
+    assert shards == ["shard-00001-of-00002.safetensors", "shard-00002-of-00002.safetensors"]

@@ -88,5 +88,5 @@ def test_a_loaded_run_rounds_as_the_one_that_went_on(tmp_path: Path) -> None:
 
 
 def test_without_bfloat16_compute_it_is_refused() -> None:
-    with pytest.raises(WorkerError, match="master_weights is .bfloat16., which needs one process and dtype bfloat16"):
+    with pytest.raises(WorkerError, match="master_weights is .bfloat16., which needs dtype bfloat16"):
         tiny_trainer(dtype=torch.float32, master_weights="bfloat16")

@@ -1,0 +1,110 @@
+"""A model that is sharded before it has weights, so that no process ever holds all of them.
+
+Loading first and sharding afterwards takes the whole model in float32 once for each GPU of a machine: 131 GB each at 32B.
+Here the model is made without memory, cut, and every process fills in its own rows from the files.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Callable
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+from .attention import ATTENTION_NAME
+from .errors import WorkerError, first_line
+from .model import load_model_config, prepare_lm
+from .optimizer import local, shard_place
+
+Rows = Callable[[str, int, int], torch.Tensor]
+"""Rows [start, stop) of the tensor of that name."""
+
+
+def empty_lm(model_dir: str, dtype: torch.dtype) -> PreTrainedModel:
+    """The model of a folder without memory for its weights."""
+    return make_empty(lambda: AutoModelForCausalLM.from_config(load_model_config(model_dir), dtype=dtype, attn_implementation=ATTENTION_NAME))
+
+
+def make_empty(make: Callable[[], PreTrainedModel]) -> PreTrainedModel:
+    with torch.device("meta"):
+        lm = make()
+    lm.tie_weights()
+    return prepare_lm(lm, torch.device("meta"))
+
+
+def find_files(model_dir: str, lm: PreTrainedModel) -> dict[str, Path] | None:
+    """The file of each parameter; None if one has another name there, as fused and renamed ones do."""
+    folder = Path(model_dir)
+    index = folder / "model.safetensors.index.json"
+    try:
+        if index.is_file():
+            where = {name: folder / file for name, file in json.loads(index.read_text("utf-8"))["weight_map"].items()}
+        else:
+            with safe_open(folder / "model.safetensors", "pt") as reader:
+                where = dict.fromkeys(reader.keys(), folder / "model.safetensors")
+    except (OSError, ValueError, KeyError, SafetensorError):
+        return None
+    names = [name for name, _ in lm.named_parameters()]
+    return {name: where[name] for name in names} if all(name in where for name in names) else None
+
+
+def fill(module: nn.Module, lm: PreTrainedModel, device: torch.device, rows: Rows) -> None:
+    """Gives a sharded `module` around `lm` memory, and each process its own rows of every parameter."""
+    module.to_empty(device=device)
+    for parent, name in rotary_embeddings(lm):
+        setattr(parent, name, type(getattr(parent, name))(config=lm.config).to(device))
+    with torch.no_grad():
+        for name, parameter in lm.named_parameters():
+            start, stop = own_rows(parameter)
+            if start < stop:
+                local(parameter.data).copy_(rows(name, start, stop))
+
+
+def rotary_embeddings(lm: PreTrainedModel) -> list[tuple[nn.Module, str]]:
+    """Modules whose buffers follow from the configuration: the parent and the name of each."""
+    return [(parent, name) for parent in lm.modules() for name, child in parent.named_children() if type(child).__name__.endswith("RotaryEmbedding")]
+
+
+def can_fill(lm: PreTrainedModel) -> bool:
+    """Whether all buffers can be made again."""
+    known = {id(buffer) for parent, name in rotary_embeddings(lm) for buffer in getattr(parent, name).buffers()}
+    return all(id(buffer) in known for buffer in lm.buffers())
+
+
+def own_rows(parameter: torch.Tensor) -> tuple[int, int]:
+    """FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
+    index, count = shard_place(parameter)
+    size = -(-parameter.shape[0] // count)
+    return min(parameter.shape[0], index * size), min(parameter.shape[0], (index + 1) * size)
+
+
+class FileRows:
+    """Reads rows of tensors out of safetensors files; nothing else of them is read."""
+
+    def __init__(self, files: dict[str, Path], shapes: dict[str, torch.Size]) -> None:
+        self.files, self.shapes = files, shapes
+        self.stack = ExitStack()
+        self.readers: dict[Path, Any] = {}
+
+    def __enter__(self) -> FileRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stack.close()
+
+    def __call__(self, name: str, start: int, stop: int) -> torch.Tensor:
+        file = self.files[name]
+        try:
+            if file not in self.readers:
+                self.readers[file] = self.stack.enter_context(safe_open(file, "pt"))
+            piece = self.readers[file].get_slice(name)
+        except (OSError, SafetensorError) as error:
+            raise WorkerError("bad_model_files", f"{file} cannot be read: {first_line(error)}") from error
+        if list(piece.get_shape()) != list(self.shapes[name]):
+            raise WorkerError("bad_model_files", f"{name} in {file} has the shape {list(piece.get_shape())}, the model of its config.json {list(self.shapes[name])}.")
+        return piece[start:stop]
