@@ -38,7 +38,7 @@ class Session:
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
 
     def _create_server(self) -> InferenceServer:
-        inference, ranks = self.config.inference, self.placement.ranks
+        inference, ranks = self.config.inference, self.placement.ranks.node
         if inference.server == "vllm" and not inference.colocated and not ranks.is_first:
             return IdleServer()
         policy = self._sampling_copy() if self.placement.sharded else self.trainer.policy
@@ -49,9 +49,10 @@ class Session:
         return BuiltinServer(policy, inference, self.placement.device)
 
     @property
-    def num_samplers(self) -> int:
-        """Ranks that take requests."""
-        return 1 if self.config.inference.server == "vllm" else self.placement.ranks.size
+    def samplers(self) -> list[int]:
+        """Ranks that take requests: all, or with vLLM the first of each node."""
+        ranks = self.placement.ranks
+        return list(range(0, ranks.size, ranks.per_node if self.config.inference.server == "vllm" else 1))
 
     def _sampling_copy(self) -> PolicyModel:
         """Sharded weights cannot be sampled from token by token; every rank keeps a whole copy in the compute type."""
@@ -69,15 +70,21 @@ class Session:
             on_device = parameter.detach().to(self.placement.device)
             yield name, on_device.full_tensor().to(self.placement.dtype)
 
+    @property
+    def samples_apart(self) -> bool:
+        """Whether answers go on while a step is computed: the sampler has separate GPUs, and the first rank alone speaks to it."""
+        inference = self.config.inference
+        return inference.server == "vllm" and not inference.colocated and self.placement.ranks.num_nodes == 1
+
     def train(self, message: dict[str, Any], is_aborted: Callable[[], bool]) -> dict[str, Any]:
-        """One optimizer step, then the new weights go to the sampler. Raises as Trainer.step does."""
+        """One optimizer step; the sampler keeps the weights that it has. Raises as Trainer.step does."""
         packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
         loss = parse_loss({**message["loss"], **self.config.loss})
         start = time.perf_counter()
         changes = StepChanges(parse_overrides(message.get("optimizer") or {}), bool(message.get("report_terms")))
         metrics = self.trainer.step(packs, loss, is_aborted, changes)
         metrics["step_seconds"] = time.perf_counter() - start
-        return {**metrics, "sync_seconds": self.sync_weights()}
+        return metrics
 
     def sync_weights(self) -> float:
         """Seconds it took; raises `weight_sync` where the sampler does not hold the trainer's weights afterwards."""
@@ -103,21 +110,22 @@ class Session:
         """Where the sampler's weights cannot be read: its logprobs of a few tokens must be the trainer's."""
         prompt = np.arange(8, dtype=np.int32) % self.vocab_size
         ranks = self.placement.ranks
-        events = ranks.share([(e.token, e.logprob) for e in self.server.probe(prompt, 8)] if isinstance(self.server, ProbedServer) else None)
-        row = np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)])
-        ours = self.trainer.logprobs([row])[0][len(prompt) :]
-        gap = float(np.abs(ours - [logprob for _, logprob in events]).mean())
+        own = [(e.token, e.logprob) for e in self.server.probe(prompt, 8)] if isinstance(self.server, ProbedServer) else None
+        heard = ranks.share([events for events in ranks.gather(own) if events is not None])
+        rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for events in heard]
+        ours = [row[len(prompt) :] for row in self.trainer.logprobs(rows)]
+        gap = max(float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, events in zip(ours, heard))
         if ranks.is_first and gap > PROBE_TOLERANCE:
             raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
 
-    def sample(self, submitted: list[SampleRequest], aborted: list[int]) -> list[TokenEvent]:
-        """Takes in new and aborted requests and advances."""
+    def sample(self, submitted: list[SampleRequest], aborted: list[int], num_ticks: int = 0) -> list[TokenEvent]:
+        """Takes in new and aborted requests and advances; `num_ticks` of 0: as much as is worth one turn of all ranks."""
         for request in submitted:
             self.server.submit(request)
         for request_id in aborted:
             self.server.abort(request_id)
         events: list[TokenEvent] = []
-        for _ in range(TICKS_PER_TURN if self.placement.ranks.size > 1 else 1):
+        for _ in range(num_ticks or (TICKS_PER_TURN if self.placement.ranks.size > 1 else 1)):
             events += self.server.tick()
         return events
 

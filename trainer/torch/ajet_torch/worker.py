@@ -1,7 +1,8 @@
 """The worker process: `python -m ajet_torch.worker`, or several of them under torchrun.
 
 The first rank talks to the control plane and says to all ranks what comes next; the others only follow. Weights change
-between answers, never inside one: a training step first lets the running ones finish and keeps new ones waiting.
+between answers, never inside one: before they do, the running ones finish and new ones wait. A sampler on the trainer's GPUs waits
+from the beginning of a training step; one with separate GPUs goes on until the new weights are there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import socket
 import sys
 import time
 import traceback
@@ -27,6 +29,7 @@ from .protocol import Connection, Progress, connect
 from .ranks import Ranks, join_ranks, leave_ranks
 from .sampling.server import SampleRequest, TokenEvent, parse_request
 from .session import Session
+from .shared_storage import check_shared
 from .training import Placement
 
 log = logging.getLogger("ajet_torch")
@@ -58,11 +61,13 @@ class Director:
         self.aborted: list[int] = []
         self.jobs: deque[dict[str, Any]] = deque()
         self.closed = False
+        self.is_draining = False
+        self.sampled_version = session.trainer.policy_version
 
     def run(self) -> None:
         while not self.closed:
             self._take_messages()
-            if self.jobs and not self._running():
+            if self.jobs and (not self._running() or self._goes_on_during_sampling(self.jobs[0])):
                 self._do(self.jobs.popleft())
             elif not self.closed and self._has_sampling():
                 self._sample()
@@ -72,12 +77,15 @@ class Director:
         """Whether an answer is under way; queued requests wait while a job does."""
         return any(answer.ids for answer in self.answers.values()) or self.session.server.is_busy()
 
+    def _goes_on_during_sampling(self, job: dict[str, Any]) -> bool:
+        return job["kind"] == "train_step" and self.session.samples_apart
+
     def _has_sampling(self) -> bool:
         return bool(self.answers or self.aborted)
 
-    def _take_messages(self) -> None:
+    def _take_messages(self, wait: bool = True) -> None:
         while not self.closed:
-            idle = not self.jobs and not self._has_sampling()
+            idle = wait and not self.jobs and not self._has_sampling()
             try:
                 message = self.connection.receive(wait=idle)
             except queue.Empty:
@@ -100,8 +108,8 @@ class Director:
         except (WorkerError, KeyError, TypeError, ValueError) as error:
             self._fail(message["id"], error)
             return
-        loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.session.num_samplers)
-        self.answers[request.id] = Answer(request.stream, int(np.argmin(loads)), self.session.trainer.policy_version, time.monotonic())
+        loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.ranks.size)
+        self.answers[request.id] = Answer(request.stream, min(self.session.samplers, key=lambda rank: int(loads[rank])), self.sampled_version, time.monotonic())
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
@@ -113,7 +121,7 @@ class Director:
 
     def _sample(self) -> None:
         shares = [[r for r in self.submitted if self.answers[r.id].rank == rank] for rank in range(self.ranks.size)]
-        is_open = not self.jobs
+        is_open = not self.jobs and not self.is_draining
         command = (shares if is_open else [[] for _ in shares], self.aborted, is_open)
         self.submitted = [] if is_open else self.submitted
         self.aborted = []
@@ -127,7 +135,7 @@ class Director:
             if answer is None:
                 continue
             if not answer.ids:
-                answer.version = self.session.trainer.policy_version
+                answer.version = self.sampled_version
                 answer.first_token = time.monotonic()
             answer.ids.append(event.token)
             answer.logprobs.append(event.logprob)
@@ -148,7 +156,11 @@ class Director:
             return
         try:
             self.ranks.share((kind, message))
-            self._reply(request_id, run_command(self.session, kind, message, self._is_aborted(request_id)))
+            value = run_command(self.session, kind, message, self._is_aborted(request_id))
+            if kind == "train_step":
+                value["sync_seconds"] = self._put_weights_into_sampler()
+            self.sampled_version = self.session.trainer.policy_version
+            self._reply(request_id, value)
         except Exception as error:
             self._fail(request_id, error)
             if self.ranks.size > 1 and to_error(error).code not in SAME_ON_ALL_RANKS:
@@ -156,9 +168,31 @@ class Director:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
+    def _put_weights_into_sampler(self) -> float:
+        """Seconds it took, without the wait for the answers that are under way."""
+        self.is_draining = True
+        try:
+            while not self.closed and self._running():
+                self._take_messages()
+                self._sample()
+        finally:
+            self.is_draining = False
+        self.ranks.share(("sync", None))
+        return float(run_command(self.session, "sync", None))
+
+    def _sample_during_step(self) -> None:
+        """Between two packs of a step: new requests go to the sampler that has separate GPUs, and what it has sampled goes out."""
+        self._take_messages(wait=False)
+        submitted, aborted, self.submitted, self.aborted = self.submitted, self.aborted, [], []
+        if self.answers or aborted:
+            self.session.server.admit(True)
+            self._deliver(self.session.sample(submitted, aborted, 1))
+
     def _is_aborted(self, request_id: int) -> Any:
         def check() -> bool:
             self.connection.progress.at("train_step")
+            if self.session.samples_apart:
+                self._sample_during_step()
             return request_id in self.connection.aborted
 
         return check
@@ -193,6 +227,8 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
         return session.sample(shares[session.placement.ranks.rank], aborted)
     if kind == "train_step":
         return session.train(payload, is_aborted)
+    if kind == "sync":
+        return session.sync_weights()
     if kind == "logprobs":
         return session.logprobs(payload)
     if kind == "term_logprobs":
@@ -222,6 +258,7 @@ def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) 
         torch.cuda.set_device(device)
         torch.backends.cuda.matmul.allow_tf32 = True
     torch.manual_seed(config.seed)
+    check_shared(config, ranks)
     sharded = ranks.size > 1 or config.cpu_offload or config.fsdp == "always"
     return Session(config, Placement(device, choose_dtype(config.dtype, device), ranks, sharded))
 
@@ -236,7 +273,8 @@ def main() -> int:
         connection.start(float(message.get("heartbeat_s", 2.0)))
     try:
         device_type = "cuda" if torch.cuda.is_available() else "cpu"
-        ranks = join_ranks(device_type, os.environ.get("AJET_STORE"), os.environ.get("AJET_FSDP") == "1", 1800)
+        fsdp = os.environ.get("AJET_FSDP") == "1" or bool(message.get("config", {}).get("cpu_offload"))
+        ranks = join_ranks(device_type, os.environ.get("AJET_STORE"), fsdp, 1800)
         message = ranks.share(message)
         session = create_session(message, ranks, parse_config(message.get("config", {})))
     except Exception as error:
@@ -253,17 +291,30 @@ def main() -> int:
             log.info("%.4g M parameters in %s on %s, %d process%s", facts["num_parameters"] / 1e6, facts["dtype"], facts["device"], ranks.size, "es" if ranks.size > 1 else "")
             connection.send({"kind": "ready", **facts})
             Director(session, connection).run()
+    except Exception as error:
+        if connection is not None and message.get("attached"):
+            send_last_words(connection, error)
+        raise
     finally:
         session.server.close()
         leave_ranks()
     return 0
 
 
+def send_last_words(connection: Connection, error: Exception) -> None:
+    """To a control plane that does not see this process's log."""
+    words = f"The torch worker on {socket.gethostname()} ended: {to_error(error)} Its log is with the launcher that started it. Start the launchers again and resume the run from its last checkpoint."
+    try:
+        connection.send({"kind": "failed", "code": "worker_died", "message": words})
+    except OSError:
+        pass
+
+
 def describe(session: Session) -> dict[str, Any]:
     placement = session.placement
     return {
         "context_length": session.server.context_length, "vocab_size": session.vocab_size, "device": str(placement.device),
-        "dtype": str(placement.dtype).removeprefix("torch."), "num_ranks": placement.ranks.size, "torch": torch.__version__,
+        "dtype": str(placement.dtype).removeprefix("torch."), "num_ranks": placement.ranks.size, "num_nodes": placement.ranks.num_nodes, "torch": torch.__version__,
         "num_parameters": sum(p.numel() for p in session.trainer.policy.lm.parameters()),
     }
 
