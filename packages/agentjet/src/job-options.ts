@@ -97,7 +97,10 @@ const paths: Readonly<Record<OptionName, string>> = {
 
 /** Arguments of the Python AgentJet that ask for nothing special with these values, and what to give instead of others. */
 const original: Readonly<Record<string, { readonly plain: readonly unknown[]; readonly advice: string }>> = {
-  nnodes: { plain: [1], advice: 'One machine trains: give nGpu for its GPUs.' },
+  nnodes: {
+    plain: [1],
+    advice: 'One machine trains: give nGpu for its GPUs; several: config: { torch: { launch: "attach", numNodes } }.',
+  },
   nGpuForInfer: {
     plain: [null],
     advice: 'Give config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',

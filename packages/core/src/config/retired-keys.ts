@@ -35,7 +35,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
   interchange_server: 'Models are handed out in this process; there is no server to set up.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
-  'trainer_common.nnodes': 'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs.',
+  'trainer_common.nnodes':
+    'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. Several: "torch.launch=attach" and "torch.num_nodes".',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
   'trainer_common.checkpoint_base_dir': 'Checkpoints are in the run folder: "experiment_dir".',
   'trainer_common.save_trajectory_as_json_file':

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
+import os from 'node:os';
 
 import { FrameReader } from './frames.js';
 import { parseWorkerMessage, schemaVersion, type HelloMessage } from './messages.js';
@@ -17,17 +18,22 @@ export type ListeningDoor = {
 };
 
 /** Listens for one worker, on the loopback unless told otherwise. Strangers are hung up on. */
-export async function openDoor(token: string, host: string): Promise<ListeningDoor> {
+export async function openDoor(token: string, host: string, port = 0): Promise<ListeningDoor> {
   const server = createServer();
   const connection = firstWorker(server, token);
   connection.catch(() => undefined);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port: 0 }, resolve);
+    server.listen({ host, port }, resolve);
   });
   const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return { address: `${host}:${port}`, connection, close: () => server.close() };
+  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  return { address: `${reachableName(host)}:${boundPort}`, connection, close: () => server.close() };
+}
+
+/** A worker elsewhere cannot connect to "all addresses". */
+function reachableName(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? os.hostname() : host;
 }
 
 function firstWorker(server: Server, token: string): ListeningDoor['connection'] {

@@ -1,11 +1,13 @@
 /**
  * Starts a Python worker and meets it: opens a door on the loopback, starts the process, waits for its hello with the
  * right token, and sends it its configuration. Each Python backbone brings its own launch command and configuration.
+ * A worker that another launcher starts is only waited for.
  */
 
 import { randomBytes } from 'node:crypto';
 import { BackboneError, snakeKeys, toErrorMessage } from '@agentjet/core';
 import { openDoor, type ListeningDoor } from './accept-worker.js';
+import { AttachedWorker } from './attached-worker.js';
 import { schemaVersion, type ReadyMessage } from './messages.js';
 import { WorkerConnection } from './worker-connection.js';
 import { startWorkerProcess, type WorkerLaunch, type WorkerProcess } from './worker-process.js';
@@ -15,12 +17,21 @@ export type Door = {
   readonly host: string;
   /** Secret that the worker shows. */
   readonly token: string;
+  /** 0: any that is free. */
+  readonly port: number;
+};
+
+/** Somebody else's launcher starts the worker, on this machine or on others. */
+export type AttachedLaunch = {
+  readonly kind: 'attached';
+  /** Told where the worker is awaited, before the wait. */
+  onWaiting(address: string): void;
 };
 
 export type PythonWorkerOptions = {
   /** For messages: "torch" makes "The torch worker ...". */
   readonly name: string;
-  readonly launch: WorkerLaunch;
+  readonly launch: WorkerLaunch | AttachedLaunch;
   /** What the worker itself reads; its keys are sent in snake_case. */
   readonly config: Readonly<Record<string, unknown>>;
   /** How to get an environment that has all packages, for the message if one is missing. */
@@ -41,27 +52,27 @@ export type PythonWorker = {
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** The loopback and a fresh random token unless given. Throws BackboneError `bad_request` for another address without a token. */
-export function chooseDoor({ host = '127.0.0.1', token }: Partial<Door>): Door {
-  if (!loopback.has(host) && token === undefined) {
+/**
+ * The loopback and a fresh random token unless given. Throws BackboneError `bad_request` for another address without a token, unless
+ * the user is shown the random one.
+ */
+export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<Door>, isShown = false): Door {
+  if (!loopback.has(host) && token === undefined && !isShown) {
     throw new BackboneError(
       'bad_request',
       `listenHost "${host}" is not the loopback, so a token must be given. Set token, or leave listenHost at 127.0.0.1.`,
     );
   }
-  return { host, token: token ?? randomBytes(32).toString('hex') };
+  return { host, token: token ?? randomBytes(32).toString('hex'), port };
 }
 
 /** Rejects with BackboneError: `worker_died`, `worker_hung`, `version_mismatch`, or what the worker itself reports. */
 export async function startPythonWorker(options: PythonWorkerOptions): Promise<PythonWorker> {
-  const { host, token } = options.door;
-  const door = await openDoor(token, host);
+  const { host, token, port } = options.door;
+  const door = await openDoor(token, host, port);
   let worker: WorkerProcess | undefined;
   try {
-    worker = await startWorkerProcess(
-      { ...options.launch, env: { ...options.launch.env, AJET_CONNECT: door.address, AJET_TOKEN: token } },
-      options.onLogLine,
-    );
+    worker = await startOrAwait(door.address, options);
     const connection = await meetWorker(door, worker, options);
     return { connection, ready: await connection.ready, pid: worker.pid };
   } catch (error) {
@@ -71,6 +82,15 @@ export async function startPythonWorker(options: PythonWorkerOptions): Promise<P
   } finally {
     door.close();
   }
+}
+
+async function startOrAwait(address: string, { launch, door, onLogLine }: PythonWorkerOptions): Promise<WorkerProcess> {
+  if ('kind' in launch) {
+    launch.onWaiting(address);
+    return new AttachedWorker();
+  }
+  const env = { ...launch.env, AJET_CONNECT: address, AJET_TOKEN: door.token };
+  return await startWorkerProcess({ ...launch, env }, onLogLine);
 }
 
 /** Waits for hello, or for the process to end, or for too long; then sends the configuration. */
@@ -91,6 +111,7 @@ async function meetWorker(
   );
   try {
     const { socket, reader, early } = await Promise.race([met, died, tooLate]);
+    worker.hold?.(socket);
     const heartbeatTimeoutMs = options.heartbeatTimeoutMs ?? 30_000;
     const connection = new WorkerConnection(socket, worker, {
       name: options.name,
@@ -103,6 +124,7 @@ async function meetWorker(
       schema: schemaVersion,
       heartbeat_s: Math.min(2, heartbeatTimeoutMs / 5000),
       config: snakeKeys(options.config),
+      ...('kind' in options.launch && { attached: true }),
     });
     return connection;
   } finally {

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { LastLines } from './last-lines.js';
@@ -23,6 +24,8 @@ export type WorkerProcess = {
   readonly ended: Promise<string>;
   /** Ends it and everything it started. */
   kill(signal: NodeJS.Signals): void;
+  /** Of a worker that is known by its connection alone. */
+  hold?(socket: Socket): void;
 };
 
 const numKeptLines = 40;

@@ -1,12 +1,21 @@
-import type { Backbone, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import path from 'node:path';
+
+import { BackboneError, type Backbone, type TrainBatch, type TrainStepMetrics } from '@agentjet/core';
 
 import { readModelFolder } from '../../model-files/model-folder.js';
 import type { ReadyMessage } from '../python-worker/messages.js';
 import { PythonBackbone } from '../python-worker/python-backbone.js';
-import { chooseDoor, startPythonWorker, type PythonWorker } from '../python-worker/start-python-worker.js';
+import {
+  chooseDoor,
+  startPythonWorker,
+  type AttachedLaunch,
+  type PythonWorker,
+} from '../python-worker/start-python-worker.js';
+import { attachCommand } from './attach-command.js';
 import { torchCapabilities } from './capabilities.js';
 import { findPython, setupCommand } from './find-python.js';
-import { toWorkerConfig, type TorchBackboneOptions } from './options.js';
+import { toWorkerConfig, type AttachOptions, type TorchBackboneOptions } from './options.js';
+import { writeSharedProbe } from './shared-storage.js';
 import { toTorchLaunch } from './torch-launch.js';
 
 /** TrainStepMetrics and how far sampler and trainer disagree before the update. */
@@ -29,9 +38,11 @@ export type TorchBackbone = Backbone & {
     readonly device: string;
     readonly dtype: string;
     readonly numRanks: number;
+    readonly numNodes: number;
     readonly torch: string;
     readonly numParameters: number;
   };
+  /** -1: it was started elsewhere. */
   readonly workerPid: number;
 };
 
@@ -39,6 +50,7 @@ type TorchReady = ReadyMessage & {
   readonly device: string;
   readonly dtype: string;
   readonly num_ranks: number;
+  readonly num_nodes: number;
   readonly torch: string;
   readonly num_parameters: number;
 };
@@ -46,27 +58,71 @@ type TorchReady = ReadyMessage & {
 /** In flight per GPU at most, in fours, where the worker chooses how many it samples at once. */
 const mostSlots = 256;
 
+/** A queue may take its time. */
+const attachTimeoutMs = 3_600_000;
+
 /**
- * Starts the GPU worker and waits until its model is loaded. Rejects with BackboneError: `no_python`, `bad_model_files`,
- * `unsupported_model`, `bad_request` (an option), `out_of_memory`, `worker_died`, `worker_hung`, `version_mismatch`.
+ * Starts the GPU worker, or waits for the one that launchers start, until its model is loaded. Rejects with BackboneError:
+ * `no_python`, `bad_model_files`, `unsupported_model`, `bad_request` (an option), `out_of_memory`, `worker_died`, `worker_hung`,
+ * `version_mismatch`.
  */
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
-  const { listenHost, token, startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine } = options;
-  const door = chooseDoor({ ...(listenHost && { host: listenHost }), ...(token && { token }) });
+  return options.attach === undefined ? await startLocally(options) : await attach(options, options.attach);
+}
+
+async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbone> {
+  const door = chooseDoor(doorOf(options));
   const launch = toTorchLaunch(findPython(options.python), options);
   await readModelFolder(options.modelDir); // for its errors, which would otherwise come only after the worker has loaded PyTorch
-  const worker = await startPythonWorker({
-    name: 'torch',
-    launch,
-    config: toWorkerConfig(options),
-    setupCommand,
-    door,
-    startTimeoutMs,
-    heartbeatTimeoutMs,
-    stallTimeoutMs,
-    onLogLine,
-  });
+  const worker = await startPythonWorker({ ...common(options), launch, config: toWorkerConfig(options), door });
   return new RunningBackbone(worker, options);
+}
+
+async function attach(options: TorchBackboneOptions, attached: AttachOptions): Promise<TorchBackbone> {
+  const door = chooseDoor({ ...doorOf(options), port: attached.port }, true);
+  await readModelFolder(options.modelDir);
+  const probe = await writeSharedProbe(attached.sharedDir);
+  const gpusPerNode = options.numGpus ?? 1;
+  const launch: AttachedLaunch = {
+    kind: 'attached',
+    onWaiting(address) {
+      const token = options.token === undefined ? door.token : '<torch.token>';
+      attached.onCommand(attachCommand({ address, token, numNodes: attached.numNodes, gpusPerNode }));
+    },
+  };
+  const config = { ...toWorkerConfig(options), modelDir: path.resolve(options.modelDir), ...probe.config };
+  try {
+    const worker = await startPythonWorker({
+      ...common(options),
+      launch,
+      config,
+      door,
+      startTimeoutMs: options.startTimeoutMs ?? attachTimeoutMs,
+    });
+    await checkCount(worker, attached.numNodes, gpusPerNode);
+    return new RunningBackbone(worker, options);
+  } finally {
+    await probe.remove();
+  }
+}
+
+function doorOf({ listenHost, token }: TorchBackboneOptions): { readonly host?: string; readonly token?: string } {
+  return { ...(listenHost && { host: listenHost }), ...(token && { token }) };
+}
+
+function common({ startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine }: TorchBackboneOptions) {
+  return { name: 'torch', setupCommand, startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine };
+}
+
+/** What was started must be what the configuration says: the packs of a step are shared out over that many. */
+async function checkCount({ connection, ready }: PythonWorker, numNodes: number, gpusPerNode: number): Promise<void> {
+  const { num_ranks: numRanks, num_nodes: found } = ready as TorchReady;
+  if (found === numNodes && numRanks === numNodes * gpusPerNode) return;
+  await connection.close(0);
+  throw new BackboneError(
+    'bad_request',
+    `The launchers started ${numRanks} processes on ${found} nodes, but torch.num_nodes is ${numNodes} and trainer_common.n_gpus_per_node ${gpusPerNode}. Start as many as those say, or change them.`,
+  );
 }
 
 class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements TorchBackbone {
@@ -79,7 +135,7 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
       capabilities: torchCapabilities,
       modelDir: options.modelDir,
       contextLength: ready.context_length,
-      maxInFlight: (options.inference?.slots ?? mostSlots) * (options.numGpus ?? 1) * 4,
+      maxInFlight: (options.inference?.slots ?? mostSlots) * (ready as TorchReady).num_ranks * 4,
       hasProximalLogprobs: (options.loss?.tisCap ?? 0) > 0,
       readFurther: (read) => ({
         mismatchKl: read('mismatch_kl'),
@@ -89,8 +145,8 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
         secondsSync: read('sync_seconds'),
       }),
     });
-    const { device, dtype, num_ranks: numRanks, torch, num_parameters: numParameters } = ready as TorchReady;
-    this.workerInfo = { device, dtype, numRanks, torch, numParameters };
+    const { device, dtype, num_ranks, num_nodes, torch, num_parameters: numParameters } = ready as TorchReady;
+    this.workerInfo = { device, dtype, numRanks: num_ranks, numNodes: num_nodes, torch, numParameters };
     this.workerPid = pid;
   }
 }

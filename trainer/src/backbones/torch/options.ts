@@ -31,17 +31,30 @@ export type TorchInferenceOptions = {
   readonly cudaGraphs?: boolean;
 };
 
+export type AttachOptions = {
+  /** Nodes, each with `numGpus` processes. */
+  readonly numNodes: number;
+  /** To listen on; 0 takes any that is free. */
+  readonly port: number;
+  /** Folder of the run, which all nodes must see: a file that is written there is looked for on each. */
+  readonly sharedDir: string;
+  /** Told the line to run on every node, once. */
+  readonly onCommand: (command: string) => void;
+};
+
 export type TorchBackboneOptions = {
   /** Hugging Face folder: config.json, tokenizer.json, *.safetensors. */
   readonly modelDir: string;
   readonly optimizer: OptimizerOptions;
   readonly seed: number;
-  /** Processes, one per GPU; on a machine without GPUs as many CPU processes. Default 1. */
+  /** Processes, one per GPU; on a machine without GPUs as many CPU processes. Default 1. With `attach` those of each node. */
   readonly numGpus?: number;
+  /** Given: nothing is started. Launchers on one or several nodes start the worker, and it connects. */
+  readonly attach?: AttachOptions;
   readonly device?: 'auto' | 'cpu' | 'cuda';
   /** Of the compute. `auto`: bfloat16 (with float32 masters) on a GPU, float32 on a CPU. */
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
-  /** `bfloat16`: no float32 masters, each update is rounded at random; one process. Default float32. */
+  /** `bfloat16`: no float32 masters, each update is rounded at random. Default float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
   /** Sizes of the compiled shapes; packs should not be larger. */
   readonly maxPackTokens?: number;
@@ -52,6 +65,8 @@ export type TorchBackboneOptions = {
   readonly activationBudget?: number;
   /** Several GPUs: whether gathered weights are freed after each layer. */
   readonly reshard?: 'auto' | 'always' | 'never';
+  /** Several nodes: `node` (default) shards within each and keeps a replica on each, `all` shards over all GPUs. */
+  readonly shardOver?: 'node' | 'all';
   /** Weights and optimizer states in host memory (FSDP2). */
   readonly cpuOffload?: boolean;
   readonly lora?: LoraOptions;
@@ -85,6 +100,7 @@ const workerKeys = [
   'activationBudget',
   'cpuOffload',
   'reshard',
+  'shardOver',
   'lora',
   'loss',
   'inference',

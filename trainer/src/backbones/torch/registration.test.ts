@@ -41,9 +41,14 @@ describe('what the GPU worker gets from the names of the YAML', () => {
         cpuOffload: true,
         reshard: 'always',
         cudaGraphs: false,
+        launch: 'attach',
+        numNodes: 3,
+        shardOver: 'all',
         listenHost: '10.0.0.1',
+        listenPort: 7000,
         token: 'secret',
       },
+      experimentDir: '/shared/runs',
     });
     expect(toTorchOptions(config.torch, { config, modelDir, optimizer })).toEqual({
       modelDir,
@@ -59,6 +64,8 @@ describe('what the GPU worker gets from the names of the YAML', () => {
       activationBudget: 0.5,
       cpuOffload: true,
       reshard: 'always',
+      shardOver: 'all',
+      attach: { numNodes: 3, port: 7000, sharedDir: '/shared/runs', onCommand: expect.any(Function) as unknown },
       listenHost: '10.0.0.1',
       token: 'secret',
       python: '/opt/python',
@@ -79,7 +86,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
   it('nothing for what was left open, and no learning rate where nothing is trained', () => {
     const options = toTorchOptions(create().torch, { config: create(), modelDir });
     expect(options.optimizer.learningRate).toBe(0);
-    for (const key of ['lora', 'python', 'token']) expect(options).not.toHaveProperty(key);
+    for (const key of ['lora', 'python', 'token', 'attach']) expect(options).not.toHaveProperty(key);
   });
 });
 

@@ -2,7 +2,7 @@ import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, 
 import { torchCapabilities } from './capabilities.js';
 import type { TorchBackboneOptions } from './options.js';
 
-/** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine. */
+/** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine, or of several that launchers join. */
 
 const text = z.string().min(1);
 
@@ -20,7 +20,7 @@ const section = z.strictObject({
   master_weights: setting(
     z.enum(['float32', 'bfloat16']),
     'float32',
-    'float32 | bfloat16: rounded at random, 2 bytes a weight less; one GPU only',
+    'float32 | bfloat16: rounded at random; 2 bytes a weight less, 4 on several GPUs',
   ),
   attention: setting(
     z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
@@ -40,8 +40,20 @@ const section = z.strictObject({
     'auto',
     'several GPUs: whether gathered weights are freed after each layer: auto: where memory is short | always | never',
   ),
+  launch: setting(
+    z.enum(['local', 'attach']),
+    'local',
+    'local: this process starts the worker | attach: launchers do (torchrun, Slurm, ...), with the line that is printed',
+  ),
+  num_nodes: setting(z.int().min(1).max(1024), 1, 'attach: nodes, each with trainer_common.n_gpus_per_node GPUs'),
+  shard_over: setting(
+    z.enum(['node', 'all']),
+    'node',
+    'several nodes: node: shards within each, a replica on each | all: shards over all GPUs',
+  ),
   cuda_graphs: setting(z.boolean(), true, 'of the sampler `builtin`: one launch for each token'),
   listen_host: setting(text, '127.0.0.1', 'where the worker is waited for; anything but the loopback needs a token'),
+  listen_port: setting(z.int().min(0).max(65_535), 0, 'where the worker is waited for; 0: any that is free'),
   token: setting(text.nullable(), null, 'what the worker must show; null: a new random one for every run', {
     isSecret: true,
   }),
@@ -63,7 +75,12 @@ const idle: OptimizerOptions = {
 /** The worker's options, from the names of the YAML. */
 export function toTorchOptions(
   torch: SectionOf<typeof section>,
-  { config, modelDir, optimizer = idle }: Omit<BackboneParts, 'notice'>,
+  {
+    config,
+    modelDir,
+    optimizer = idle,
+    notice,
+  }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
 ): TorchBackboneOptions {
   const { lora, rollout, trainerCommon } = config;
   return {
@@ -80,6 +97,7 @@ export function toTorchOptions(
     activationBudget: torch.activationBudget,
     cpuOffload: torch.cpuOffload,
     reshard: torch.reshard,
+    shardOver: torch.shardOver,
     listenHost: torch.listenHost,
     loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
     inference: {
@@ -100,6 +118,14 @@ export function toTorchOptions(
             ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }),
           },
         }),
+    ...(torch.launch === 'attach' && {
+      attach: {
+        numNodes: torch.numNodes,
+        port: torch.listenPort,
+        sharedDir: config.experimentDir,
+        onCommand: (command) => notice?.(`Waiting for the torch worker. Run on every node: ${command}`),
+      },
+    }),
     ...(torch.python === null ? {} : { python: torch.python }),
     ...(torch.token === null ? {} : { token: torch.token }),
   };
@@ -122,8 +148,12 @@ export const torch = defineBackbone({
     'activation_budget',
     'cpu_offload',
     'reshard',
+    'launch',
+    'num_nodes',
+    'shard_over',
     'cuda_graphs',
     'listen_host',
+    'listen_port',
     'token',
   ],
   capabilities: torchCapabilities,

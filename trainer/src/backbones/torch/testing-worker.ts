@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync } from 'node:fs';
+import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -59,6 +60,17 @@ export function startTiny(modelDir: string, options: Partial<TorchBackboneOption
     inference: { slots: 4, kvTokens: 128 },
     ...options,
     env,
+  });
+}
+
+/** One that nothing listens on a moment later. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen({ host: '127.0.0.1', port: 0 }, () => {
+      const bound = server.address();
+      server.close(() => resolve(typeof bound === 'object' && bound !== null ? bound.port : 0));
+    });
   });
 }
 

@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net';
+
+import type { WorkerProcess } from './worker-process.js';
+
+/** A worker that was started elsewhere. Hanging up ends it: its first process then lets all others end. */
+export class AttachedWorker implements WorkerProcess {
+  readonly pid = -1;
+  readonly ended: Promise<string>;
+  #end: (how: string) => void = () => undefined;
+  #socket: Socket | undefined;
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  hold(socket: Socket): void {
+    this.#socket = socket;
+    socket.once('close', () => this.#end('closed its connection'));
+  }
+
+  lastLines(): string {
+    return '(Its log is with the launcher that started it.)';
+  }
+
+  kill(): void {
+    this.#socket?.destroy();
+    this.#end('was hung up on');
+  }
+}

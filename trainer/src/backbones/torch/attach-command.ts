@@ -1,0 +1,31 @@
+import path from 'node:path';
+
+import { workerDir } from './find-python.js';
+
+export type AttachCommandParts = {
+  /** host:port of the control plane. */
+  readonly address: string;
+  /** What stands in the command for the token. */
+  readonly token: string;
+  readonly numNodes: number;
+  readonly gpusPerNode: number;
+};
+
+/**
+ * The line that starts the worker's processes on a node, the same on every node. HEAD is a node that all reach; Slurm, JobSet, Ray
+ * and SkyPilot know one.
+ */
+export function attachCommand({ address, token, numNodes, gpusPerNode }: AttachCommandParts): string {
+  const environment = [
+    `AJET_CONNECT=${address}`,
+    `AJET_TOKEN=${token}`,
+    `PYTHONPATH=${path.resolve(workerDir)}`,
+    'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
+  ];
+  const meeting =
+    numNodes === 1
+      ? ['--standalone']
+      : [`--nnodes=${numNodes}`, '--rdzv-backend=c10d', '--rdzv-endpoint=HEAD:29500', '--rdzv-id=ajet'];
+  const launcher = ['torchrun', ...meeting, `--nproc-per-node=${gpusPerNode}`, '--max-restarts=0'];
+  return [...environment, ...launcher, '-m', 'ajet_torch.worker'].join(' ');
+}
