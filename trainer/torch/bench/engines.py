@@ -6,6 +6,7 @@ Rows are medians over `--steps` steps after `--warmup`; they replace the rows of
 
     python engines.py --out results/engines.json --date 2026-11-22
     python engines.py --engines ajet-tree --cases 2k-real --out results/engines.json
+    torchrun --nproc-per-node=4 engines.py --engines trl --out results/engines-4.json    # 64 answers a GPU; one side at a time
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import tempfile
 import time
 from dataclasses import replace
@@ -28,8 +30,9 @@ from shapes import SHAPES, header, random_lm, synchronize
 from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.flash4 import is_available as has_flash4
 from ajet_torch.losses import LossConfig
+from ajet_torch.model import choose_device
 from ajet_torch.pack import TreePack
-from ajet_torch.ranks import Ranks
+from ajet_torch.ranks import Ranks, join_ranks, leave_ranks
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.session import Session
@@ -57,18 +60,18 @@ class Ours:
 
     session: Session | None = None
 
-    def __init__(self, model_dir: str, work: list[Workload], shares: bool) -> None:
-        self.work, self.shares = work, shares
+    def __init__(self, model_dir: str, work: list[Workload], shares: bool, ranks: Ranks) -> None:
+        self.work, self.shares, self.ranks = work, shares, ranks
         context, self.pack_tokens = work[0].context, PACK_TOKENS[work[0].name.split("-")[0]]
         inference = InferenceConfig(slots=PROMPTS * ANSWERS, kv_tokens=context)
         config = WorkerConfig(model_dir=model_dir, max_pack_tokens=self.pack_tokens, inference=inference, optimizer=OptimizerConfig(learning_rate=1e-6))
         if Ours.session is None:
-            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            device = choose_device("auto", ranks.local_rank)
             dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-            Ours.session = Session(config, Placement(device, dtype, Ranks(0, 1, 0), False))
+            Ours.session = Session(config, Placement(device, dtype, ranks, ranks.size > 1))
         self.own = Ours.session
         self.own.trainer.config = replace(self.own.trainer.config, max_pack_tokens=self.pack_tokens)
-        self.own.server = BuiltinServer(self.own.trainer.policy, inference, self.own.placement.device)
+        self.own.server = BuiltinServer(self.own.trainer.policy, inference, self.own.placement.device) if ranks.size == 1 else self.own.server
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -81,7 +84,7 @@ class Ours:
         start = time.perf_counter()
         answers = self._sample(self.work[number], number)
         sampled = time.perf_counter()
-        self.own.trainer.step(self._packs(self.work[number], answers), LossConfig())
+        self.own.trainer.step(self._all_packs(self.work[number], answers), LossConfig())
         synchronize()
         trained = time.perf_counter()
         self.own.sync_weights()
@@ -97,16 +100,21 @@ class Ours:
         found: list[tuple[list[int], list[float]]] = [([], []) for _ in waiting]
         server = self.own.server
         while waiting or server.is_busy() or server.has_queue():
-            for event in self.own.sample(waiting, []):
+            for event in self.own.sample(waiting, [], 1):
                 found[event.id][0].append(event.token)
                 found[event.id][1].append(event.logprob)
             waiting = []
         return found
 
+    def _all_packs(self, work: Workload, found: list[tuple[list[int], list[float]]]) -> list[TreePack]:
+        """Those of all processes, each of which has sampled its own prompts."""
+        packs = self._packs(work, found)
+        return [pack for own in self.ranks.share(self.ranks.gather(packs)) for pack in own]
+
     def _packs(self, work: Workload, found: list[tuple[list[int], list[float]]]) -> list[TreePack]:
         gains = advantages(np.random.default_rng(len(found)).random(work.lengths.shape)).reshape(-1)
         answers = [Answer(np.asarray(ids, np.int32), np.asarray(logprobs), float(gain)) for (ids, logprobs), gain in zip(found, gains)]
-        weight = 1.0 / work.lengths.sum()
+        weight = 1.0 / work.lengths.sum() / self.ranks.size
         trees = [group_pack(prompt, answers[i * ANSWERS : (i + 1) * ANSWERS], weight) for i, prompt in enumerate(work.prompts)]
         return fill_packs(trees if self.shares else [row for tree in trees for row in to_rows(tree)], self.pack_tokens)
 
@@ -114,9 +122,9 @@ class Ours:
         self.own.server.close()
 
 
-def create(engine: str, model_dir: str, work: list[Workload], attention: str | None) -> Engine:
+def create(engine: str, model_dir: str, work: list[Workload], attention: str | None, ranks: Ranks) -> Engine:
     if engine.startswith("ajet"):
-        return Ours(model_dir, work, engine == "ajet-tree")
+        return Ours(model_dir, work, engine == "ajet-tree", ranks)
     from trl_engine import TrlEngine
 
     dtype = torch.float32 if engine == "trl-fp32" else torch.bfloat16
@@ -126,7 +134,8 @@ def create(engine: str, model_dir: str, work: list[Workload], attention: str | N
 def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
     """One row an engine; they take turns, step by step."""
     vocab = SHAPES[args.model].vocab
-    work = [workload(case, step, vocab) for step in range(args.warmup + args.steps)]
+    first_seed = 1000 * int(os.environ.get("RANK", 0))
+    work = [workload(case, first_seed + step, vocab) for step in range(args.warmup + args.steps)]
     engines = {name: made(name, work) for name in names}
     steps: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     peaks = dict.fromkeys(names, 0.0)
@@ -146,12 +155,12 @@ def measure(names: list[str], case: str, args: argparse.Namespace, made: Callabl
 
 
 def to_row(name: str, work: Workload, steps: list[dict[str, float]], args: argparse.Namespace, peak: float, settings: dict[str, Any]) -> dict[str, Any]:
-    kept = steps[args.warmup :]
+    kept, num_gpus = steps[args.warmup :], int(os.environ.get("WORLD_SIZE", 1))
     median = {key: float(np.median([step[key] for step in kept])) for key in ("sample_s", "train_s", "sync_s", "step_s")}
     return {
-        "engine": name, "case": work.name, **median, "row_tokens_per_second": work.row_tokens / median["step_s"], "peak_gib": peak,
+        "engine": name, "case": work.name, **median, "row_tokens_per_second": num_gpus * work.row_tokens / median["step_s"], "peak_gib": peak,
         "settings": {
-            **settings, "model": args.model, "prompts": PROMPTS, "answers": ANSWERS, "prompt_tokens": work.prompts.shape[1], "answer_tokens": int(work.lengths.sum()),
+            **settings, "model": args.model, "gpus": num_gpus, "prompts": num_gpus * PROMPTS, "answers": ANSWERS, "prompt_tokens": work.prompts.shape[1], "answer_tokens": num_gpus * int(work.lengths.sum()),
             "longest_answer": int(work.lengths.max()), "learning_rate": 1e-6, "steps": len(kept), "warmup": args.warmup, "step_s_each": [round(step["step_s"], 3) for step in kept],
         },
         "versions": versions(name),
@@ -181,6 +190,7 @@ def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
 
 
 def write_model(name: str, folder: Path) -> None:
+    """Several processes of one machine need it written beforehand."""
     if (folder / "config.json").exists():
         return
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -202,14 +212,21 @@ def main() -> None:
     parser.add_argument("--date", default="")
     parser.add_argument("--out", type=Path, default=Path("engines.json"))
     args = parser.parse_args()
+    rank, local_rank = int(os.environ.get("RANK", 0)), int(os.environ.get("LOCAL_RANK", 0))
+    torch.cuda.is_available() and torch.cuda.set_device(local_rank)
+    ours = all(name.startswith("ajet") for name in args.engines)
+    ranks = join_ranks("cuda" if torch.cuda.is_available() else "cpu", os.environ.get("AJET_STORE"), False, 600) if ours else Ranks(rank, 1, local_rank)
     write_model(args.model, args.model_dir)
     start = time.perf_counter()
     for pair in PAIRS:
         names = [name for name in pair if name in args.engines]
         for case in args.cases if names else []:
-            rows = measure(names, case, args, lambda name, work: create(name, str(args.model_dir), work, args.attention))
+            rows = measure(names, case, args, lambda name, work: create(name, str(args.model_dir), work, args.attention, ranks))
+            if rank > 0:
+                continue
             merge(args.out, rows, args.date)
             print(f"{time.perf_counter() - start:.0f} s", json.dumps([{key: row[key] for key in ("engine", "case", "step_s")} for row in rows]), flush=True)
+    leave_ranks()
 
 
 if __name__ == "__main__":

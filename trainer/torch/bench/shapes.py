@@ -20,6 +20,7 @@ from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 from ajet_torch.attention import ATTENTION_NAME
 from ajet_torch.pack import LossTerms, TreePack
+from ajet_torch.sharded_load import Rows, make_empty
 
 PEAK_FLOPS = 989e12
 
@@ -41,16 +42,42 @@ SHAPES = {
     "1.5B": Shape(1536, 28, 12, 2, 8960, True),
     "3B": Shape(2048, 36, 16, 2, 11008, True),
     "7B": Shape(3584, 28, 28, 4, 18944, False, 152064),
+    "32B": Shape(5120, 64, 40, 8, 27648, False, 152064),
 }
 
 
-def random_lm(name: str, device: torch.device, dtype: torch.dtype, attention: str = ATTENTION_NAME) -> PreTrainedModel:
+def model_config(name: str, attention: str = ATTENTION_NAME) -> Qwen2Config:
     shape = SHAPES[name]
-    config = Qwen2Config(
+    return Qwen2Config(
         hidden_size=shape.hidden, num_hidden_layers=shape.layers, num_attention_heads=shape.heads, num_key_value_heads=shape.kv_heads,
         intermediate_size=shape.inner, vocab_size=shape.vocab, tie_word_embeddings=shape.tied, max_position_embeddings=65536,
         use_cache=False, rope_theta=1e6, attn_implementation=attention,
     )
+
+
+def empty_lm(name: str, dtype: torch.dtype) -> PreTrainedModel:
+    """Without memory: for shapes that no GPU holds whole."""
+    config = model_config(name)
+    config.dtype = dtype
+    return make_empty(lambda: Qwen2ForCausalLM(config).to(dtype))
+
+
+def random_rows(lm: PreTrainedModel, seed: int, device: torch.device) -> Rows:
+    """Every process draws its own rows: norms are ones, biases zeros, the rest as transformers begins."""
+    generator = torch.Generator(device).manual_seed(seed)
+    shapes = {name: parameter.shape for name, parameter in lm.named_parameters()}
+
+    def rows(name: str, start: int, stop: int) -> torch.Tensor:
+        shape = (stop - start, *shapes[name][1:])
+        if "norm" in name:
+            return torch.ones(shape, device=device)
+        return torch.zeros(shape, device=device) if name.endswith("bias") else torch.randn(shape, device=device, generator=generator) * 0.02
+
+    return rows
+
+
+def random_lm(name: str, device: torch.device, dtype: torch.dtype, attention: str = ATTENTION_NAME) -> PreTrainedModel:
+    config = model_config(name, attention)
     torch.manual_seed(0)
     torch.set_default_dtype(dtype)
     try:

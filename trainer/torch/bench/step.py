@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -22,23 +23,30 @@ from ajet_torch.config import OptimizerConfig, WorkerConfig
 from ajet_torch.losses import LossConfig
 from ajet_torch.ranks import join_ranks, leave_ranks
 from ajet_torch.training import Placement, Trainer
-from shapes import PEAK_FLOPS, SHAPES, full_row, header, random_lm, step_flops, timed
+from shapes import PEAK_FLOPS, SHAPES, empty_lm, full_row, header, random_lm, random_rows, step_flops, timed
 
 
 def create_trainer(name: str, tokens: int, placement: Placement, **options) -> Trainer:
     config = WorkerConfig(max_pack_tokens=max(tokens, 1024), optimizer=OptimizerConfig(learning_rate=1e-6), **options)
-    dtype = placement.master_dtype if placement.sharded else placement.dtype
-    return Trainer(config, placement, random_lm(name, placement.device, dtype))
+    if not placement.sharded:
+        return Trainer(config, placement, random_lm(name, placement.device, placement.dtype))
+    lm = empty_lm(name, torch.bfloat16 if config.master_weights == "bfloat16" else placement.master_dtype)
+    return Trainer(config, placement, lm, random_rows(lm, placement.ranks.rank, placement.device))
 
 
 def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, **options) -> dict:
     torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
+    start = time.perf_counter()
     trainer = create_trainer(name, tokens, placement, **options)
+    placement.ranks.is_first and print(f"{name} on {placement.ranks.size} made in {time.perf_counter() - start:.1f} s", flush=True)
     packs = [full_row(tokens, SHAPES[name].vocab) for _ in range(packs_per_step * placement.ranks.size)]
     loss = LossConfig()
     seconds = timed(lambda: trainer.step(packs, loss), repeats)
     found = row(name, tokens, packs, placement, seconds, options)
     if placement.sharded:
+        peaks = placement.ranks.gather((found["peak_gib"], found["reserved_gib"]))
+        if peaks:
+            found |= {"peak_gib": max(peak for peak, _ in peaks), "reserved_gib": max(reserved for _, reserved in peaks)}
         return found | {"weight_sync_seconds": sync_seconds(trainer)}
     gradients = timed(lambda: trainer.backward(trainer.place(packs[0]), loss) and trainer.optimizer.clear(), repeats)
     return found | {"mfu_forward_backward": step_flops(name, packs[:1]) / gradients / PEAK_FLOPS}
@@ -55,12 +63,13 @@ def sync_seconds(trainer: Trainer) -> float:
 
 def row(name, tokens, packs, placement, seconds, options) -> dict:
     size = placement.ranks.size
-    peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+    is_gpu = torch.cuda.is_available()
+    peak, reserved = (torch.cuda.max_memory_allocated() / 2**30, torch.cuda.max_memory_reserved() / 2**30) if is_gpu else (0.0, 0.0)
     return {
         "model": name, "tokens_per_pack": tokens, "packs_per_step": len(packs) // size, "gpus": size,
         "seconds_per_step": seconds, "tokens_per_second": len(packs) * tokens / seconds,
         "mfu": step_flops(name, packs) / seconds / size / PEAK_FLOPS, "mfu_transformers_sdpa": None,
-        "peak_gib": peak, "sharded": placement.sharded, **options,
+        "peak_gib": peak, "reserved_gib": reserved, "sharded": placement.sharded, **options,
     }
 
 
@@ -115,7 +124,14 @@ def parse_case(text: str) -> tuple[str, int, int, dict]:
     """model:tokens:packs[:key=value,...]"""
     name, tokens, packs, *rest = text.split(":")
     pairs = [item.split("=") for item in rest[0].split(",")] if rest else []
-    return name, int(tokens), int(packs), {key: value == "true" if value in ("true", "false") else value for key, value in pairs}
+    return name, int(tokens), int(packs), {key: parse_value(value) for key, value in pairs}
+
+
+def parse_value(text: str) -> bool | float | str:
+    try:
+        return text == "true" if text in ("true", "false") else float(text)
+    except ValueError:
+        return text
 
 
 def main() -> None:
