@@ -78,7 +78,7 @@ describe.skipIf(!hasTorch)('a torch worker that launchers start', { timeout: 400
       sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 120, stopIds: [], seed: 1 },
     });
     const outcome = waiting.catch((error: unknown) => error);
-    spawnSync('pkill', ['-KILL', '-P', String(launchers[1]?.pid)]); // what the second launcher started
+    spawnSync('bash', ['-c', `kill -KILL $(ps -o pid= --ppid ${launchers[1]?.pid})`]); // what the second launcher started
     await outcome;
     await expect(two.trainStep(sftBatch())).rejects.toMatchObject({
       code: 'worker_died',
