@@ -38,6 +38,7 @@ def save_checkpoint(trainer: Trainer, directory: str) -> None:
     target = Path(directory)
     partial = target.with_name(target.name + ".partial")
     ranks = trainer.placement.ranks
+    trainer.reshard()
     try:
         if ranks.is_first:
             shutil.rmtree(partial, ignore_errors=True)
@@ -152,6 +153,7 @@ def describe(file: Path) -> dict[str, int]:
 def load_checkpoint(trainer: Trainer, directory: str) -> None:
     """All ranks together; raises `checkpoint` naming the file before anything was changed."""
     folder = Path(directory)
+    trainer.reshard()
     manifest = read_manifest(folder)
     check_parameters(trainer, manifest, folder)
     ranks = trainer.placement.ranks

@@ -148,11 +148,10 @@ def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, squ
 
 def random_bits(count: int, salt: torch.Tensor) -> torch.Tensor:
     """[count] int32 in [0, 2^16), of each index and `salt` (int64, below 2^31) alone: nothing is kept, and a resumed run draws the same (murmur3's mixer)."""
-    mask = 0xFFFFFFFF
-    bits = (torch.arange(count, device=salt.device) * 0x9E3779B1 + salt * 0x7FEB352D) & mask
-    bits = ((bits ^ (bits >> 16)) * 0x85EBCA6B) & mask
-    bits = ((bits ^ (bits >> 13)) * 0x35B2AE35) & mask
-    return ((bits ^ (bits >> 16)) & 0xFFFF).to(torch.int32)
+    bits = torch.arange(count, device=salt.device, dtype=torch.int32) * -0x61C8864F + salt.to(torch.int32) * 0x7FEB352D
+    bits = (bits ^ ((bits >> 16) & 0xFFFF)) * -0x7A143595
+    bits = (bits ^ ((bits >> 13) & 0x7FFFF)) * 0x35B2AE35
+    return (bits ^ ((bits >> 16) & 0xFFFF)) & 0xFFFF
 
 
 def round_at_random(value: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
@@ -227,6 +227,12 @@ class Trainer:
             dist.all_reduce(found[-2:], op=dist.ReduceOp.MAX, group=self.placement.ranks.control)
         *totals, peak_value, norm_value = found.tolist()
         return {**to_metrics(dict(zip(names, totals)), peak_value), "grad_norm": norm_value}
+
+    def reshard(self) -> None:
+        """Frees gathered weights. A pass without a backward leaves them, and then a parameter does not say which rows are this process's."""
+        for module in self.policy.modules():
+            if isinstance(module, FSDPModule):
+                module.reshard()
 
     @torch.no_grad()
     def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:

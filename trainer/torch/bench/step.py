@@ -34,14 +34,14 @@ def create_trainer(name: str, tokens: int, placement: Placement, **options) -> T
     return Trainer(config, placement, lm, random_rows(lm, placement.ranks.rank, placement.device))
 
 
-def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, **options) -> dict:
+def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, warmup: int, **options) -> dict:
     torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     trainer = create_trainer(name, tokens, placement, **options)
     placement.ranks.is_first and print(f"{name} on {placement.ranks.size} made in {time.perf_counter() - start:.1f} s", flush=True)
     packs = [full_row(tokens, SHAPES[name].vocab) for _ in range(packs_per_step * placement.ranks.size)]
     loss = LossConfig()
-    seconds = timed(lambda: trainer.step(packs, loss), repeats)
+    seconds = timed(lambda: trainer.step(packs, loss), repeats, warmup)
     found = row(name, tokens, packs, placement, seconds, options)
     if placement.sharded:
         peaks = placement.ranks.gather((found["peak_gib"], found["reserved_gib"]))
@@ -140,6 +140,7 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--sketch", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--date", default="")
     parser.add_argument("--out")
     args = parser.parse_args()
@@ -152,7 +153,7 @@ def main() -> None:
         sharded = bool(options.pop("sharded", ranks.size > 1))
         placement = Placement(device, torch.bfloat16, ranks, sharded)
         try:
-            result = measure(name, tokens, packs, placement, args.repeats, **options)
+            result = measure(name, tokens, packs, placement, args.repeats, args.warmup, **options)
         except torch.OutOfMemoryError as error:
             result = {"model": name, "tokens_per_pack": tokens, "packs_per_step": packs, "gpus": ranks.size, "error": str(error)[:200]}
         torch.cuda.empty_cache()

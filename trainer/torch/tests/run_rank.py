@@ -45,10 +45,10 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
         load_checkpoint(trainer, str(out / mode.rpartition("-")[2]))
     loss = LossConfig(kl_coef=0.1 if "kl" in mode else 0.0)
     steps = [trainer.step(make_packs(), loss) for _ in range(3)]
-    if "save" in mode:
-        save_checkpoint(trainer, str(out / f"from{ranks.size}"))
     row = np.arange(9, dtype=np.int32)
     logprobs = trainer.logprobs([row, row[:4], row[:1], row[2:]])
+    if "save" in mode:
+        save_checkpoint(trainer, str(out / f"from{ranks.size}"))
     return {"steps": steps, "logprobs": [x.tolist() for x in logprobs]}
 
 
