@@ -85,17 +85,19 @@ def measure(way: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     start = time.perf_counter()
     plane = ControlPlane(config, trainers)
     started = time.perf_counter() - start
-    rows, made = [], 0
+    rows: list[dict[str, Any]] = []
+    made = 0
     try:
         batches = Batches(plane, args.case, args.groups, vocab)
         for staleness in args.staleness if is_apart else [0]:
             steps = run(batches, staleness, made, args.warmup + args.steps)
+            first_step = rows[0]["first_step_s"] if rows else started + steps[0]["step_s"]
             made += len(steps)
             kept = steps[args.warmup :]
             median = {key: float(np.median([step[key] for step in kept])) for key in kept[0] if key != "stale_answers"}
             rows.append({
                 "way": way, "max_staleness": staleness, "model": args.model, "case": args.case, "gpus": args.gpus, "training_gpus": trainers, "sampler": inference["server"], "tensor_parallel_size": parallel,
-                "answers_a_step": args.groups * ANSWERS, **median, "stale_answers": kept[-1]["stale_answers"], "start_s": started, "steps": len(kept), "warmup": args.warmup,
+                "answers_a_step": args.groups * ANSWERS, **median, "stale_answers": kept[-1]["stale_answers"], "start_s": started, "first_step_s": first_step, "steps": len(kept), "warmup": args.warmup,
                 "step_s_each": [round(step["step_s"], 3) for step in kept],
             })
             print(json.dumps(rows[-1]), flush=True)

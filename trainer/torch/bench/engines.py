@@ -60,11 +60,13 @@ class Ours:
 
     session: Session | None = None
 
-    def __init__(self, model_dir: str, work: list[Workload], shares: bool, ranks: Ranks) -> None:
-        self.work, self.shares, self.ranks = work, shares, ranks
+    def __init__(self, model_dir: str, work: list[Workload], shares: bool, ranks: Ranks, master_weights: str) -> None:
+        self.work, self.shares, self.ranks, self.master_weights = work, shares, ranks, master_weights
         context, self.pack_tokens = work[0].context, PACK_TOKENS[work[0].name.split("-")[0]]
         inference = InferenceConfig(slots=PROMPTS * ANSWERS, kv_tokens=context)
-        config = WorkerConfig(model_dir=model_dir, max_pack_tokens=self.pack_tokens, inference=inference, optimizer=OptimizerConfig(learning_rate=1e-6))
+        config = WorkerConfig(
+            model_dir=model_dir, max_pack_tokens=self.pack_tokens, inference=inference, optimizer=OptimizerConfig(learning_rate=1e-6), master_weights=master_weights,
+        )
         if Ours.session is None:
             device = choose_device("auto", ranks.local_rank)
             dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -75,7 +77,7 @@ class Ours:
 
     def settings(self) -> dict[str, Any]:
         return {
-            "master_weights": "float32 (bfloat16 and 16 more bits)", "compute": "bfloat16", "attention": "flash-attn-4" if has_flash4() else "flex", "pack_tokens": self.pack_tokens,
+            "master_weights": "float32 (bfloat16 and 16 more bits)" if self.master_weights == "float32" else "bfloat16, rounded at random", "compute": "bfloat16", "attention": "flash-attn-4" if has_flash4() else "flex", "pack_tokens": self.pack_tokens,
             "sampler": f"builtin, {type(self.own.server.steps).__name__}", "max_model_len": self.own.server.context_length,
         }
 
@@ -122,13 +124,13 @@ class Ours:
         self.own.server.close()
 
 
-def create(engine: str, model_dir: str, work: list[Workload], attention: str | None, ranks: Ranks) -> Engine:
+def create(engine: str, model_dir: str, work: list[Workload], args: argparse.Namespace, ranks: Ranks) -> Engine:
     if engine.startswith("ajet"):
-        return Ours(model_dir, work, engine == "ajet-tree", ranks)
+        return Ours(model_dir, work, engine == "ajet-tree", ranks, args.master_weights)
     from trl_engine import TrlEngine
 
     dtype = torch.float32 if engine == "trl-fp32" else torch.bfloat16
-    return TrlEngine(model_dir, dtype, work, LONGEST_CONTEXT, attention)
+    return TrlEngine(model_dir, dtype, work, LONGEST_CONTEXT, args.attention)
 
 
 def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
@@ -207,6 +209,8 @@ def main() -> None:
     parser.add_argument("--model", default="1.5B")
     parser.add_argument("--model-dir", type=Path, default=Path(tempfile.gettempdir()) / "ajet-engines-model", help="random weights are written here if it is empty")
     parser.add_argument("--attention", help="of TRL's model, e.g. flash_attention_4; transformers' default without it")
+    parser.add_argument("--master-weights", default="float32", choices=["float32", "bfloat16"], help="of our engines")
+    parser.add_argument("--together", action="store_true", help="all engines in one process by turns, instead of two and two")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--date", default="")
@@ -218,10 +222,10 @@ def main() -> None:
     ranks = join_ranks("cuda" if torch.cuda.is_available() else "cpu", os.environ.get("AJET_STORE"), False, 600) if ours else Ranks(rank, 1, local_rank)
     write_model(args.model, args.model_dir)
     start = time.perf_counter()
-    for pair in PAIRS:
+    for pair in (ENGINES,) if args.together else PAIRS:
         names = [name for name in pair if name in args.engines]
         for case in args.cases if names else []:
-            rows = measure(names, case, args, lambda name, work: create(name, str(args.model_dir), work, args.attention, ranks))
+            rows = measure(names, case, args, lambda name, work: create(name, str(args.model_dir), work, args, ranks))
             if rank > 0:
                 continue
             merge(args.out, rows, args.date)

@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
@@ -25,7 +25,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: E402
 from ajet_torch.attention import ATTENTION_NAME  # noqa: E402
 from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig  # noqa: E402
 from ajet_torch.losses import LossConfig  # noqa: E402
-from ajet_torch.model import prepare_lm  # noqa: E402
+from ajet_torch.model import DTYPES, prepare_lm  # noqa: E402
 from ajet_torch.ranks import Ranks  # noqa: E402
 from ajet_torch.sampling.builtin import BuiltinServer  # noqa: E402
 from ajet_torch.sampling.server import SampleRequest  # noqa: E402
@@ -187,18 +187,18 @@ def to_rows(walks: list[Walk]) -> TreePack:
     return TreePack(ints(ids), ints(positions), ints(ends), ints(predictors), ints(targets), terms, len(ids))
 
 
-def small_trainer(device: torch.device, rate: float) -> Trainer:
+def small_trainer(device: torch.device, args: argparse.Namespace) -> Trainer:
     torch.manual_seed(0)
     config = Qwen2Config(vocab_size=64, hidden_size=256, intermediate_size=704, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True, attn_implementation=ATTENTION_NAME)
-    lm = prepare_lm(Qwen2ForCausalLM(config), device)
-    options = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=rate, weight_decay=0.0))
-    return Trainer(options, Placement(device, torch.float32, Ranks(0, 1, 0), False), lm)
+    lm = prepare_lm(Qwen2ForCausalLM(config).to(DTYPES[args.dtype]), device)
+    options = WorkerConfig(attention="dense", compile="off", master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.0))
+    return Trainer(options, Placement(device, DTYPES[args.dtype], Ranks(0, 1, 0), False), lm)
 
 
 def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
     begin = time.perf_counter()
     rng = np.random.default_rng(0)
-    trainer = small_trainer(device, 1e-3)
+    trainer = small_trainer(device, args)
     sampler = Sampler(trainer, args.tasks * args.repeat)
     held_out = [agent.task(np.random.default_rng(10_000 + i)) for i in range(args.held_out)]
     seconds = {"sft": 0.0, "sample": 0.0, "train": 0.0}
@@ -218,7 +218,7 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
         shown = [agent.demonstration(agent.task(rng), rng) for _ in range(args.demonstrations)]
         timed("sft", lambda: trainer.step([to_rows(shown)], LossConfig(kind="sft")))
     before = reward(1.0)
-    trainer.config = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=args.rate, weight_decay=0.0))
+    trainer.config = replace(trainer.config, optimizer=OptimizerConfig(learning_rate=args.rate, weight_decay=0.0))
     curve, ratio = [], []
     while len(curve) < args.grpo_steps and time.perf_counter() - begin < args.seconds:
         tasks = [task for task in (agent.task(rng) for _ in range(args.tasks)) for _ in range(args.repeat)]
@@ -231,7 +231,7 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
         ratio.append(metrics["row_tokens"] / metrics["tree_tokens"])
     return {
         "agent": agent.name, "reward_before": before, "reward_after": reward(1.0), "reward_curve": curve, "sft_steps": args.sft_steps, "grpo_steps": len(curve),
-        "episodes_per_step": args.tasks * args.repeat, "held_out_tasks": args.held_out, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
+        "episodes_per_step": args.tasks * args.repeat, "held_out_tasks": args.held_out, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "dtype": args.dtype, "master_weights": args.master_weights, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
     }
 
 
@@ -245,6 +245,8 @@ def main() -> None:
     parser.add_argument("--grpo-steps", type=int, default=100)
     parser.add_argument("--agents", nargs="+", default=["math", "frozen_lake"])
     parser.add_argument("--seconds", type=float, default=600, help="no further GRPO step after so many")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--master-weights", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--date", default="")
     parser.add_argument("--out")

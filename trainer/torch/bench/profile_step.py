@@ -1,7 +1,11 @@
-"""Where does the time of a step go? The costliest kernels of one step, and when the GPU waited (not a published benchmark)."""
+"""Where does the time of a step go? The costliest kernels of two steps, and when the GPU waited (not a published benchmark).
+
+Under torchrun, of the first of several GPUs: also how much of the communication no other kernel hides.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -10,7 +14,8 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from ajet_torch.losses import LossConfig
-from ajet_torch.ranks import Ranks
+from ajet_torch.model import choose_device
+from ajet_torch.ranks import join_ranks, leave_ranks
 from ajet_torch.training import Placement
 from shapes import SHAPES, full_row, step_flops, timed
 from step import create_trainer, parse_case
@@ -19,6 +24,7 @@ KINDS = {
     "matrix products": r"nvjet|gemm|cutlass_80|sm90_xmma|splitK",
     "attention": r"fmha|flash|cudnn.*sdpa|mha_|Flash|attention|kernel_cutlass",
     "AdamW": r"^triton_.*(split_update|sqrt_.*where|where.*sqrt)",
+    "communication": r"nccl",
     "copies": r"[Mm]emcpy|[Mm]emset|copy_kernel|FillFunctor",
 }
 
@@ -29,17 +35,33 @@ def kind_of(name: str) -> str:
 
 def main() -> None:
     name, tokens, num_packs, options = parse_case(sys.argv[1])
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    trainer = create_trainer(name, tokens, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), **options)
-    packs = [full_row(tokens, SHAPES[name].vocab)] * num_packs
+    ranks = join_ranks("cuda" if torch.cuda.is_available() else "cpu", os.environ.get("AJET_STORE"), False, 600)
+    trainer = create_trainer(name, tokens, Placement(choose_device("auto", ranks.local_rank), torch.bfloat16, ranks, ranks.size > 1), **options)
+    packs = [full_row(tokens, SHAPES[name].vocab) for _ in range(num_packs * ranks.size)]
     seconds = timed(lambda: trainer.step(packs, LossConfig()), 4, warmup=3)
-    print(f"{sys.argv[1]}: {seconds * 1e3:.1f} ms a step, {step_flops(name, packs) / seconds / 989e12:.4f} of peak")
     with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as recorded:
         trainer.step(packs, LossConfig())
+        trainer.step(packs, LossConfig())
         torch.cuda.synchronize()
+    ranks.barrier()
+    if not ranks.is_first:
+        return leave_ranks()
+    print(f"{sys.argv[1]} on {ranks.size}: {seconds * 1e3:.1f} ms a step, {step_flops(name, packs) / seconds / ranks.size / 989e12:.4f} of peak")
     kernels = sorted((e for e in recorded.events() if e.device_type == DeviceType.CUDA and not e.name.startswith(("ajet", "##", "Optimizer"))), key=lambda e: e.time_range.start)
     report_kernels(kernels)
     report_gaps(kernels)
+    others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
+    print(f"some kernel runs for {covered(kernels):.1f} ms, some other than communication for {covered(others):.1f} ms")
+    leave_ranks()
+
+
+def covered(kernels: list) -> float:
+    """Milliseconds in which at least one of them runs; they are sorted by their beginnings."""
+    total, end = 0.0, float("-inf")
+    for kernel in kernels:
+        total += max(0.0, kernel.time_range.end - max(end, kernel.time_range.start))
+        end = max(end, kernel.time_range.end)
+    return total / 1e3
 
 
 def report_kernels(kernels: list) -> None:

@@ -5,7 +5,7 @@ import { workerDir } from './find-python.js';
 export type AttachCommandParts = {
   /** host:port of the control plane. */
   readonly address: string;
-  /** What stands in the command for the token. */
+  /** What the command shows as the token. */
   readonly token: string;
   readonly numNodes: number;
   readonly gpusPerNode: number;
