@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fillFigures } from './fill-figures.mjs';
+import { findNewestResult } from './newest-result.mjs';
 import { root } from './workspaces.mjs';
 
 const notOurs = new Set(['node_modules', 'dist', 'saved_experiments']);
@@ -26,7 +27,7 @@ function staleLines(page, fresh) {
 
 async function update(file) {
   const page = read(file);
-  const fresh = await fillFigures(page, (result) => JSON.parse(read(result)));
+  const fresh = await fillFigures(page, (result) => JSON.parse(read(findNewestResult(result, root))));
   if (fresh === page) return true;
   if (isCheck)
     console.log([`${file} differs from its results: run \`npm run figures\`.`, ...staleLines(page, fresh)].join('\n'));

@@ -1,6 +1,6 @@
 // Fills the figures of a page from kept results. A figure stands between two marks, and the first names a result file and a JSONata
 // expression on it: `<!-- figure test/bench/results/engine.json $fixed(train_vs_torch."0.85M", 2) -->1.03<!-- /figure -->`.
-// Several values, `[a, b]`, become neighbouring cells of a table.
+// Several values, `[a, b]`, become neighbouring cells of a table. `newest` in the place of a version is explained in newest-result.mjs.
 import jsonata from 'jsonata';
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);

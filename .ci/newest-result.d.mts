@@ -1,0 +1,1 @@
+export function findNewestResult(file: string, root: string): string;
