@@ -12,7 +12,14 @@ export type Tree =
   | { readonly commit: string; readonly problem?: undefined }
   | { readonly commit: null; readonly problem: string };
 
-const keptResults = [':!test/bench/results', ':!trainer/torch/bench/results', ':!test/nightly/results'];
+const keptResults = [
+  ':!test/bench/results',
+  ':!trainer/torch/bench/results',
+  ':!test/nightly/results',
+  ':!test/releases/results',
+  ':!test/releases/RELEASES.md',
+  ':!test/releases/mutants/results',
+];
 
 export function readTree(folder: string): Tree {
   const git = (...args: readonly string[]): string =>

@@ -3,13 +3,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { plantMutant } from '../../mutants/plant-mutant.js';
+import { keepResult, readTree } from '../../bench/keep-result.js';
 import { judgeCell, type GateRun, type Verdict } from '../gate.js';
 import { regressions } from './regressions.js';
 
 /**
  * `npm run releases:mutants`: the gate itself is tried. Each planted regression must turn it red; of 40 reruns of the unchanged
  * code with other seeds at most one may. The rule "equal metrics are green" has no part in it: only seeds other than the
- * baseline's are trained.
+ * baseline's are trained. The outcome is kept in `results/gate.json`, unless the working tree differs from its commit.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -100,10 +101,20 @@ async function countFalseAlarms(baseline: readonly GateRun[]): Promise<number> {
   return alarms;
 }
 
+const tree = readTree(import.meta.dirname);
+const startedAt = performance.now();
 const baseline = await trainSeeds(Array.from({ length: numBaselineSeeds }, (_, index) => index + 1));
 const caught = await countCaught(baseline);
 const falseAlarms = await countFalseAlarms(baseline);
 const summary = { planted: regressions.length, caught, reruns: numReruns, false_alarms: falseAlarms };
+const seconds = Math.round((performance.now() - startedAt) / 1000);
+if (tree.commit === null) say(`not kept: ${tree.problem}`);
+else
+  keepResult(
+    path.join(import.meta.dirname, 'results'),
+    { kind: 'job', name: 'gate', commit: tree.commit },
+    { summary, details: { seconds } },
+  );
 if (isJson) process.stdout.write(`${JSON.stringify(summary)}\n`);
 else say(`${caught} of ${summary.planted} regressions caught; ${falseAlarms} false alarms in ${numReruns} reruns`);
 process.exitCode = caught === regressions.length && falseAlarms <= mostFalseAlarms ? 0 : 1;
