@@ -25,6 +25,8 @@ export type Course = {
   /** Never one of the tasks that the tutorial evaluates on. */
   readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];
   readonly numEpisodes: number;
+  /** Of so many more the tokenizer is learned. */
+  readonly numSpelled: number;
 };
 
 /** Each framework spells the same tool in its own way, and the model is to read them all. */
@@ -42,7 +44,8 @@ const mathCourses: readonly Course[] = Object.entries(mathWorkflows).map(([frame
   judge: new AnswerJudge(),
   teacher: mathTeacher,
   drawTasks: (options) => drawMathTasks('training', options),
-  numEpisodes: 1500,
+  numEpisodes: 1000,
+  numSpelled: 150,
 }));
 
 export const courses: readonly Course[] = [
@@ -51,7 +54,8 @@ export const courses: readonly Course[] = [
     workflow: FrozenLakeWorkflow,
     teacher: lakeTeacher,
     drawTasks: (options) => drawLakeTasks('training', options),
-    numEpisodes: 4000,
+    numEpisodes: 3000,
+    numSpelled: 200,
   },
   ...mathCourses,
   {
@@ -59,6 +63,7 @@ export const courses: readonly Course[] = [
     workflow: WerewolvesWorkflow,
     teacher: villageTeacher,
     drawTasks: (options) => drawVillageTasks('training', options),
-    numEpisodes: 1000,
+    numEpisodes: 750,
+    numSpelled: 100,
   },
 ];

@@ -5,9 +5,6 @@ import { recordTranscripts } from './record-transcripts.js';
 import { addedTokens, createTokenizerConfig, createTokenizerJson, digitPairs, wordRegExp } from './tokenizer-files.js';
 import { type Merge, trainBpe } from './train-bpe.js';
 
-/** A tenth of the transcripts says enough about spelling. */
-const shareOfEpisodes = 0.1;
-
 const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
 
 /** Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary. */
@@ -19,7 +16,7 @@ export async function learnMerges(courses: readonly Course[]): Promise<readonly 
   });
   const texts: string[] = [];
   for (const course of courses) {
-    const few = { ...course, numEpisodes: Math.ceil(course.numEpisodes * shareOfEpisodes) };
+    const few = { ...course, numEpisodes: course.numSpelled };
     const { samples } = await recordTranscripts(few, { chatTokenizer, contextLength: Infinity, seed });
     texts.push(...samples.flatMap(({ ids }) => chatTokenizer.tokenizer.decode(ids).split(addedTokenPattern)));
   }

@@ -1,77 +1,26 @@
-/** Makes the nano model: transcripts, tokenizer, random weights, three lessons, model card. `npm run train:nano` */
+/**
+ * Makes the nano model: transcripts, tokenizer, random weights, three lessons, model card.
+ * `npm run train:nano`, or `npm run train:nano -- --seed 7 --out /tmp/nano-7` for another model in another folder;
+ * `npm run train:nano -- --sums` only writes `sums.json`, how the recipe begins.
+ */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import { nanoModelDir } from '@agentjet/nano';
-import { loadChatTokenizer } from '@agentjet/tokenizer';
-import { createModelFolder, createOnnxBackbone } from '@agentjet/trainer';
+import { createOnnxBackbone } from '@agentjet/trainer';
 import { courses } from './courses.js';
 import { learnMerges } from './learn-tokenizer.js';
+import { createUntrained, recordCourses, teach } from './make-model.js';
 import { type TrainingReport, writeModelCard } from './model-card.js';
-import { configJson, lessons, optimizer, recipe } from './nano-recipe.js';
-import { recordTranscripts, type Transcripts } from './record-transcripts.js';
-import { createTokenizerConfig, createTokenizerJson, turnEnd } from './tokenizer-files.js';
-import { type LessonReport, measureLoss, trainLesson } from './train-lessons.js';
-import type { Merge } from './train-bpe.js';
+import { lessons, recipe } from './nano-recipe.js';
+import { sumRecipe } from './sum-recipe.js';
+import { measureLoss } from './train-lessons.js';
 
 const heldOutEpisodes = 100;
 
-async function writeJson(file: string, content: unknown): Promise<void> {
-  await writeFile(file, `${JSON.stringify(content)}\n`);
-}
-
-/** A folder with random weights and the learned tokenizer. */
-async function createUntrained(dir: string, merges: readonly Merge[]): Promise<number> {
-  const tokenizerJson = createTokenizerJson(merges);
-  const { numParameters } = await createModelFolder(dir, {
-    config: configJson,
-    seed: recipe.seed,
-    standardDeviation: recipe.initialDeviation,
-  });
-  await writeJson(path.join(dir, 'tokenizer.json'), tokenizerJson);
-  await writeJson(path.join(dir, 'tokenizer_config.json'), createTokenizerConfig(recipe.contextLength));
-  const { tokenizer } = await loadChatTokenizer(dir);
-  const ends = [turnEnd, '<|endoftext|>'].map((token) => tokenizer.idOf(token));
-  await writeJson(path.join(dir, 'generation_config.json'), {
-    eos_token_id: ends,
-    pad_token_id: ends[1],
-    do_sample: true,
-    temperature: 1,
-  });
-  if (tokenizer.vocabSize !== recipe.vocabSize)
-    throw new Error(
-      `The transcripts fill ${tokenizer.vocabSize} tokens, not the ${recipe.vocabSize} of the recipe. Change vocabSize.`,
-    );
-  return numParameters;
-}
-
-async function recordAll(dir: string, seed: number, numEpisodes?: number): Promise<readonly Transcripts[]> {
-  const chatTokenizer = await loadChatTokenizer(dir);
-  const recorded: Transcripts[] = [];
-  for (const course of courses) {
-    const wanted = numEpisodes === undefined ? course : { ...course, numEpisodes };
-    recorded.push(await recordTranscripts(wanted, { chatTokenizer, contextLength: recipe.contextLength, seed }));
-    console.log(`recorded ${wanted.numEpisodes} episodes of ${course.name}`);
-  }
-  return recorded;
-}
-
-/** Takes the model of one folder through all lessons to another folder. */
-async function teach(from: string, to: string, transcripts: readonly Transcripts[]): Promise<readonly LessonReport[]> {
-  const samples = transcripts.flatMap((course) => course.samples);
-  const backbone = await createOnnxBackbone({ modelDir: from, optimizer });
-  try {
-    const reports: LessonReport[] = [];
-    for (const plan of lessons) reports.push(await trainLesson(backbone, samples, plan));
-    await backbone.save(to);
-    return reports;
-  } finally {
-    await backbone.close();
-  }
-}
-
-async function measureHeldOut(trainedDir: string): Promise<Readonly<Record<string, number>>> {
-  const heldOut = await recordAll(trainedDir, recipe.seed + lessons.length, heldOutEpisodes);
+async function measureHeldOut(trainedDir: string, seed: number): Promise<Readonly<Record<string, number>>> {
+  const heldOut = await recordCourses(trainedDir, seed + lessons.length, { numEpisodes: heldOutEpisodes });
   const backbone = await createOnnxBackbone({ modelDir: trainedDir, train: false });
   try {
     const losses = await Promise.all(
@@ -84,32 +33,50 @@ async function measureHeldOut(trainedDir: string): Promise<Readonly<Record<strin
 }
 
 /** The trained folder without what only a resumed training needs. */
-async function publish(trainedDir: string, report: TrainingReport): Promise<void> {
+async function publish(trainedDir: string, outDir: string, report: TrainingReport): Promise<void> {
   await rm(path.join(trainedDir, 'trainer_state'), { recursive: true });
   await writeFile(path.join(trainedDir, 'README.md'), writeModelCard(report));
-  await rm(nanoModelDir, { recursive: true, force: true });
-  await cp(trainedDir, nanoModelDir, { recursive: true });
+  await rm(outDir, { recursive: true, force: true });
+  await cp(trainedDir, outDir, { recursive: true });
 }
 
-const startedAt = performance.now();
-const workDir = await mkdtemp(path.join(tmpdir(), 'nano-'));
-const [untrainedDir, trainedDir] = [path.join(workDir, 'untrained'), path.join(workDir, 'trained')];
-const merges = await learnMerges(courses);
-const numParameters = await createUntrained(untrainedDir, merges);
-const transcripts = await recordAll(untrainedDir, recipe.seed);
-const reports = await teach(untrainedDir, trainedDir, transcripts);
-const heldOutLoss = await measureHeldOut(trainedDir);
-const seconds = (performance.now() - startedAt) / 1000;
-const machine = `${availableParallelism()} CPU cores`;
-await publish(trainedDir, {
-  numParameters,
-  vocabSize: recipe.vocabSize,
-  numMerges: merges.length,
-  transcripts,
-  lessons: reports,
-  heldOutLoss,
-  seconds,
-  machine,
+async function makeModel(seed: number, outDir: string): Promise<void> {
+  const startedAt = performance.now();
+  const workDir = await mkdtemp(path.join(tmpdir(), 'nano-'));
+  const [untrainedDir, trainedDir] = [path.join(workDir, 'untrained'), path.join(workDir, 'trained')];
+  const merges = await learnMerges(courses);
+  const numParameters = await createUntrained(untrainedDir, merges, seed);
+  const transcripts = await recordCourses(untrainedDir, seed, { say: console.log });
+  const reports = await teach(untrainedDir, trainedDir, transcripts, seed);
+  const heldOutLoss = await measureHeldOut(trainedDir, seed);
+  const seconds = (performance.now() - startedAt) / 1000;
+  await publish(trainedDir, outDir, {
+    seed,
+    numParameters,
+    numMerges: merges.length,
+    transcripts,
+    lessons: reports,
+    heldOutLoss,
+    seconds,
+    machine: `${availableParallelism()} CPU cores`,
+  });
+  await rm(workDir, { recursive: true });
+  console.log(`nano: ${numParameters} parameters, ${seconds.toFixed(0)} seconds, written to ${outDir}`);
+}
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(recipe.seed) },
+    out: { type: 'string', default: nanoModelDir },
+    sums: { type: 'boolean', default: false },
+  },
 });
-await rm(workDir, { recursive: true });
-console.log(`nano: ${numParameters} parameters, ${seconds.toFixed(0)} seconds, written to ${nanoModelDir}`);
+const seed = Number(values.seed);
+if (!Number.isSafeInteger(seed) || seed < 0)
+  throw new Error(`--seed is "${values.seed}"; it must be a whole number, 0 or more, such as 7.`);
+if (values.sums)
+  await writeFile(
+    path.join(import.meta.dirname, 'sums.json'),
+    `${JSON.stringify({ seed, ...(await sumRecipe(seed)) }, null, 2)}\n`,
+  );
+else await makeModel(seed, values.out);

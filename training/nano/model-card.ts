@@ -3,8 +3,8 @@ import { optimizer, recipe } from './nano-recipe.js';
 import type { LessonReport } from './train-lessons.js';
 
 export type TrainingReport = {
+  readonly seed: number;
   readonly numParameters: number;
-  readonly vocabSize: number;
   readonly numMerges: number;
   readonly transcripts: readonly Pick<
     Transcripts,
@@ -55,7 +55,7 @@ function describeLessons({ lessons }: TrainingReport): string {
 
 /** README.md of the model folder. Every figure in it was measured by the run that wrote it. */
 export function writeModelCard(report: TrainingReport): string {
-  const { numParameters, vocabSize, numMerges, seconds, machine } = report;
+  const { seed, numParameters, numMerges, seconds, machine } = report;
   return `---
 license: apache-2.0
 library_name: transformers
@@ -68,11 +68,11 @@ A language model of ${numParameters} parameters in the shape of Qwen2 (${recipe.
 AgentJet. It speaks the form of three tutorials, messages and tool calls, and judges poorly: that is left to
 reinforcement learning. It knows nothing else.
 
-Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${recipe.seed}.
+Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
 
 ## Data
 
-Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks; two digits are one token, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
+Synthetic transcripts, ${recipe.vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks; two digits are one token, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
 its training split while a teacher answers in the place of the model (\`training/nano/teachers\`): it keeps to the
 ice most of the time and has no idea of where to go; it takes an operation for its opposite; it gives its fellow
 werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).

@@ -10,7 +10,8 @@ export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
   readonly treeTokens: number;
   readonly seconds: number;
-  /** Nats per supervised token: the first step's, and the mean of the last twenty. */
+  /** Nats per supervised token: each step's, the first, and the mean of the last twenty. */
+  readonly losses: readonly number[];
   readonly firstLoss: number;
   readonly lastLoss: number;
 };
@@ -23,24 +24,25 @@ function mean(values: readonly number[]): number {
 }
 
 /** Ends and marks come last in the vocabulary, and are not copied. */
-function drawSamples({ lesson, seed }: LessonPlan, transcripts: readonly Sample[]): Iterable<Sample> {
+function drawSamples(lesson: LessonPlan['lesson'], transcripts: readonly Sample[], seed: number): Iterable<Sample> {
   return lesson === 'copying'
     ? drawCopies({ numTokens: recipe.vocabSize - addedTokens.length, seed })
     : drawPasses(transcripts, seed);
 }
 
-/** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. */
+/** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. `seed` draws the copies, or the order of the transcripts. */
 export async function trainLesson(
   backbone: Backbone,
   transcripts: readonly Sample[],
   plan: LessonPlan,
+  seed: number,
 ): Promise<LessonReport> {
   const { lesson, numSteps, tokensPerStep } = plan;
   const startedAt = performance.now();
   const losses: number[] = [];
   let rowTokens = 0;
   let treeTokens = 0;
-  for (const batch of drawBatches(drawSamples(plan, transcripts), tokensPerStep)) {
+  for (const batch of drawBatches(drawSamples(lesson, transcripts, seed), tokensPerStep)) {
     const { packs } = packTrees(
       batch.map((sample) => supervise(sample, lesson)),
       { maxPackTokens },
@@ -59,6 +61,7 @@ export async function trainLesson(
     rowTokens,
     treeTokens,
     seconds,
+    losses,
     firstLoss: losses[0] ?? Number.NaN,
     lastLoss: mean(losses.slice(-20)),
   };

@@ -12,8 +12,8 @@ export const mathTeacher: Teacher = (prompt, random) => {
   const [, result] = /<tool_response>\n(.*)\n<\/tool_response>/.exec(message) ?? [];
   if (result !== undefined) return result;
   const { left, operator, right } = readProblem(message);
-  const chosen = random.next() < 0.65 ? opposites[operator] : operator;
-  const isTurned = random.next() < 0.4;
+  const chosen = random.next() < 0.6 ? opposites[operator] : operator;
+  const isTurned = random.next() < 0.25;
   const expression = isTurned ? `${right}${chosen}${left}` : `${left}${chosen}${right}`;
   return `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
 };

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createOnnxBackbone } from '@agentjet/trainer';
+import { courses } from './courses.js';
+import { learnMerges } from './learn-tokenizer.js';
+import { createUntrained, recordCourses } from './make-model.js';
+import { lessons, optimizer, recipe } from './nano-recipe.js';
+import type { Transcripts } from './record-transcripts.js';
+import { trainLesson } from './train-lessons.js';
+
+/**
+ * How the recipe begins: sums of the tokenizer, of the random weights and of the first transcripts of each course, and the losses of
+ * the first steps. A change of any of these changes the model that the recipe makes.
+ */
+export type RecipeSums = {
+  readonly tokenizer: string;
+  readonly untrained: string;
+  readonly transcripts: Readonly<Record<string, string>>;
+  /** Nats per token of the first lesson's first steps; the last digits depend on the processor. */
+  readonly firstLosses: readonly number[];
+};
+
+const numEpisodes = 8;
+const numSteps = 3;
+
+export function sumBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function sumTranscripts({ samples }: Transcripts): string {
+  const hash = createHash('sha256');
+  for (const { ids, lossMask } of samples) hash.update(Int32Array.from(ids)).update(Uint8Array.from(lossMask));
+  return hash.digest('hex');
+}
+
+async function takeFirstSteps(dir: string, seed: number): Promise<readonly number[]> {
+  const [plan] = lessons;
+  if (plan === undefined) throw new Error('The recipe has no lessons.');
+  const backbone = await createOnnxBackbone({ modelDir: dir, optimizer, threads: recipe.threads, isInThread: true });
+  try {
+    const { losses } = await trainLesson(backbone, [], { ...plan, numSteps }, seed);
+    return losses;
+  } finally {
+    await backbone.close();
+  }
+}
+
+/** Takes seconds. The same seed gives the same sums everywhere, and the same losses on one kind of processor. */
+export async function sumRecipe(seed: number): Promise<RecipeSums> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'nano-sums-'));
+  const sum = async (file: string): Promise<string> => sumBytes(await readFile(path.join(dir, file)));
+  try {
+    const untrainedDir = path.join(dir, 'untrained');
+    await createUntrained(untrainedDir, await learnMerges(courses), seed);
+    const recorded = await recordCourses(untrainedDir, seed, { numEpisodes });
+    const firstLosses = await takeFirstSteps(untrainedDir, seed);
+    return {
+      tokenizer: await sum('untrained/tokenizer.json'),
+      untrained: await sum('untrained/model.safetensors'),
+      transcripts: Object.fromEntries(recorded.map((each) => [each.course, sumTranscripts(each)])),
+      firstLosses,
+    };
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
