@@ -20,6 +20,9 @@ export type RecordOptions = {
   readonly seed: number;
 };
 
+/** An hour: what is recorded must not depend on what else the machine does. */
+const timeoutMs = 3_600_000;
+
 async function* runCourse(
   course: Course,
   { chatTokenizer, contextLength, seed }: RecordOptions,
@@ -33,7 +36,7 @@ async function* runCourse(
       chatTokenizer,
     },
     sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 256 },
-    timeoutMs: 60_000,
+    timeoutMs,
     tasks: course.drawTasks({ seed: deriveSeed(seed, course.name), count: course.numEpisodes }),
     numRepeat: 1,
     maxParallel: 16,
