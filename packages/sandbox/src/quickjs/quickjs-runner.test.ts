@@ -1,0 +1,42 @@
+import { afterAll, expect, it } from 'vitest';
+import { javascriptPrograms } from '../testing/programs.js';
+import { runnerCases } from '../testing/runner-cases.js';
+import { createQuickjsRunner } from './quickjs-runner.js';
+
+// One for all cases: its thread takes a while to start from sources.
+const runner = createQuickjsRunner();
+afterAll(() => runner.close());
+const shared = () => ({ languages: runner.languages, run: runner.run.bind(runner), close: async () => {} });
+
+for (const { name, run } of runnerCases(shared, javascriptPrograms)) it(name, run);
+
+it.each([
+  ['1 + 2', 3],
+  ['({ a: [1, "b", null] })', { a: [1, 'b', null] }],
+  ['Promise.resolve(7)', 7],
+  ['(async () => { await null; return "later" })()', 'later'],
+  ['undefined', undefined],
+  ['() => 1', undefined],
+  ['const a = {}; a.a = a; a', undefined],
+])('gives the value of %s', async (code, value) => {
+  const result = await runner.run(code, { language: 'javascript' });
+  expect(result).toEqual({ stdout: '', value, error: null, limit: null });
+});
+
+it.each([
+  ['syntax error(', /SyntaxError/],
+  ['Promise.reject(new Error("later"))', /Error: later/],
+  ['throw { toString() { throw 1 } }', /cannot be shown/],
+  ['throw new Error("x".repeat(1e6))', /^Error: xxx/],
+  ['(function f() { f() })()', /stack|InternalError|RangeError/],
+])('says what went wrong in %s', async (code, message) => {
+  const { error } = await runner.run(code, { language: 'javascript' });
+  expect(error).toMatch(message);
+  expect(error?.length).toBeLessThanOrEqual(20_000);
+});
+
+it('refuses to run after it was closed', async () => {
+  const closed = createQuickjsRunner();
+  await closed.close();
+  await expect(closed.run('1', { language: 'javascript' })).rejects.toThrow('The sandbox is closed.');
+});
