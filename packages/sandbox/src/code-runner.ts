@@ -43,13 +43,13 @@ export interface CodeRunner {
 /** The sandbox cannot be started, or died although no limit was reached. Codes: `unavailable`, `failed`. */
 export class SandboxError extends AgentJetError {}
 
-export const defaultLimits: CodeLimits = { seconds: 5, megabytes: 256, outputCharacters: 20_000 };
+const defaultLimits: CodeLimits = { seconds: 5, megabytes: 256, outputCharacters: 20_000 };
 
 export function limitsOf({ limits }: CodeOptions): CodeLimits {
   return { ...defaultLimits, ...limits };
 }
 
-/** Longer code than this is no answer of a model. */
+/** Longer code than this is not the answer of a model. */
 const maxCodeCharacters = 1_000_000;
 
 /** A result for code that is not worth starting; null if it is. */

@@ -17,7 +17,7 @@ describe.skipIf(missing !== null)(`bubblewrap${missing === null ? '' : ` (${miss
   };
   for (const { name, run } of runnerCases(open, pythonPrograms)) it(name, run);
 
-  it('leaves no process behind', async () => {
+  it('ends the processes that the code started', async () => {
     const code = 'import subprocess\nsubprocess.Popen(["/usr/bin/sleep", "31.4159"])\nprint("started")';
     expect((await open().run(code, { language: 'python' })).stdout).toBe('started\n');
     const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).includes('31.4159'));

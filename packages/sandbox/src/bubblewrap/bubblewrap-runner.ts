@@ -15,7 +15,7 @@ import {
 } from '../code-runner.js';
 
 /**
- * Python in a namespace of its own (bubblewrap, Linux): no network, no other process, no file but the system's programs, read-only,
+ * Python in a separate namespace (bubblewrap, Linux): no network, no other process, no file but the system's programs, read-only,
  * and an empty folder with the given files. The folder is made before each run and removed after it.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {

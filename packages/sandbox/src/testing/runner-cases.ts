@@ -14,7 +14,7 @@ export type RunnerPrograms = {
   readonly printsFile: string;
   /** Prints one line of the standard input. */
   readonly printsInput: string;
-  /** Leaves something behind, and prints what an earlier run left: `clean` or something else. */
+  /** Writes something that should not last, and prints what an earlier run left: `clean` or something else. */
   readonly leavesTrace: string;
   readonly escapes: readonly string[];
 };
