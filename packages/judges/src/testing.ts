@@ -1,0 +1,1 @@
+export { attacks } from './llm/attacks.js';
