@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRandom } from '@agentjet/core';
 import { candidateAt, markAt } from './candidates.js';
@@ -46,7 +46,7 @@ export async function startFaultyJudge({
 }): Promise<FaultyJudge> {
   const random = createRandom(seed);
   const seen: Seen = { requests: 0, outside: 0, asked: new Map(), scores: new Map() };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request);
     seen.requests++;
     const { at, code, isOutside } = readRequest(body);
@@ -58,7 +58,8 @@ export async function startFaultyJudge({
     const score = random.int(10);
     seen.scores.set(at, (seen.scores.get(at) ?? new Set()).add(score));
     say(response, JSON.stringify({ code, reason: 'seen', score }));
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
