@@ -12,7 +12,7 @@ export const shares = [
   },
   { part: 'failures', minutes: 0.5, folders: ['test/failures'] },
   { part: 'chaos', minutes: 0.5, folders: ['test/chaos'] },
-  { part: 'first hour', minutes: 0.25, folders: ['test/first-hour', 'test/releases'] },
+  { part: 'first hour', minutes: 0.25, folders: ['test/publish', 'test/releases'] },
   {
     part: 'swarm',
     minutes: 0.75,

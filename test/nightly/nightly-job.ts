@@ -19,6 +19,7 @@ export const jobs = {
   simulate: 'Does the swarm lose nothing under any order of failures?',
   releases: 'Does each tutorial learn as well and as fast as in the last releases?',
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
+  publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
 } as const;
 

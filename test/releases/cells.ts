@@ -42,7 +42,7 @@ export const cells: readonly Cell[] = [
     conf: 'tutorial/06-langgraph-graph/market.yaml',
     overrides: [],
     model: 'nano',
-    minutes: 8,
+    minutes: 5,
   },
 ];
 

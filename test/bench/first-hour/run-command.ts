@@ -8,11 +8,21 @@ export type Ended = { readonly output: string; readonly seconds: number };
  */
 export async function runCommand(
   line: string,
-  options: { readonly cwd: string; readonly onLine?: (line: string, seconds: number) => void },
+  options: {
+    readonly cwd: string;
+    /** Added to the environment of this process. */
+    readonly env?: Readonly<Record<string, string>>;
+    readonly onLine?: (line: string, seconds: number) => void;
+  },
 ): Promise<Ended> {
   const startedAt = performance.now();
   const seconds = (): number => (performance.now() - startedAt) / 1000;
-  const child = spawn(line, { cwd: options.cwd, shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(line, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    shell: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   let open = '';
   const read = (text: string): void => {
