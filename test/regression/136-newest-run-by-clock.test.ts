@@ -14,7 +14,7 @@ async function createRun(experimentDir: string, name: string, writtenAt: string)
   return run.dir;
 }
 
-it('the run that was written last is the newest, whatever its name says', async () => {
+it('the run that was written last is the newest, also if its name is not the last', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'clock-'));
   await createRun(dir, '2031-05-01T10:00:00', '2026-08-01T10:00:00');
   const newest = await createRun(dir, '2026-08-09T10:00:00', '2026-08-09T10:00:00');
