@@ -108,6 +108,15 @@ class EpisodeTracker implements ContextTracker {
     return this.#open({ ...resolved, agent, index: this.#numBegun++, stops: [...(request.sampling?.stop ?? [])] });
   }
 
+  skipTo(index: number): void {
+    if (index < this.#numBegun)
+      throw new AgentJetError(
+        'broken_replay',
+        `Call ${index} of episode ${this.#episodeId} cannot begin: call ${this.#numBegun - 1} has begun. Replay calls in the order in which they began.`,
+      );
+    this.#numBegun = index;
+  }
+
   countPromptTokens(agent: AgentIdentity, request: ChatRequest, options: TurnOptions = {}): number {
     return this.#resolve(agent, request, options).prompt.ids.length;
   }
@@ -186,6 +195,7 @@ class EpisodeTracker implements ContextTracker {
     let isCommitted = false;
     return {
       id,
+      index: call.index,
       promptIds: call.prompt.ids,
       stopIds: chatTokenizer.template.stopIds,
       reusedTokens: call.prompt.reusedTokens,

@@ -32,6 +32,8 @@ export type TurnOptions = {
 /** One model call between `begin` and `commit`. */
 export interface Turn {
   readonly id: string;
+  /** Place in the order of `begin`, from 0; calls that were never committed have one too. */
+  readonly index: number;
   /** Shape [P]: what to give the engine. Its prefix reuses exact ids of what the model has seen. A view: must not be written to. */
   readonly promptIds: Int32Array;
   /** Ids that end the model's turn. */
@@ -140,6 +142,8 @@ export type AgentTranscript = { readonly agentName: string; readonly messages: r
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
   begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
+  /** The next call begins at this place: when recorded calls are replayed, those that were never committed are left out. */
+  skipTo(index: number): void;
   /** Tokens of the prompt that `begin` would resolve. */
   countPromptTokens(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): number;
   /** Closes the episode; asked again, it returns the same. */

@@ -24,6 +24,7 @@ export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createUntrackedTuner, type UntrackedTunerOptions } from './untracked-tuner.js';
 export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
 export type { RequestSampling } from './model/sampling.js';
+export type { RecordedCall } from './model/recorded-call.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';

@@ -9,6 +9,7 @@ import type { Episode, Policy, SamplingDefaults } from '../contract.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import type { RequestSampling } from '../model/sampling.js';
+import { replayCalls, type RecordedCall } from '../model/recorded-call.js';
 import { createTunedModel } from '../model/tuned-model.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
@@ -32,6 +33,8 @@ type EpisodeRecord = {
   /** The tracker takes no further calls. */
   readonly finish: () => Recorded;
   readonly transcripts: () => readonly AgentTranscript[];
+  /** Puts the calls of an earlier record of the episode into this one, which has none. */
+  readonly replay: (calls: readonly RecordedCall[]) => void;
   /** The agent whose call failed with a message that this text repeats. */
   readonly failedAgent: (text: string) => string | undefined;
 };
@@ -40,12 +43,13 @@ type RecordOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
   readonly requestSampling?: RequestSampling | undefined;
+  readonly onCall?: ((call: RecordedCall) => void) | undefined;
 };
 type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
 type RecordIdentity = { readonly episodeId: string; readonly seed: number };
 
 export function openRecord(
-  { policy, sampling, requestSampling }: RecordOptions,
+  { policy, sampling, requestSampling, onCall }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
   { signal, onTurn = () => undefined }: RecordListeners,
 ): EpisodeRecord {
@@ -59,6 +63,10 @@ export function openRecord(
       read,
       finish: () => ({ samples: [], ...read() }),
       transcripts: () => conversations.read(),
+      replay: (calls) => {
+        if (calls.length > 0)
+          throw new Error('Calls of a model behind an API are not recorded, so none can be replayed.');
+      },
       failedAgent: (text) => ledger.failedAgent(text),
     };
   }
@@ -86,10 +94,13 @@ export function openRecord(
         untrainedModels: untrainedModels ?? [],
         requestSampling,
         onTurn: (turnId) => onTurn(agent.agentName, turnId),
+        onCall,
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
     transcripts: () => tracker.transcripts(),
+    replay: (calls) =>
+      replayCalls({ tracker, ledger, onTurn, chatOf: (agent) => chat?.(agent) ?? policy.chatTokenizer }, calls),
     failedAgent: (text) => ledger.failedAgent(text),
   };
 }

@@ -2,6 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import type { AgentIdentity, AgentTranscript } from '@agentjet/context-tracker';
 import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../contract.js';
 import { createTuner } from '../tuner.js';
+import type { RecordedCall } from '../model/recorded-call.js';
 import type { RequestSampling } from '../model/sampling.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
@@ -29,6 +30,8 @@ export type OpenEpisode = {
   readonly within: <T>(work: () => T) => T;
   /** What each agent was told and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
+  /** Puts the answered calls of an earlier process into this episode, which has made none. Throws EngineError `replay_mismatch`. */
+  readonly replay: (calls: readonly RecordedCall[]) => void;
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
   readonly failedAgent: (text: string) => string | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
@@ -48,6 +51,8 @@ export type OpenEpisodeOptions = {
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
   readonly endpointHost?: EndpointHost | undefined;
+  /** Told of each answered call of the tuned models, in the turn of the event loop in which it was recorded. */
+  readonly onCall?: ((call: RecordedCall) => void) | undefined;
   /** Puts something around the tuned models: a limit, a recorder. */
   readonly wrapModel?: WrapModel | undefined;
 };
@@ -119,6 +124,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     targets,
     within,
     transcripts: () => [...recorder.transcripts(), ...untrained.transcripts()],
+    replay: recorder.replay,
     fail: life.fail,
     finish: () => {
       life.close();

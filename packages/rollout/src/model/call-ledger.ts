@@ -33,6 +33,9 @@ export class CallLedger {
   /** Messages of failed calls, the newest last. */
   readonly #failures: { readonly agentName: string; readonly message: string }[] = [];
 
+  /** Answers that the tracker has recorded. */
+  numCommitted = 0;
+
   countFailure(agentName: string, error: unknown): void {
     this.#counts.failed++;
     this.#failures.push({ agentName, message: toErrorMessage(error) });
@@ -64,6 +67,11 @@ export class CallLedger {
     const index = this.#nextIndex.get(agentName) ?? 0;
     this.#nextIndex.set(agentName, index + 1);
     return index;
+  }
+
+  /** Goes on after a number that a recorded call had. */
+  skipIndex(agentName: string, index: number): void {
+    this.#nextIndex.set(agentName, Math.max(this.#nextIndex.get(agentName) ?? 0, index + 1));
   }
 
   /** The answer that a request with this key already has or is getting. */

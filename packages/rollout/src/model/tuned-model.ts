@@ -19,13 +19,13 @@ import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
 import { checkRequestSize } from './check-request-size.js';
 import { failLater } from './fail-later.js';
+import { hashPrompt, untrainedIndex, type RecordedCall } from './recorded-call.js';
 import { replayDeltas } from './replay-deltas.js';
-import { applyResponseFormat } from './response-format.js';
 import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';
+import { toShown } from './shown-request.js';
 import { linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
-import { applyToolChoice } from './tool-choice.js';
 
 /**
  * The model that learns: messages in, message out, over a tracker (messages to tokens) and an engine (tokens to
@@ -50,6 +50,8 @@ export type TunedModelOptions = {
   readonly requestSampling?: RequestSampling | undefined;
   /** Told of each turn that is trained. */
   readonly onTurn?: ((turnId: string) => void) | undefined;
+  /** Told of each answered call, in the turn of the event loop in which it was recorded. */
+  readonly onCall?: ((call: RecordedCall) => void) | undefined;
 };
 
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
@@ -71,7 +73,7 @@ export function createTunedModel(options: TunedModelOptions): CountingChatModel 
         contextLength: options.engine.contextLength,
         tokenizer: options.chatTokenizer.tokenizer,
       });
-      const { shown, opening } = toShown(request, options);
+      const { shown, opening } = toShown(request, options.chatTokenizer.template);
       return options.tracker.countPromptTokens(options.agent, shown, { opening });
     },
   };
@@ -138,8 +140,9 @@ async function call(
   checkRequestSize(request, { contextLength: engine.contextLength, tokenizer: options.chatTokenizer.tokenizer });
   ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
   const isTrained = request.isTrained !== false && !isNamed(request.model, options.untrainedModels ?? []);
-  const seed = takeSeed(options, isTrained);
-  const { shown, opening } = toShown(request, options);
+  const { seed, index } = takeSeed(options, isTrained);
+  const { numCommitted } = ledger;
+  const { shown, opening } = toShown(request, options.chatTokenizer.template);
   const turn = tracker.begin(agent, shown, { opening });
   const limits = {
     promptTokens: turn.promptIds.length,
@@ -163,24 +166,25 @@ async function call(
     : turn.read(sampled.completion);
   if (isTrained) options.onTurn?.(turn.id);
   const response = toResponse(name, turn, sampled, committed);
+  const commit = isTrained ? ledger.numCommitted++ : null;
+  options.onCall?.({
+    ...{ agent, request, completion: sampled.completion, response, turn: turn.index, index, numCommitted, commit },
+    ...{ temperature, isTrainable, promptHash: hashPrompt(turn.promptIds) },
+  });
   await ownTurn(); // the agent's code goes on apart from those that the engine answered with it
   return response;
 }
 
 /** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */
-function takeSeed({ agent: { agentName }, ledger, seed }: TunedModelOptions, isTrained: boolean): number {
-  return isTrained
-    ? deriveSeed(seed, agentName, ledger.takeIndex(agentName))
-    : deriveSeed(seed, agentName, 'untrained', ledger.takeIndex(`${agentName}\u0000untrained`));
-}
-
-/** The request as the tracker is to see it, and what the answer is made to begin with. */
-function toShown(
-  request: ChatRequest,
-  { chatTokenizer }: TunedModelOptions,
-): { readonly shown: ChatRequest; readonly opening: string | undefined } {
-  const chosen = applyToolChoice(request, chatTokenizer.template);
-  return { shown: applyResponseFormat(chosen.request), opening: chosen.opening };
+function takeSeed(
+  { agent: { agentName }, ledger, seed }: TunedModelOptions,
+  isTrained: boolean,
+): { readonly seed: number; readonly index: number } {
+  const index = ledger.takeIndex(isTrained ? agentName : untrainedIndex(agentName));
+  return {
+    index,
+    seed: isTrained ? deriveSeed(seed, agentName, index) : deriveSeed(seed, agentName, 'untrained', index),
+  };
 }
 
 type Sampled = { readonly completion: Completion; readonly stop: string | undefined };

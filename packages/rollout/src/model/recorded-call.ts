@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { EngineError, type ChatRequest, type ChatResponse, type Completion } from '@agentjet/core';
+import type { AgentIdentity, ContextTracker, Turn } from '@agentjet/context-tracker';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { CallLedger } from './call-ledger.js';
+import { toShown } from './shown-request.js';
+
+/**
+ * An answered call with everything that rebuilds the tracker of its episode: replaying begins and commits in their order
+ * gives the same token tree. Calls that failed or were aborted left nothing but their places, which are skipped.
+ */
+export type RecordedCall = {
+  readonly agent: AgentIdentity;
+  /** As the agent sent it. */
+  readonly request: ChatRequest;
+  readonly completion: Completion;
+  readonly response: ChatResponse;
+  /** Place in the order in which the calls of the episode began. */
+  readonly turn: number;
+  /** Place among the calls of its agent; the seed derives from it. */
+  readonly index: number;
+  /** Answers that were committed before it began. */
+  readonly numCommitted: number;
+  /** Place among the commits; null if it is not trained, which commits nothing. */
+  readonly commit: number | null;
+  /** Recorded with each token; undefined: the run's. */
+  readonly temperature: number | undefined;
+  /** Whether the loss can tell the distribution that its tokens come from. */
+  readonly isTrainable: boolean;
+  /** Of the prompt that its tokens were sampled from. */
+  readonly promptHash: string;
+};
+
+export function hashPrompt(ids: Int32Array): string {
+  const bytes = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength);
+  return createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+}
+
+/** The number of a call that is not trained is counted apart. */
+export const untrainedIndex = (agentName: string): string => `${agentName}\u0000untrained`;
+
+export type ReplayParts = {
+  readonly tracker: ContextTracker;
+  readonly ledger: CallLedger;
+  readonly chatOf: (agent: AgentIdentity) => ChatTokenizer;
+  readonly onTurn: (agentName: string, turnId: string) => void;
+};
+
+/**
+ * Puts recorded calls into a tracker that has none. Throws EngineError `replay_mismatch` if a prompt comes out differently:
+ * then the chat template, the tokenizer or a setting of the tracker is another one.
+ */
+export function replayCalls(parts: ReplayParts, calls: readonly RecordedCall[]): void {
+  const { tracker, ledger } = parts;
+  const trained = calls.filter(({ commit }) => commit !== null);
+  const begun = trained.toSorted((a, b) => a.turn - b.turn);
+  const turns = new Map<number, Turn>();
+  for (const call of trained.toSorted((a, b) => (a.commit ?? 0) - (b.commit ?? 0))) {
+    for (let next = begun[0]; next !== undefined && next.numCommitted <= (call.commit ?? 0); next = begun[0]) {
+      turns.set(next.turn, beginAgain(parts, next));
+      begun.shift();
+    }
+    const turn = turns.get(call.turn);
+    if (turn === undefined) throw mismatch(call, 'it was committed before it began');
+    turn.commit(call.completion, { temperature: call.temperature, isTrained: call.isTrainable });
+    turns.delete(call.turn);
+    parts.onTurn(call.agent.agentName, turn.id);
+  }
+  tracker.skipTo(Math.max(-1, ...calls.map(({ turn }) => turn)) + 1);
+  ledger.numCommitted = trained.length;
+  for (const { agent, commit, index, request, response } of calls) {
+    ledger.skipIndex(commit === null ? untrainedIndex(agent.agentName) : agent.agentName, index);
+    if (commit === null) ledger.count('untrained');
+    ledger.countAnswer(request, response);
+  }
+}
+
+function beginAgain({ tracker, chatOf }: ReplayParts, call: RecordedCall): Turn {
+  const { shown, opening } = toShown(call.request, chatOf(call.agent).template);
+  tracker.skipTo(call.turn);
+  const turn = tracker.begin(call.agent, shown, { opening });
+  if (hashPrompt(turn.promptIds) === call.promptHash) return turn;
+  throw mismatch(call, `its prompt has ${turn.promptIds.length} other tokens than the recorded one`);
+}
+
+function mismatch({ agent, turn }: RecordedCall, problem: string): EngineError {
+  return new EngineError(
+    'replay_mismatch',
+    `Call ${turn} of agent "${agent.agentName}" cannot be replayed: ${problem}. Was the model's chat template or tokenizer changed?`,
+  );
+}
