@@ -43,6 +43,19 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
   };
 }
 
+/**
+ * The APIs of many agents as part of another server: under `basePath`, whose parameters `authenticate` reads. A request
+ * without a valid key is refused before its body is read. Give it `context.env` of the Node server with each request.
+ */
+export function createAgentApp(
+  basePath: string,
+  authenticate: Authenticate,
+  options: Partial<Timing> & { readonly maxBodyBytes?: number } = {},
+): App {
+  const { graceMs = 1_000, heartbeatMs = 15_000, maxBodyBytes = 8 << 20 } = options;
+  return createEndpointApp(authenticate, { graceMs, heartbeatMs, maxBodyBytes, basePath });
+}
+
 /** Whose model a request may reach. Throws WireError if nobody's. */
 export type Authenticate = (context: Context) => EndpointSession;
 
@@ -51,7 +64,7 @@ type Listening = { readonly baseUrl: string; readonly close: () => Promise<void>
 /** An HTTP server of all APIs. Rejects with the system's error when the port cannot be had. */
 export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
-  const app = createEndpointApp(authenticate, timing, options.maxBodyBytes ?? 8 << 20);
+  const app = createEndpointApp(authenticate, { ...timing, maxBodyBytes: options.maxBodyBytes ?? 8 << 20 });
   const hostname = options.hostname ?? '127.0.0.1';
   const server = await listen(app, hostname, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
@@ -83,10 +96,15 @@ function stop(server: ServerType): Promise<void> {
   });
 }
 
-function createEndpointApp(authenticate: Authenticate, timing: Timing, maxBodyBytes: number): App {
-  const app: App = new Hono();
-  app.onError((error, context) => respondError(context, error));
-  app.notFound((context) =>
+/** All APIs under `<basePath>/v1`. */
+function createEndpointApp(
+  authenticate: Authenticate,
+  { maxBodyBytes, basePath = '', ...timing }: Timing & { readonly maxBodyBytes: number; readonly basePath?: string },
+): App {
+  const root: App = new Hono();
+  const app: App = root.basePath(basePath);
+  root.onError((error, context) => respondError(context, error));
+  root.notFound((context) =>
     respondError(
       context,
       new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`),
@@ -121,7 +139,7 @@ function createEndpointApp(authenticate: Authenticate, timing: Timing, maxBodyBy
   });
   app.get('/v1/models', (context) => context.json({ object: 'list', data: [describeModel(context)] }));
   app.get('/v1/models/*', (context) => context.json(describeModel(context)));
-  return app;
+  return root;
 }
 
 /** The key of a request, in the header of OpenAI's clients or of Anthropic's. */
@@ -154,7 +172,9 @@ function respondError(
   headers: Readonly<Record<string, string>> = {},
 ): Response | Promise<Response> {
   const error = toWireError(thrown);
-  const body = context.req.path.startsWith('/v1/messages') ? toAnthropicErrorBody(error) : toOpenAIErrorBody(error);
+  const body = /(^|\/)v1\/messages(\/|$)/.test(context.req.path)
+    ? toAnthropicErrorBody(error)
+    : toOpenAIErrorBody(error);
   const answer = Response.json(body, { status: error.status, headers });
   return context.env.incoming.complete ? answer : refuse(context.env, answer);
 }
