@@ -20,11 +20,19 @@ export {
   type TrainOptions,
   type TrainOutcome,
 } from './loop/train.js';
+export {
+  prepareBatch,
+  type BatchSettings,
+  type BatchTrainerOptions,
+  type OptimizeOptions,
+  type PreparedBatch,
+} from './loop/batch-trainer.js';
 export type { LeftOutEpisode } from './loop/left-out.js';
 export type { TokenReport } from './loop/token-reports.js';
 export type { StepChanges } from './loop/update-weights.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';
 
+export { learningRateAt } from './backbones/embedded/training/optimizer/learning-rate.js';
 export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedded/create-onnx-backbone.js';
 export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';
 export { trainInPasses, type BuiltInBatch, type TwoPasses } from './slope/train-in-passes.js';

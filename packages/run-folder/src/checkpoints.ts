@@ -135,6 +135,13 @@ export class Checkpoints {
     if (name !== undefined) await replaceFile(path.join(this.dir, bestFile), `${name}\n`);
   }
 
+  /** Removes the checkpoint of a step, unless it is the best one. */
+  async remove(step: number): Promise<void> {
+    const best = await readFile(path.join(this.dir, bestFile), 'utf8').catch(() => '');
+    for (const name of await this.#names())
+      if (stepOf(name) === step && name !== best.trim()) await removeWhole(path.join(this.dir, name));
+  }
+
   async #removeOldest(maxCheckpoints: number): Promise<void> {
     if (maxCheckpoints <= 0) return;
     const best = await readFile(path.join(this.dir, bestFile), 'utf8').catch(() => '');

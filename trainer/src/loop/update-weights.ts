@@ -8,7 +8,7 @@ import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
 import { toTokenReports, type TokenReport } from './token-reports.js';
 import type { TrainingGroup } from './training-group.js';
 
-type StepLoss = TrainBatch['loss'];
+export type StepLoss = TrainBatch['loss'];
 
 /** What a step may change for itself. */
 export type StepChanges = { readonly optimizer?: OptimizerOverrides };
@@ -60,28 +60,18 @@ export async function updateWeights(
     maxStaleness = 0,
     reportTokens = false,
   } = options;
-  const groups = credited.filter(({ hasGradient }) => hasGradient);
-  const fresh = dropStaleEpisodes(
-    groups.flatMap(({ samples }) => samples),
-    { policyVersion: backbone.policyVersion, maxStaleness },
-  );
-  const limited = limitLengths(fresh.samples, lengthLimit);
-  const leftOut = findLeftOut(credited, { fresh: fresh.samples, limited: limited.samples });
-  const changes = await options.beforeUpdate?.(leftOut);
+  const sorted = sortOut(credited, { lengthLimit, maxStaleness, policyVersion: backbone.policyVersion });
+  const changes = await options.beforeUpdate?.(sorted.leftOut);
   const packedAt = performance.now();
-  const parts = divide(groups, numMiniBatches)
-    .map((part) => packPart(withTemperatures(samplesOf(part, limited), loss), packing, backbone))
-    .filter(({ packs }) => packs.length > 0);
+  const parts = packParts(sorted, { numMiniBatches, loss, packing, backbone });
   const trainedAt = performance.now();
   const updates: Update['updates'][number][] = [];
-  const steps = parts.length * numEpochs > 1 ? await anchor(parts, backbone, loss) : parts;
+  const steps = parts.length * numEpochs > 1 ? await anchorParts(parts, backbone, loss) : parts;
   for (let pass = 0; pass < numEpochs; pass++) {
-    for (const { samples, packs, report } of steps) {
-      const isOnPolicy = samples.every((sample) => isSampledBy(backbone.policyVersion, sample));
+    for (const part of steps) {
+      const { samples, packs, report } = part;
       const metrics = await backbone.trainStep({
-        packs,
-        loss,
-        isOnPolicy,
+        ...toBatch(part, backbone.policyVersion, loss),
         ...(changes?.optimizer && { optimizer: changes.optimizer }),
         ...(reportTokens && { reportTerms: true }),
       });
@@ -90,13 +80,66 @@ export async function updateWeights(
     }
   }
   const seconds = { packing: (trainedAt - packedAt) / 1000, training: (performance.now() - trainedAt) / 1000 };
-  return { groupsSkipped: credited.length - groups.length, limited, fresh, leftOut, updates, seconds };
+  return { ...sorted, updates, seconds };
+}
+
+/** A batch without what is not trained. */
+export type SortedBatch = Pick<Update, 'groupsSkipped' | 'limited' | 'fresh' | 'leftOut'> & {
+  /** Those with a gradient. */
+  readonly groups: readonly CreditedGroup<TrainingGroup>[];
+};
+
+export function sortOut(
+  credited: readonly CreditedGroup<TrainingGroup>[],
+  limits: { readonly lengthLimit: LengthLimit; readonly maxStaleness: number; readonly policyVersion: number },
+): SortedBatch {
+  const { lengthLimit, maxStaleness, policyVersion } = limits;
+  const groups = credited.filter(({ hasGradient }) => hasGradient);
+  const fresh = dropStaleEpisodes(
+    groups.flatMap(({ samples }) => samples),
+    { policyVersion, maxStaleness },
+  );
+  const limited = limitLengths(fresh.samples, lengthLimit);
+  const leftOut = findLeftOut(credited, { fresh: fresh.samples, limited: limited.samples });
+  return { groupsSkipped: credited.length - groups.length, groups, limited, fresh, leftOut };
+}
+
+/** One part for each optimizer step of a pass; fewer if some would hold nothing. */
+export function packParts(
+  { groups, limited }: SortedBatch,
+  {
+    numMiniBatches,
+    loss,
+    packing,
+    backbone,
+  }: {
+    readonly numMiniBatches: number;
+    readonly loss: StepLoss;
+    readonly packing: PackOptions;
+    readonly backbone: Backbone;
+  },
+): readonly Part[] {
+  return divide(groups, numMiniBatches)
+    .map((part) => ({
+      groupIds: part.map(({ group }) => group.groupId),
+      ...packPart(withTemperatures(samplesOf(part, limited), loss), packing, backbone),
+    }))
+    .filter(({ packs }) => packs.length > 0);
+}
+
+export function toBatch({ samples, packs }: Part, policyVersion: number, loss: StepLoss): TrainBatch {
+  return { packs, loss, isOnPolicy: samples.every((sample) => isSampledBy(policyVersion, sample)) };
 }
 
 /** What one optimizer step trains. */
-type Part = { readonly samples: readonly Sample[]; readonly packs: readonly TreePack[]; readonly report: PackReport };
+export type Part = {
+  readonly groupIds: readonly string[];
+  readonly samples: readonly Sample[];
+  readonly packs: readonly TreePack[];
+  readonly report: PackReport;
+};
 
-function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Backbone): Part {
+function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Backbone): Omit<Part, 'groupIds'> {
   return { samples, ...packFor(backbone, samples, packing) };
 }
 
@@ -113,7 +156,11 @@ function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepL
 }
 
 /** Gives the terms of all parts the logprobs of the weights as they are before the first of them is trained, where the loss asks for them. */
-async function anchor(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
+export async function anchorParts(
+  parts: readonly Part[],
+  backbone: Backbone,
+  loss: StepLoss,
+): Promise<readonly Part[]> {
   if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
   const proximal = await backbone.proximalLogprobs(
     parts.flatMap(({ packs }) => packs),
