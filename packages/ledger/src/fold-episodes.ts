@@ -25,12 +25,14 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
   const episode = findEpisode(state, record.episodeId);
   requireRecord(episode.end === undefined, `episode "${record.episodeId}" ended twice`);
   requireRecord(episode.state === 'running', `episode "${record.episodeId}" ended after it was ${episode.state}`);
-  episode.end = record;
+  const { content: _content, ...end } = record; // rows are large, and few readers need them
+  episode.end = end;
   if (record.status === 'outage') return dropEpisode(state, episode, { ...record, reason: 'outage' });
   const isZero = record.status === 'failed' && record.policy === 'zero_reward';
   if (record.status === 'failed' && !isZero) return dropEpisode(state, episode, { ...record, reason: 'failed' });
   episode.reward = isZero ? 0 : record.reward;
   episode.isSuccess = isZero ? false : record.isSuccess;
+  episode.rewards = record.rewards;
   episode.rewardRevision = record.revision;
   episode.state = episode.reward === null ? 'ended' : 'pooled';
 }
@@ -38,11 +40,11 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
 export function applyScore(state: LedgerState, record: ScoreRecord): void {
   const group = findGroup(state, record.groupId);
   requireRecord(group.fate === undefined, `group "${record.groupId}" was scored after it was ${group.fate}`);
-  for (const { episodeId, reward, isSuccess } of record.scores) {
+  for (const { episodeId, reward, isSuccess, rewards } of record.scores) {
     const episode = findEpisode(state, episodeId);
     const isScorable = episode.state === 'ended' || episode.state === 'pooled';
     requireRecord(isScorable, `episode "${episodeId}" was scored while it was ${episode.state}`);
-    Object.assign(episode, { reward, isSuccess, state: 'pooled' });
+    Object.assign(episode, { reward, isSuccess, rewards, state: 'pooled' });
     if (record.revision !== null) episode.rewardRevision = record.revision;
   }
   if (record.revision !== null) group.scoreRevision = record.revision;

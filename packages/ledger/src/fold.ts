@@ -131,6 +131,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
     end: undefined,
     reward: null,
     isSuccess: null,
+    rewards: undefined,
     rewardRevision: null,
   });
 }

@@ -18,11 +18,14 @@ export { OutagePause, type OutagePauseOptions, type OutageStatus, type PauseCaus
 export { placeSeed } from './place-seed.js';
 export { canBecomeTrainable, countPlaces, isClosed, isSampled, isTrainable, placeStateOf } from './places.js';
 export type {
+  CallRecord,
+  EndRecord,
   EndStatus,
   FinishedRecord,
   GroupFate,
   LedgerRecord,
   LeftOut,
+  ManifestEpisode,
   ManifestGroup,
   ManifestRecord,
   Purpose,
@@ -30,6 +33,7 @@ export type {
   KeyRecord,
   TaskRecord,
   Score,
+  TargetRewards,
 } from './records.js';
 export type {
   GroupStatus,
@@ -56,6 +60,7 @@ export {
 export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
 export type { Entry } from './store/entry.js';
 export { foldStore, type FoldedStore } from './store/fold-store.js';
+export { RecordIndex } from './store/record-index.js';
 export { recover, type Recovered } from './store/recover.js';
 export { planRetirement, type Retirement } from './store/retention.js';
 export type { Lane, Store, StoreFile } from './store/store.js';

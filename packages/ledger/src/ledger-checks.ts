@@ -1,6 +1,14 @@
 import { LedgerError } from './ledger-error.js';
 import { membersOf } from './places.js';
-import type { DropRecord, GiveUpRecord, GroupDroppedRecord, LedgerRecord, ManifestGroup, Score } from './records.js';
+import type {
+  DropRecord,
+  EndRecord,
+  GiveUpRecord,
+  GroupDroppedRecord,
+  LedgerRecord,
+  ManifestGroup,
+  Score,
+} from './records.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
 /** What a Ledger asks of a request before it becomes a record. */
@@ -8,6 +16,15 @@ import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 export function requireReward(episodeId: string, reward: number | null): void {
   if (reward === null || Number.isFinite(reward)) return;
   throw new LedgerError('bad_reward', `The reward of episode "${episodeId}" is ${reward}; it must be a finite number.`);
+}
+
+/** Throws LedgerError `bad_reward` unless each of them is finite. */
+export function requireRewards(
+  episodeId: string,
+  { rewards = {}, turnRewards = [] }: Pick<EndRecord, 'rewards' | 'turnRewards'>,
+): void {
+  for (const reward of [...Object.values(rewards), ...turnRewards.map(({ value }) => value)])
+    requireReward(episodeId, reward);
 }
 
 export function requireSameEnd(episode: Readonly<LedgerEpisode>, bodyHash: string): Readonly<LedgerEpisode> {
@@ -25,7 +42,12 @@ export function isForExactly(episodeIds: readonly string[], scores: readonly Sco
 }
 
 export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
-  return membersOf(state, group).map(({ episodeId, reward }) => ({ episodeId, reward: reward ?? 0 }));
+  return membersOf(state, group).map(({ episodeId, reward, rewards, end }) => ({
+    episodeId,
+    reward: reward ?? 0,
+    ...(rewards !== undefined && { rewards }),
+    ...(end?.turnRewards !== undefined && { turnRewards: end.turnRewards }),
+  }));
 }
 
 /** Whether a record may drop attempts that are running. */

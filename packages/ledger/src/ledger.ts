@@ -2,11 +2,11 @@ import type { DropReason } from './drop-reasons.js';
 import { AttemptIndex } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
-import { isDropping, isForExactly, requireReward, requireSameEnd, rewardsOf } from './ledger-checks.js';
+import { isDropping, isForExactly, requireReward, requireRewards, requireSameEnd, rewardsOf } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
 import { Patience } from './patience.js';
 import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
-import type { LedgerRecord, ManifestRecord, ScoreRecord } from './records.js';
+import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
   GroupStatus,
   LedgerOptions,
@@ -135,6 +135,7 @@ export class Ledger {
   end(episodeId: string, end: NewEnd): Readonly<LedgerEpisode> {
     const reward = end.status === 'completed' ? (end.reward ?? null) : null;
     requireReward(episodeId, reward);
+    requireRewards(episodeId, end);
     const bodyHash = end.bodyHash ?? JSON.stringify([end.status, reward, end.isSuccess ?? null]);
     const episode = this.episode(episodeId);
     if (episode.end !== undefined) return requireSameEnd(episode, bodyHash);
@@ -157,6 +158,8 @@ export class Ledger {
       seconds: end.seconds ?? 0,
       isCounted,
       isSuspect,
+      ...(end.rewards !== undefined && { rewards: end.rewards }),
+      ...(end.turnRewards !== undefined && { turnRewards: end.turnRewards }),
       ...(end.content !== undefined && { content: end.content }),
     });
     return episode;
@@ -183,7 +186,10 @@ export class Ledger {
     if (group.fate !== undefined) {
       throw new LedgerError('group_over', `Group "${groupId}" takes no rewards: it is ${group.fate}.`);
     }
-    for (const { episodeId, reward } of scores) requireReward(episodeId, reward);
+    for (const score of scores) {
+      requireReward(score.episodeId, score.reward);
+      requireRewards(score.episodeId, score);
+    }
     const record: ScoreRecord = { kind: 'score', groupId, revision, scores };
     if (group.scoreRevision === revision) return; // the answer to the first request was lost
     if (group.scoreRevision !== replaces) {
@@ -218,6 +224,11 @@ export class Ledger {
     this.append({ kind: 'group_dropped', groupId, reason, returns: reason === 'superseded' });
   }
 
+  /** The groups as a manifest would name them now. */
+  toManifestGroups(groups: readonly Readonly<LedgerGroup>[]): readonly ManifestGroup[] {
+    return groups.map((group) => ({ groupId: group.groupId, episodes: rewardsOf(this.state, group) }));
+  }
+
   /** The decision to train. Returns the manifest of the next step. */
   assign(groups: readonly Readonly<LedgerGroup>[], step: Partial<NewStep> = {}): ManifestRecord {
     const ids = groups.map(({ groupId }) => groupId);
@@ -227,7 +238,7 @@ export class Ledger {
       kind: 'manifest',
       step: this.state.step + 1,
       configRevision: step.configRevision ?? 0,
-      groups: groups.map((group) => ({ groupId: group.groupId, episodes: rewardsOf(this.state, group) })),
+      groups: this.toManifestGroups(groups),
       optimizerSteps: step.optimizerSteps ?? [ids],
       ...(step.content !== undefined && { content: step.content }),
     };

@@ -1,3 +1,4 @@
+import type { TurnReward } from '@agentjet/core';
 import type { DropReason } from './drop-reasons.js';
 import type { FailedEpisodePolicy } from './rules.js';
 
@@ -101,10 +102,23 @@ export type EndRecord = {
   readonly isCounted: boolean;
   /** True: an outage that is treated as a failure, because only this task has them. */
   readonly isSuspect: boolean;
+  /** By target, if they differ; a target that is not named has `reward`. */
+  readonly rewards?: TargetRewards;
+  /** What was earned on the way, in addition to the reward. */
+  readonly turnRewards?: readonly TurnReward[];
+  /** The sealed rows and what else was said of the episode. The state does not keep it: it is read from the store. */
   readonly content?: unknown;
 };
 
-export type Score = { readonly episodeId: string; readonly reward: number; readonly isSuccess: boolean | null };
+export type TargetRewards = Readonly<Record<string, number>>;
+
+export type Score = {
+  readonly episodeId: string;
+  readonly reward: number;
+  readonly isSuccess: boolean | null;
+  /** By target; absent: every target has `reward`. */
+  readonly rewards?: TargetRewards;
+};
 
 export type ScoreRecord = {
   readonly kind: 'score';
@@ -138,9 +152,13 @@ export type GroupDroppedRecord = {
   readonly returns: boolean;
 };
 
-export type ManifestGroup = {
-  readonly groupId: string;
-  readonly episodes: readonly { readonly episodeId: string; readonly reward: number }[];
+export type ManifestGroup = { readonly groupId: string; readonly episodes: readonly ManifestEpisode[] };
+
+export type ManifestEpisode = {
+  readonly episodeId: string;
+  readonly reward: number;
+  readonly rewards?: TargetRewards;
+  readonly turnRewards?: readonly TurnReward[];
 };
 
 /**

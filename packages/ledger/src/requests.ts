@@ -1,4 +1,4 @@
-import type { EndStatus, GroupFate, LeftOut, LedgerRecord, Purpose, Score } from './records.js';
+import type { EndRecord, EndStatus, GroupFate, LeftOut, LedgerRecord, Purpose, Score } from './records.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
@@ -67,7 +67,7 @@ export type NewEnd = {
   /** False: the attempt was lost while the run was paused for an outage. Default true. */
   readonly isCounted?: boolean;
   readonly content?: unknown;
-};
+} & Pick<EndRecord, 'rewards' | 'turnRewards'>;
 
 export type NewScores = {
   readonly revision: string;

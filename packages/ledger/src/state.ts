@@ -12,6 +12,7 @@ import type {
   ManifestRecord,
   OperationRecord,
   OutcomeRecord,
+  TargetRewards,
   TaskRecord,
 } from './records.js';
 
@@ -81,10 +82,12 @@ export type LedgerEpisode = ClaimRecord & {
   state: EpisodeState;
   reason: DropReason | undefined;
   readonly calls: CallMark[];
-  /** The accepted end. */
-  end: EndRecord | undefined;
+  /** The accepted end, without its content. */
+  end: Omit<EndRecord, 'content'> | undefined;
   reward: number | null;
   isSuccess: boolean | null;
+  /** By target, if they differ. */
+  rewards: TargetRewards | undefined;
   /** Revision of the reward it has. */
   rewardRevision: string | null;
 };

@@ -70,6 +70,12 @@ export class LmdbFile {
     }
   }
 
+  find(sequence: number): Entry | undefined {
+    const value = this.#database.get(['events', sequence]);
+    if (value === undefined) return undefined;
+    return { sequence, record: decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`) };
+  }
+
   async close(): Promise<void> {
     await this.#database.close();
   }

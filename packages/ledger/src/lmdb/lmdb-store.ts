@@ -80,6 +80,14 @@ export class LmdbStore implements Store {
     return this.#files.find((file) => file.number === number)?.read(lane) ?? [];
   }
 
+  find(sequence: number): Entry | undefined {
+    for (const file of this.#files.toReversed()) {
+      const entry = file.find(sequence);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
   async commit(entries: readonly Entry[]): Promise<void> {
     await this.#guard(() =>
       this.#newest().transact((meta) => {

@@ -9,8 +9,11 @@ export type FoldedStore = {
   readonly nextSequence: number;
 };
 
-/** The state that a store stands for. An entry that is there several times is applied once. */
-export function foldStore(store: Pick<Store, 'files' | 'read'>): FoldedStore {
+/**
+ * The state that a store stands for. An entry that is there several times is applied once; `onEntry` is told of each that
+ * is applied.
+ */
+export function foldStore(store: Pick<Store, 'files' | 'read'>, onEntry?: (entry: Entry) => void): FoldedStore {
   const state = createState();
   const numbers = store.files().map(({ number }) => number);
   let last = -1;
@@ -20,10 +23,12 @@ export function foldStore(store: Pick<Store, 'files' | 'read'>): FoldedStore {
     last = Math.max(last, sequence);
   }
   let applied = -1;
-  for (const { record, sequence } of inOrder(store, numbers)) {
+  for (const entry of inOrder(store, numbers)) {
+    const { record, sequence } = entry;
     if (sequence <= applied) continue;
     applied = sequence;
     applyRecord(state, record);
+    onEntry?.(entry);
   }
   return { state, nextSequence: Math.max(last, applied) + 1 };
 }

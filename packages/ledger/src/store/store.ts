@@ -19,6 +19,8 @@ export interface Store {
   files(): readonly StoreFile[];
   /** Entries of a file in ascending order of their numbers. `carried` and `finished` are kept apart, to be read first. */
   read(file: number, lane: Lane): Iterable<Entry>;
+  /** The event with this number, if a file still holds it. */
+  find(sequence: number): Entry | undefined;
   /** All of them, in one transaction, or none. */
   commit(entries: readonly Entry[]): Promise<void>;
   /** What was committed before the call is on the disk. */

@@ -147,6 +147,12 @@ export class MemoryStore implements Store {
     yield* entries.filter((entry) => laneOf(entry) === lane).sort((a, b) => a.sequence - b.sequence);
   }
 
+  find(sequence: number): Entry | undefined {
+    for (const { number } of this.files())
+      for (const entry of this.read(number, 'events')) if (entry.sequence === sequence) return entry;
+    return undefined;
+  }
+
   async commit(entries: readonly Entry[]): Promise<void> {
     await this.#faults.wait('commit');
     this.#requireOwner();

@@ -52,6 +52,15 @@ const cases: readonly StoreCase[] = [
     },
   },
   {
+    behaviour: 'finds an event by its number, in whichever file it is',
+    check: async (store) => {
+      await store.commit([checkpoint(1)]);
+      await store.roll();
+      await store.commit([checkpoint(2)]);
+      expect([store.find(1), store.find(2), store.find(3)]).toEqual([checkpoint(1), checkpoint(2), undefined]);
+    },
+  },
+  {
     behaviour: 'keeps lanes apart',
     check: async (store) => {
       await store.commit([checkpoint(1), { ...checkpoint(7), isCarried: true }, finished(5)]);

@@ -1,0 +1,47 @@
+import type { CallRecord, EndRecord } from '../records.js';
+import type { Entry } from './entry.js';
+import type { Store } from './store.js';
+
+/**
+ * Where the large records of each episode are: its calls and its end. The state keeps neither, so they are read from the
+ * store by their numbers.
+ */
+export class RecordIndex {
+  readonly #store: Pick<Store, 'find'>;
+  readonly #calls = new Map<string, number[]>();
+  readonly #ends = new Map<string, number>();
+
+  constructor(store: Pick<Store, 'find'>) {
+    this.#store = store;
+  }
+
+  note = ({ sequence, record }: Entry): void => {
+    if (record.kind === 'end') this.#ends.set(record.episodeId, sequence);
+    if (record.kind === 'call') {
+      const numbers = this.#calls.get(record.episodeId) ?? [];
+      this.#calls.set(record.episodeId, numbers);
+      if (numbers.at(-1) !== sequence) numbers.push(sequence);
+    }
+    if (record.kind === 'finished') for (const { episodeId } of record.episodes) this.#forget(episodeId);
+  };
+
+  /** The committed calls of an episode, in the order in which they were recorded. */
+  calls(episodeId: string): readonly CallRecord[] {
+    return (this.#calls.get(episodeId) ?? []).flatMap((sequence) => {
+      const record = this.#store.find(sequence)?.record;
+      return record?.kind === 'call' ? [record] : [];
+    });
+  }
+
+  /** The committed end of an episode; undefined if it has none, or if its file was removed. */
+  end(episodeId: string): EndRecord | undefined {
+    const sequence = this.#ends.get(episodeId);
+    const record = sequence === undefined ? undefined : this.#store.find(sequence)?.record;
+    return record?.kind === 'end' ? record : undefined;
+  }
+
+  #forget(episodeId: string): void {
+    this.#calls.delete(episodeId);
+    this.#ends.delete(episodeId);
+  }
+}
