@@ -126,7 +126,7 @@ async function openOld(config: CommonConfig, options: ResumeOptions & Open): Pro
 }
 
 /** Throws BackboneError `checkpoint` if the weights are of another version than the run's state says. */
-async function loadCheckpoint(backbone: Backbone, { dir, state }: Checkpoint): Promise<void> {
+export async function loadCheckpoint(backbone: Backbone, { dir, state }: Checkpoint): Promise<void> {
   await backbone.load(dir);
   if (backbone.policyVersion === state.policyVersion) return;
   await backbone.close();

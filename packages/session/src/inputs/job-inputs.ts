@@ -54,7 +54,7 @@ export type GivenInputs = {
   readonly templateFamily?: unknown;
 };
 
-const backboneKind: KindReader<BackboneParts, Backbone> = {
+export const backboneKind: KindReader<BackboneParts, Backbone> = {
   kind: 'backbones',
   needs: 'engine, trainStep(), logprobs(), save(), load() and close()',
   toInstance(value, where) {
@@ -63,7 +63,7 @@ const backboneKind: KindReader<BackboneParts, Backbone> = {
   },
 };
 
-const algorithmKind: KindReader<AlgorithmParts, Algorithm> = {
+export const algorithmKind: KindReader<AlgorithmParts, Algorithm> = {
   kind: 'algorithms',
   needs: 'a name and credit(group), which returns the samples of the group with their advantages',
   toInstance(value, where) {
@@ -84,7 +84,7 @@ const judgeKind: KindReader<JudgeParts, Judge | undefined> = {
   toInstance: createJudge,
 };
 
-const templateKind: KindReader<unknown, TemplateFamily> = {
+export const templateKind: KindReader<unknown, TemplateFamily> = {
   kind: 'templates',
   needs: 'a name, turnEnds, recognizes(source) and createAnswer(builder)',
   toInstance: (value) => (hasMethods(value, 'recognizes', 'createAnswer') ? (value as TemplateFamily) : undefined),
@@ -117,7 +117,7 @@ async function chooseAll(composition: ConfigComposition, config: CommonConfig, g
 }
 
 /** The composition that also knows the sections of the chosen entries that come from outside. */
-function widen(
+export function widen(
   composition: ConfigComposition,
   choices: Readonly<Record<string, Choice<never, unknown> | undefined>>,
 ): ConfigComposition {
@@ -128,7 +128,7 @@ function widen(
   );
 }
 
-function firstBackbone(composition: ConfigComposition): BackboneEntry {
+export function firstBackbone(composition: ConfigComposition): BackboneEntry {
   const [first] = composition.registrations.backbones;
   if (first === undefined) throw new Error('A composition without a backbone can run nothing.');
   return first as BackboneEntry;
@@ -162,7 +162,7 @@ export async function loadInputs<Config extends CommonConfig>(
 }
 
 /** A family has no settings: registered ones are families themselves. */
-async function openFamily(
+export async function openFamily(
   entry: OpenableEntry<unknown, TemplateFamily>,
   config: CommonConfig,
 ): Promise<TemplateFamily> {

@@ -95,6 +95,23 @@ export type ResumeOptions = {
 };
 
 /**
+ * A run folder to go on with, and what is configured otherwise than before and may be. Throws ConfigError `resume_mismatch` for
+ * anything else.
+ */
+export async function openFolderAgain(
+  config: CommonConfig,
+  { dir, modelDir, onNotice, composition }: Omit<ResumeOptions, 'resume' | 'from'> & { readonly dir: string },
+): Promise<{ readonly run: RunFolder; readonly changes: readonly ConfigDifference[] }> {
+  const run = await openRunFolder(dir, { onNotice, keepBest: config.trainerCommon.keepBest });
+  const changes = [
+    ...findChanges(run, config, composition),
+    ...(await findEditedCode(run, config)),
+    ...(await findEditedModel(run, modelDir)),
+  ];
+  return { run, changes };
+}
+
+/**
  * Opens the run and puts it back to where a checkpoint left it. Throws ConfigError `resume_mismatch`, BackboneError `checkpoint`
  * if the checkpoint is missing or broken.
  */
@@ -102,15 +119,8 @@ export async function openResumedRun(
   config: CommonConfig,
   { resume, from, modelDir, onNotice, composition }: ResumeOptions,
 ): Promise<ResumedRun> {
-  const run = await openRunFolder(await findRun(config, resume), {
-    onNotice,
-    keepBest: config.trainerCommon.keepBest,
-  });
-  const changes = [
-    ...findChanges(run, config, composition),
-    ...(await findEditedCode(run, config)),
-    ...(await findEditedModel(run, modelDir)),
-  ];
+  const dir = await findRun(config, resume);
+  const { run, changes } = await openFolderAgain(config, { dir, modelDir, onNotice, composition });
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
     `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
@@ -125,7 +135,7 @@ export async function openResumedRun(
   return { run, checkpoint };
 }
 
-async function recordChanges(
+export async function recordChanges(
   run: RunFolder,
   changes: readonly ConfigDifference[],
   at: {

@@ -1,5 +1,5 @@
 import type { Algorithm, CommonConfig, LossOptions, OptimizerOptions } from '@agentjet/core';
-import type { Normalization, TrainOptions } from '@agentjet/trainer';
+import type { BatchSettings, Normalization, TrainOptions } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
@@ -76,5 +76,18 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
     saveEvery: trainerCommon.saveFreq,
     maxCheckpoints: trainerCommon.maxCheckpoints,
     evaluateEvery: trainerCommon.testFreq,
+  };
+}
+
+/** What one batch of a server is computed from. An over-long sample never stops it: its episode was acknowledged. */
+export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): BatchSettings {
+  const { loss, packing, lengthLimit, numMiniBatches, numEpochs } = toTrainSettings(config, algorithm);
+  const { whitenAdvantages } = config.trainerCommon.algorithm;
+  const { maxSampleTokens = Infinity, policy = 'drop_episode' } = lengthLimit ?? {};
+  return {
+    ...{ whitenAdvantages, loss, packing },
+    lengthLimit: { maxSampleTokens, policy: policy === 'error' ? 'drop_episode' : policy },
+    numMiniBatches: numMiniBatches ?? 1,
+    numEpochs: numEpochs ?? 1,
   };
 }

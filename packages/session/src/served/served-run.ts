@@ -1,0 +1,138 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, type CommonConfig, type ConfigComposition, type ConfigDifference } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import { createRunFolder, findLatestRun, type RunFolder } from '@agentjet/run-folder';
+import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js';
+import { loadModelTokenizer } from '../policy/open-policy.js';
+import { prepareModel } from '../policy/prepare-model.js';
+import { hashCode } from '../training/code-hashes.js';
+import { openFolderAgain, recordChanges } from '../training/resume-run.js';
+import { openServedWeights, type ServedWeights } from './served-weights.js';
+
+/**
+ * A run whose episodes come from elsewhere: a server makes its steps one by one and keeps the truth about them in a ledger
+ * inside the run folder. What is here knows the folder, the model and how a batch is trained, and nothing of the ledger.
+ */
+export type ServedRun = {
+  readonly config: CommonConfig;
+  readonly folder: RunFolder;
+  /** Of the ledger. */
+  readonly storeDir: string;
+  /** Whether the folder was there before. */
+  readonly isResumed: boolean;
+  /** Opens the model with the weights of `model.path`; one at a time. */
+  readonly openWeights: () => Promise<ServedWeights>;
+  readonly close: () => Promise<void>;
+};
+
+export type ServedRunOptions<Config extends CommonConfig> = {
+  readonly config: Config;
+  readonly composition: ConfigComposition<Config>;
+  /** The run folder to go on with. Default: the experiment's newest run if it has a ledger, else a new one. */
+  readonly run?: string | undefined;
+  /** Begins a new run in any case. */
+  readonly isNew?: boolean;
+  readonly onNotice: (message: string) => void;
+};
+
+/** @throws ConfigError for a backbone that cannot train, `resume_mismatch` if the run was made with another configuration */
+export async function openServedRun<Config extends CommonConfig>(
+  options: ServedRunOptions<Config>,
+): Promise<ServedRun> {
+  const { config, inputs } = await loadServedInputs(options);
+  requireTrainable(config);
+  const emit = ({ message }: { readonly message?: string }): void => void (message && options.onNotice(message));
+  const modelDir = await prepareModel(config, inputs.backbone, { emit: (event) => emit(event as object) });
+  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
+  const { folder, changes, isResumed } = await openFolder(config, inputs, { ...options, modelDir });
+  return {
+    ...{ config, folder, isResumed, storeDir: path.join(folder.dir, 'ledger') },
+    openWeights: createOpenWeights({
+      config,
+      inputs,
+      modelDir,
+      chatTokenizer,
+      folder,
+      changes,
+      onNotice: options.onNotice,
+    }),
+    close: () => folder.close(),
+  };
+}
+
+function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
+  if (backbone === 'debug')
+    throw new ConfigError('wrong_value', 'The backbone "debug" trains nothing. A swarm needs onnx or torch.');
+  const { optim, totalTrainingSteps } = trainerCommon;
+  if (optim.lrSchedulerType === 'constant' || totalTrainingSteps !== null) return;
+  throw new ConfigError(
+    'wrong_value',
+    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which ends at the last step, and a swarm does not know it. Set trainer_common.total_training_steps.`,
+  );
+}
+
+type Opened = {
+  readonly folder: RunFolder;
+  readonly changes: readonly ConfigDifference[];
+  readonly isResumed: boolean;
+};
+
+type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onNotice'> & { readonly modelDir: string };
+
+async function openFolder(
+  config: CommonConfig,
+  { composition }: ServedInputs,
+  { run, isNew = false, modelDir, onNotice }: FolderOptions,
+): Promise<Opened> {
+  const { experimentDir, experimentName, trainerCommon } = config;
+  const newest = run ?? (isNew ? undefined : await findLatestRun(experimentDir, experimentName));
+  if (newest !== undefined && (run !== undefined || hasLedger(newest))) {
+    const again = await openFolderAgain(config, { dir: newest, modelDir, onNotice, composition });
+    return { folder: again.run, changes: again.changes, isResumed: true };
+  }
+  const folder = await createRunFolder({
+    ...{ experimentDir, experimentName, onNotice },
+    configYaml: composition.format(config),
+    code: hashCode(config),
+    keepBest: trainerCommon.keepBest,
+  });
+  return { folder, changes: [], isResumed: false };
+}
+
+const hasLedger = (dir: string): boolean =>
+  existsSync(path.join(dir, 'ledger')) && readdirSync(path.join(dir, 'ledger')).some((name) => name.endsWith('.mdb'));
+
+type WeightsParts = {
+  readonly config: CommonConfig;
+  readonly inputs: ServedInputs;
+  readonly modelDir: string;
+  readonly chatTokenizer: ChatTokenizer;
+  readonly folder: RunFolder;
+  readonly changes: readonly ConfigDifference[];
+  readonly onNotice: (message: string) => void;
+};
+
+/** Changes of the configuration are written down once, with the first step that they hold for. */
+function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<ServedWeights> {
+  const { config, inputs, folder, onNotice } = parts;
+  let pending = changes;
+  const onLoad = async (step: number): Promise<void> => {
+    if (pending.length === 0) return;
+    const told = pending;
+    pending = [];
+    const configYaml = inputs.composition.format(config);
+    await recordChanges(folder, told, { firstStep: step + 1, configYaml, code: hashCode(config), onNotice });
+  };
+  return async () => {
+    try {
+      await folder.recordModel(parts.modelDir);
+      return await openServedWeights({ ...parts, onLoad });
+    } catch (error) {
+      // A run that never began must not be the newest one.
+      if (!hasLedger(folder.dir)) await rm(folder.dir, { recursive: true, force: true });
+      throw error;
+    }
+  };
+}
