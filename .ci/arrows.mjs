@@ -11,7 +11,6 @@ export const arrows = {
   '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/swarm-wire': ['@agentjet/core'],
   '@agentjet/swarm-client': ['@agentjet/swarm-wire', '@agentjet/core'],
-  '@agentjet/swarm-server': ['@agentjet/ledger', '@agentjet/swarm-wire', '@agentjet/core'],
   '@agentjet/tokenizer': ['@agentjet/core'],
   '@agentjet/context-tracker': ['@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
@@ -36,6 +35,18 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
+  '@agentjet/swarm-server': [
+    '@agentjet/session',
+    '@agentjet/endpoint',
+    '@agentjet/chat-completions',
+    '@agentjet/rollout',
+    '@agentjet/trainer',
+    '@agentjet/run-folder',
+    '@agentjet/context-tracker',
+    '@agentjet/ledger',
+    '@agentjet/swarm-wire',
+    '@agentjet/core',
+  ],
   agentjet: [
     '@agentjet/session',
     '@agentjet/trackers',
@@ -54,7 +65,14 @@ export const arrows = {
     '@agentjet/nano',
     '@agentjet/core',
   ],
-  '@agentjet/cli': ['agentjet', '@agentjet/session', '@agentjet/inspect', '@agentjet/ledger', '@agentjet/core'],
+  '@agentjet/cli': [
+    'agentjet',
+    '@agentjet/session',
+    '@agentjet/swarm-server',
+    '@agentjet/inspect',
+    '@agentjet/ledger',
+    '@agentjet/core',
+  ],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
 };
 

@@ -16,6 +16,22 @@ export type EvalFlags = {
   readonly checkpoint?: string;
   readonly json?: boolean;
 };
+export type SwarmFlags = {
+  readonly conf: string;
+  readonly backbone?: string;
+  readonly host?: string;
+  readonly port?: string;
+  readonly run?: string;
+  readonly new?: boolean;
+  readonly takeOver?: boolean;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly behindProxy?: boolean;
+  readonly publicUrl?: string;
+  /** False: `--no-keys`. */
+  readonly keys?: boolean;
+  readonly json?: boolean;
+};
 export type VerifyFlags = { readonly json?: boolean };
 export type ServeFlags = {
   readonly host?: string;
@@ -153,6 +169,30 @@ function addSwarm(program: Command, setExitCode: (code: number) => void): void {
   const swarm = program
     .command('swarm')
     .description('What belongs to a swarm: a model that agents elsewhere learn with.');
+  swarm
+    .command('serve')
+    .description(
+      'Serves the model to agents on other machines, and trains on what they report. The same command goes on after a crash.',
+    )
+    .usage('--conf <file.yaml> [options] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file: the model, and how it is trained')
+    .option('--backbone <name>', 'onnx or torch')
+    .option('--port <number>', 'default: 8700; 0 picks a free one')
+    .option('--host <address>', 'default: 127.0.0.1, this machine alone')
+    .option('--run <folder>', "the run to go on with; default: the experiment's newest, if it has a ledger")
+    .option('--new', 'begin a new run')
+    .option('--take-over', 'take the ledger over from a server that may still be alive; that one stops')
+    .option('--tls-cert <file>', 'certificate; beyond this machine TLS is needed')
+    .option('--tls-key <file>', 'its key')
+    .option('--behind-proxy', 'a proxy in front of the server speaks TLS')
+    .option('--public-url <url>', 'how clients reach the server; default: as their requests say')
+    .option('--no-keys', 'ask for no keys; on this machine alone')
+    .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
+    .action(async (overrides: string[], flags: SwarmFlags) => {
+      const { serveSwarmJob } = await import('./commands/serve-swarm.js');
+      setExitCode(await serveSwarmJob(flags, overrides));
+    });
   swarm
     .command('verify')
     .description('Folds the ledger of a run offline, and says where every acknowledged episode is.')

@@ -88,6 +88,11 @@ export const endRequestSchema = z.strictObject({
   reward: reward.nullable().default(null),
   /** Rewards by target, if they differ. */
   rewards: z.record(z.string(), reward).optional(),
+  /** What agents earned on the way, in addition to the reward. `turn`: which of the agent's answers, from 0. */
+  turn_rewards: z
+    .array(z.strictObject({ agent: id, turn: z.number().int().nonnegative(), value: reward }))
+    .max(10_000)
+    .optional(),
   is_success: z.boolean().nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   log_metrics: z.record(z.string(), z.number()).default({}),

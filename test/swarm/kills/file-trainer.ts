@@ -38,7 +38,7 @@ export function createFileTrainer(dir: string): TrainerPort {
     publish: async () => {},
     save: async (step) => writeWeights(dir, step, weights),
     removeCheckpoint: async (step) => rmSync(path.join(dir, `${step}.json`), { force: true }),
-    planSteps: (groupIds) => groupIds.map((groupId) => [groupId]),
+    plan: (groups) => ({ optimizerSteps: groups.map(({ groupId }) => [groupId]) }),
   };
 }
 

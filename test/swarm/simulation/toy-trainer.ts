@@ -1,6 +1,6 @@
 import { deriveSeed } from '@agentjet/core';
-import type { ManifestRecord, Outcome } from '@agentjet/ledger';
-import type { TrainerPort } from '@agentjet/swarm-server';
+import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { StepPlan, TrainerPort } from '@agentjet/swarm-server';
 import type { Life } from './life.js';
 
 /**
@@ -84,10 +84,11 @@ export class ToyTrainer implements TrainerPort {
   };
 
   /** Two optimizer steps a batch; every third batch is gone over twice. */
-  planSteps = (groupIds: readonly string[]): readonly (readonly string[])[] => {
+  plan = (groups: readonly ManifestGroup[]): StepPlan => {
+    const groupIds = groups.map(({ groupId }) => groupId);
     const halves = [0, 1].map((half) => groupIds.filter((_id, position) => position % 2 === half));
     const isTwice = deriveSeed(0, ...groupIds) % 3 === 0;
-    return (isTwice ? [...halves, ...halves] : halves).filter((ids) => ids.length > 0);
+    return { optimizerSteps: (isTwice ? [...halves, ...halves] : halves).filter((ids) => ids.length > 0) };
   };
 
   /** Some optimizer steps are refused; some batches hold an episode that is too long. */

@@ -15,6 +15,8 @@ import {
   WireError,
   wireVersion,
   wireVersionHeader,
+  type ClaimedEpisode,
+  type EndRequest,
   type Operation,
   type Role,
 } from '@agentjet/swarm-wire';
@@ -42,7 +44,7 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     '/server',
     door.read('observer', async (swarm) => swarm.describe()),
   );
-  addEpisodes(base, door);
+  addEpisodes(base, door, options);
   addOperations(base, door);
   addKeys(base, door);
   app.notFound((context) => answerError(context, unknownRoute(context)));
@@ -54,17 +56,35 @@ export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
   /** False: everybody may do everything. Only for a server that listens on loopback alone. */
   readonly needsKey?: boolean;
+  /** How clients reach this server, such as `https://swarm.example.org`. Default: as the request says. */
+  readonly origin?: string;
 };
+
+/** The address at which this client reached the server; a proxy says what it was asked for. */
+function originOf({ req }: Context): string {
+  const { origin, protocol, host } = new URL(req.url);
+  const scheme = req.header('x-forwarded-proto');
+  const name = req.header('x-forwarded-host') ?? host;
+  return scheme === undefined && name === host ? origin : `${scheme ?? protocol.slice(0, -1)}://${name}`;
+}
+
+function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
+  const { base_url } = episode;
+  return { ...episode, base_url: base_url.startsWith('/') ? origin + base_url : base_url };
+}
 
 const defaultLimits: BodyLimits = { maxBytes: 8 * 2 ** 20, maxDepth: 64, maxMs: 30_000 };
 
-function addEpisodes(base: Hono, door: Door): void {
+function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   base.post(
     '/episodes',
     door.write('worker', claimRequestSchema, async (swarm, claim, { context }) => {
       const answer = await swarm.claim(claim);
       context.status(answer.episodes.length > 0 ? 201 : 200);
-      return answer;
+      return {
+        ...answer,
+        episodes: answer.episodes.map((episode) => withOrigin(episode, options.origin ?? originOf(context))),
+      };
     }),
   );
   base.get(
@@ -78,7 +98,7 @@ function addEpisodes(base: Hono, door: Door): void {
   base.post(
     '/episodes/:id/end',
     door.write('worker', endRequestSchema, (swarm, end, { context, key }) => {
-      requireBounds(end.reward, key);
+      for (const reward of rewardsIn(end)) requireBounds(reward, key);
       return swarm.end(context.req.param('id') ?? '', end);
     }),
   );
@@ -226,6 +246,12 @@ function requireBounds(reward: number | null, key: StoredKey | undefined): void 
     `The reward is ${reward}; the key "${key?.name}" allows ${least} to ${most}.`,
   );
 }
+
+const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndRequest): readonly (number | null)[] => [
+  reward,
+  ...Object.values(rewards),
+  ...turn_rewards.map(({ value }) => value),
+];
 
 function requireScorer(key: StoredKey | undefined): void {
   if (key === undefined || key.role === 'commander' || key.scores?.includes('default') === true) return;

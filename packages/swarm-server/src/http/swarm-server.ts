@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { serve, type ServerType } from '@hono/node-server';
+import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
-import { systemHost, type Store, type StoreError } from '@agentjet/ledger';
+import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
+import type { SwarmModel } from '../model/swarm-model.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
 import { createKey } from './keys.js';
+import { ModelApp, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
 /**
@@ -38,8 +40,11 @@ export class SwarmServer {
     await loop.open();
     const firstKey = await loop.makeFirstKey(options.app?.needsKey !== false);
     const app = createSwarmApp(() => loop.swarm, options.app);
+    const models = new ModelApp(() => loop.serving);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
-    const server = await listen(app.fetch, { hostname, port, tls });
+    const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> =>
+      new URL(request.url).pathname.startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
+    const server = await listen(fetch, { hostname, port, tls });
     const { port: chosen } = server.address() as AddressInfo;
     return new SwarmServer(server, loop, {
       url: `${tls === undefined ? 'http' : 'https'}://${hostname}:${chosen}`,
@@ -63,8 +68,10 @@ export class SwarmServer {
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access'> & {
   readonly openStore: () => Promise<Store>;
-  /** A trainer for each life of the swarm: it loads the newest checkpoint itself. */
-  readonly openTrainer: () => Promise<SwarmOptions['trainer']>;
+  /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
+  readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
+  /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
+  readonly openModel?: (records: RecordIndex) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
   /** Default: loopback. */
   readonly hostname?: string;
@@ -82,6 +89,7 @@ class SwarmLoop {
   readonly #options: SwarmServerOptions;
   #swarm: Swarm | undefined;
   #store: Store | undefined;
+  #model: SwarmModel | undefined;
   #isClosed = false;
 
   constructor(options: SwarmServerOptions) {
@@ -92,24 +100,49 @@ class SwarmLoop {
     return this.#swarm;
   }
 
+  /** What answers model calls; undefined while there is no swarm, or none with a model. */
+  get serving(): Serving | undefined {
+    const [swarm, model] = [this.#swarm, this.#model];
+    return swarm === undefined || model === undefined ? undefined : { swarm, model };
+  }
+
   async open(): Promise<void> {
-    const { openStore, openTrainer, settings, tasks, access, onNotice } = this.#options;
-    this.#store = await openStore();
+    const { openStore, settings, tasks, onNotice } = this.#options;
+    const store = await openStore();
+    this.#store = store;
     try {
+      const records = new RecordIndex(store);
+      const { trainer, ...parts } = await this.#openParts(records);
       this.#swarm = await Swarm.open({
-        host: systemHost,
-        store: this.#store,
-        settings,
-        trainer: await openTrainer(),
+        ...{ host: systemHost, store, settings, trainer, records, ...parts },
         ...(tasks !== undefined && { tasks }),
-        ...(access !== undefined && { access }),
         onEnd: (error) => void this.#goOn(error),
         onTrainerFailure: (error) => onNotice?.(`Training has stopped: ${toErrorMessage(error)}`),
       });
+      this.#model?.episodes.attach(this.#swarm);
     } catch (error) {
-      await this.#store.close();
+      await this.#release();
       throw error;
     }
+  }
+
+  async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'model' | 'access'>> {
+    const { openModel, openTrainer, access } = this.#options;
+    if (openModel !== undefined) {
+      const model = await openModel(records);
+      this.#model = model;
+      return { trainer: model.trainer, model: model.episodes, access: model.access };
+    }
+    if (openTrainer === undefined) throw new TypeError('A swarm server needs openModel or openTrainer.');
+    return { trainer: await openTrainer(), ...(access !== undefined && { access }) };
+  }
+
+  /** Lets store and model go, so that others can be opened. */
+  async #release(): Promise<void> {
+    const model = this.#model;
+    this.#model = undefined;
+    await model?.close();
+    await this.#store?.close();
   }
 
   async makeFirstKey(needsKey: boolean): Promise<string | undefined> {
@@ -125,7 +158,7 @@ class SwarmLoop {
     const swarm = this.#swarm;
     swarm?.close();
     await swarm?.closed();
-    await this.#store?.close();
+    await this.#release();
   }
 
   /** A failed commit is a crash: fold again, and only then go on. */
@@ -135,7 +168,7 @@ class SwarmLoop {
     if (this.#isClosed) return;
     this.#options.onNotice?.(error.message);
     await swarm?.closed();
-    await this.#store?.close();
+    await this.#release();
     if (error.code === 'not_owner') return;
     for (let delayMs = 100; !this.#isClosed; delayMs = Math.min(2 * delayMs, 10_000)) {
       try {
@@ -155,7 +188,7 @@ type Listen = {
 };
 
 function listen(
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>,
   { hostname, port, tls }: Listen,
 ): Promise<ServerType> {
   const secure =
@@ -163,7 +196,9 @@ function listen(
       ? {}
       : { createServer, serverOptions: { cert: readFileSync(tls.cert), key: readFileSync(tls.key) } };
   return new Promise((resolve, reject) => {
-    const server = serve({ fetch, hostname, port, ...secure }, () => resolve(server));
+    const server = serve({ fetch: fetch as Parameters<typeof serve>[0]['fetch'], hostname, port, ...secure }, () =>
+      resolve(server),
+    );
     server.once('error', reject);
   });
 }

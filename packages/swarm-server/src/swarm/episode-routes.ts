@@ -1,3 +1,4 @@
+import { EngineError } from '@agentjet/core';
 import { mayDraw, nextDraw, placeSeed, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
 import {
   WireError,
@@ -13,6 +14,7 @@ import {
   type Receipt,
   type WireTask,
 } from '@agentjet/swarm-wire';
+import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import type { ClientLives } from './client-lives.js';
 import type { GenerateCall } from './swarm.js';
 import type { SwarmContext } from './swarm-context.js';
@@ -22,12 +24,14 @@ export class EpisodeRoutes {
   readonly #context: SwarmContext;
   readonly #lives: ClientLives;
   readonly #access: (episodeId: string) => EpisodeAccess;
+  readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
 
-  constructor(context: SwarmContext, lives: ClientLives, access: (episodeId: string) => EpisodeAccess) {
+  constructor(context: SwarmContext, lives: ClientLives, { access, model }: EpisodeParts) {
     this.#context = context;
     this.#lives = lives;
     this.#access = access;
+    this.#model = model;
   }
 
   find(episodeId: string): EpisodeAnswer {
@@ -98,7 +102,7 @@ export class EpisodeRoutes {
       await writer.synced();
       throw this.#goneError(episodeId);
     }
-    if (episode.end === undefined) ledger.end(episodeId, this.#toEnd(episode, request, bodyHash));
+    if (episode.end === undefined) await this.#accept(episode, request, bodyHash);
     await writer.synced();
     const accepted = episode.end?.bodyHash;
     if (accepted !== bodyHash) throw endedDifferently(episodeId, accepted ?? '');
@@ -118,6 +122,10 @@ export class EpisodeRoutes {
       state: episode.state,
       ...(episode.reason !== undefined && { reason: episode.reason }),
     };
+  }
+
+  requireRunning(episodeId: string): void {
+    if (this.#context.ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
   }
 
   async call(episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> {
@@ -160,7 +168,10 @@ export class EpisodeRoutes {
       try {
         const { version } = weights;
         const { incarnation } = ledger.state;
-        const content = await generate({ version, incarnation });
+        const content = await generate({ version, incarnation }).catch((error: unknown) => {
+          if (isReplayMismatch(error) && episode.state === 'running') ledger.drop(episodeId, 'replay_mismatch');
+          throw isReplayMismatch(error) ? this.#goneError(episodeId) : error;
+        });
         if (episode.state !== 'running') throw this.#goneError(episodeId);
         ledger.recordCall(episodeId, { requestId, version, incarnation, content });
         return content;
@@ -174,15 +185,8 @@ export class EpisodeRoutes {
 
   /** The answer to a call that was recorded before, however long ago. */
   #recordedAnswer(episodeId: string, requestId: string): unknown {
-    const { store } = this.#context;
-    for (const { number } of [...store.files()].reverse()) {
-      for (const { record } of store.read(number, 'events')) {
-        if (record.kind === 'call' && record.episodeId === episodeId && record.requestId === requestId) {
-          return record.content;
-        }
-      }
-    }
-    return undefined;
+    const { records } = this.#context;
+    return records.calls(episodeId).find((record) => record.requestId === requestId)?.content;
   }
 
   async #claimNow(request: ClaimRequest): Promise<ClaimAnswer> {
@@ -287,15 +291,40 @@ export class EpisodeRoutes {
       if (episode.state === 'running') ledger.drop(episode.episodeId, 'abandoned', { isCounted: false });
   }
 
-  #toEnd({ groupId }: Readonly<LedgerEpisode>, request: EndRequest, bodyHash: string) {
+  /** Seals what the episode's agents were answered, and ends it in the same turn of the event loop. */
+  async #accept(episode: Readonly<LedgerEpisode>, request: EndRequest, bodyHash: string): Promise<void> {
+    const { episodeId } = episode;
+    const { ledger, writer } = this.#context;
+    try {
+      const sealed = request.status === 'outage' ? undefined : this.#model?.seal(episodeId, request);
+      ledger.end(episodeId, this.#toEnd(episode, request, { bodyHash, sealed }));
+    } catch (error) {
+      if (!isReplayMismatch(error)) throw error;
+      ledger.drop(episodeId, 'replay_mismatch');
+      await writer.synced();
+      throw this.#goneError(episodeId);
+    } finally {
+      if (episode.state !== 'running') this.#model?.close(episodeId);
+    }
+  }
+
+  #toEnd(
+    { groupId }: Readonly<LedgerEpisode>,
+    request: EndRequest,
+    { bodyHash, sealed }: { readonly bodyHash: string; readonly sealed: SealedEnd | undefined },
+  ) {
     const { metadata, log_metrics, rewards, error, messages } = request;
+    const { content, ...counted } = sealed ?? { content: {} };
+    const reward = request.reward ?? meanOf(Object.values(rewards ?? {}));
     return {
+      ...counted,
+      ...(rewards !== undefined && { rewards }),
       status: request.status,
-      reward: request.reward,
+      reward,
       isSuccess: request.is_success,
       bodyHash,
       revision: request.revision ?? this.#context.ledger.group(groupId).revision,
-      content: { metadata, log_metrics, rewards, error, messages },
+      content: { metadata, log_metrics, error, messages, ...content },
     };
   }
 
@@ -318,12 +347,22 @@ export class EpisodeRoutes {
   }
 }
 
+type EpisodeParts = {
+  readonly access: (episodeId: string) => EpisodeAccess;
+  readonly model: ModelPort | undefined;
+};
+
+const isReplayMismatch = (error: unknown): boolean => error instanceof EngineError && error.code === 'replay_mismatch';
+
 /** Where the model of one episode is served, and the key that opens it. */
 export type EpisodeAccess = { readonly base_url: string; readonly model: string; readonly key: string };
 
 function toOptional({ reason, step }: { readonly reason: string | undefined; readonly step: number | undefined }) {
   return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
 }
+
+const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
 

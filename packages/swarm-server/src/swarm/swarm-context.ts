@@ -1,4 +1,4 @@
-import type { Host, Ledger, LedgerRecord, Store, StoreWriter } from '@agentjet/ledger';
+import type { Host, Ledger, LedgerRecord, RecordIndex, Store, StoreWriter } from '@agentjet/ledger';
 import type { CallGate } from './call-gate.js';
 import type { Changes } from './changes.js';
 import type { SwarmSettings } from './settings.js';
@@ -10,6 +10,8 @@ export type SwarmContext = {
   readonly ledger: Ledger;
   readonly store: Store;
   readonly writer: StoreWriter;
+  /** Where calls and ends are in the store. */
+  readonly records: RecordIndex;
   readonly gate: CallGate;
   readonly changes: Changes;
   readonly settings: SwarmSettings;

@@ -7,6 +7,7 @@ import {
   type Entry,
   type Host,
   type LedgerRecord,
+  RecordIndex,
   type Store,
 } from '@agentjet/ledger';
 import {
@@ -39,6 +40,7 @@ import type { SwarmSettings } from './settings.js';
 import type { SwarmContext } from './swarm-context.js';
 import { trainLoop } from './train-loop.js';
 import { TaskTable } from './task-table.js';
+import type { ModelPort } from '../model/model-port.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
 /**
@@ -58,21 +60,25 @@ export class Swarm {
     this.#context = context;
     this.#options = options;
     const lives = new ClientLives(() => context.ledger.clock.read(), options.settings.aliveMs);
-    this.#episodes = new EpisodeRoutes(context, lives, options.access ?? noAccess);
+    this.#episodes = new EpisodeRoutes(context, lives, { access: options.access ?? noAccess, model: options.model });
     this.#operator = new OperatorRoutes(context);
   }
 
   /** Recovers what the store holds, and only then resolves. The weights are opened afterwards. */
   static async open(options: SwarmOptions): Promise<Swarm> {
     const { host, store, settings } = options;
-    const { state, nextSequence, conclusions } = await recover(store);
+    const { model, records = new RecordIndex(store) } = options;
+    const { state, nextSequence, conclusions } = await recover(store, records.note);
     let swarm: Swarm | undefined;
     let early: StoreError | undefined;
     const writer = new StoreWriter(store, {
       nextSequence,
       maxFileBytes: settings.maxFileBytes,
       maxFileEntries: settings.maxFileEntries,
-      ...(options.onCommit !== undefined && { onCommit: options.onCommit }),
+      onCommit: (entries) => {
+        for (const entry of entries) records.note(entry);
+        options.onCommit?.(entries);
+      },
       onFailure: (error) => {
         if (swarm === undefined) early = error;
         else swarm.#stop(error);
@@ -85,6 +91,7 @@ export class Swarm {
       now: host.now,
       maxStepMs: 10 * settings.tickMs,
       state,
+      ...(model !== undefined && { onDrop: ({ episodeId }) => model.close(episodeId) }),
       journal: (records) => {
         writer.append(records);
         options.onRecords?.(records);
@@ -98,7 +105,7 @@ export class Swarm {
     const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
     const { trainer } = options;
     const tasks = options.tasks ?? new TaskTable(state, settings);
-    const context = { host, ledger, store, writer, gate, changes, settings, trainer, tasks, weights, newest };
+    const context = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
@@ -149,6 +156,12 @@ export class Swarm {
   episode = (episodeId: string): Promise<EpisodeAnswer> => this.#answer(async () => this.#episodes.find(episodeId));
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
+
+  /** Throws WireError `gone` unless the episode runs. */
+  requireRunning(episodeId: string): void {
+    if (this.#end !== undefined) throw this.#end;
+    this.#episodes.requireRunning(episodeId);
+  }
 
   /** What the server is doing. */
   describe(): ServerAnswer {
@@ -237,6 +250,10 @@ export type SwarmOptions = {
   readonly tasks?: TaskPort;
   /** Where the model of an episode is served. */
   readonly access?: (episodeId: string) => EpisodeAccess;
+  /** Seals episodes at their ends. Without it an end is recorded as it comes. */
+  readonly model?: ModelPort;
+  /** Is told where each record is. */
+  readonly records?: RecordIndex;
   /** The store failed, or another server took it over: this swarm is over. */
   readonly onEnd: (error: StoreError) => void;
   readonly onTrainerFailure?: (error: unknown) => void;

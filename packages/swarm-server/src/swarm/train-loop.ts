@@ -10,6 +10,7 @@ import {
 import { AgentJetError } from '@agentjet/core';
 import { evaluateIfDue } from './evaluate.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
+import type { PlanContext } from './trainer-port.js';
 
 /**
  * The life of the weights: load, redo what was decided before, then step after step. Writing a manifest is the decision
@@ -81,11 +82,12 @@ async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): 
   const { ledger, writer, trainer, weights, gate, settings } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
+  await writer.committed(); // the trainer reads ends from the store
   const ready = groups.filter(({ fate }) => fate === undefined); // a request may have dropped one meanwhile
   if (ready.length > 0) {
-    const optimizerSteps = trainer.planSteps(ready.map(({ groupId }) => groupId));
+    const plan = trainer.plan(ledger.toManifestGroups(ready), planContext(context, ready));
     const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
-    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+    const manifest = ledger.assign(ready, { ...plan, configRevision });
     await writer.synced();
     await optimizeStep(context, manifest);
     await trainer.publish(manifest.step);
@@ -95,6 +97,15 @@ async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): 
   gate.release('weights');
   context.changes.notify();
   if (ready.length > 0 && weights.version % settings.saveFreq === 0) await saveCheckpoint(context, weights.version);
+}
+
+function planContext({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
+  const { state } = ledger;
+  const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
+  return {
+    isOnPolicy: members.every(({ calls }) => calls.every(({ incarnation }) => incarnation === state.incarnation)),
+    changes: Object.assign({}, ...state.configs.map(({ changes }) => changes)) as PlanContext['changes'],
+  };
 }
 
 /** Makes the optimizer steps of a manifest; those that were made before follow what was recorded of them. */

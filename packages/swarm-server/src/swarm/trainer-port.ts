@@ -1,4 +1,4 @@
-import type { ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
 
 /** What the swarm asks of the holder of the weights. Steps are numbered from 1; step 0 is the model as it began. */
 export type TrainerPort = {
@@ -14,8 +14,24 @@ export type TrainerPort = {
   /** Writes a checkpoint of the weights after this step. */
   readonly save: (step: number) => Promise<void>;
   readonly removeCheckpoint: (step: number) => Promise<void>;
-  /** Which groups each optimizer step of a batch holds. */
-  readonly planSteps: (groupIds: readonly string[]) => readonly (readonly string[])[];
+  /** How a batch is to be trained. What it says goes into the manifest, and `optimize` follows it. */
+  readonly plan: (groups: readonly ManifestGroup[], context: PlanContext) => StepPlan;
+  /** Lets the weights go. */
+  readonly close?: () => Promise<void>;
+};
+
+export type PlanContext = {
+  /** False if a token was sampled by another incarnation of the weights. */
+  readonly isOnPolicy: boolean;
+  /** Keys of the configuration that were changed since the run began. */
+  readonly changes: Readonly<Record<string, unknown>>;
+};
+
+export type StepPlan = {
+  /** Which groups each optimizer step holds; every group is in one. */
+  readonly optimizerSteps: readonly (readonly string[])[];
+  /** What else the step is computed from. */
+  readonly content?: unknown;
 };
 
 /** Which task a draw is. Undefined: there are no more. */

@@ -28,7 +28,7 @@ export function createCountingTrainer(): {
       },
       save: async (step) => void saved.set(step, new Map(weights)),
       removeCheckpoint: async (step) => void saved.delete(step),
-      planSteps: (groupIds) => [groupIds],
+      plan: (groups) => ({ optimizerSteps: [groups.map(({ groupId }) => groupId)] }),
     };
   };
   return { open, counts: () => published };

@@ -1,0 +1,69 @@
+import { ConfigError } from '@agentjet/core';
+import { serveSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
+import { AgentJetJob, configuration } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { SwarmFlags } from '../program.js';
+import { listOverrides } from './list-overrides.js';
+
+/** `ajet swarm serve`: serves and trains until a signal. Returns the exit code. */
+export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping. What was acknowledged is kept; the same command goes on.'),
+    async (signal) => {
+      const { config } = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+      const onNotice = (message: string): void => output.writeLine(message);
+      const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, onNotice });
+      const { url, firstKey } = swarm.server;
+      output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
+      output.writeLine(`Serving the swarm at ${url}`);
+      if (firstKey !== undefined) output.writeLine(`key of the commander, shown only now: ${firstKey}`);
+      output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
+      await untilAborted(signal);
+      await swarm.close();
+      return 0;
+    },
+  );
+}
+
+function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
+  const { tlsCert, tlsKey } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw new ConfigError('wrong_value', 'TLS needs both files: give --tls-cert and --tls-key.');
+  return {
+    port: toPort(flags.port ?? '8700'),
+    ...(flags.host !== undefined && { hostname: flags.host }),
+    ...(flags.run !== undefined && { run: flags.run }),
+    ...(flags.new === true && { isNew: true }),
+    ...(flags.takeOver === true && { takeOver: true }),
+    ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
+    ...(flags.behindProxy === true && { isBehindProxy: true }),
+    app: {
+      needsKey: flags.keys !== false,
+      ...(flags.publicUrl !== undefined && { origin: flags.publicUrl.replace(/\/+$/, '') }),
+    },
+  };
+}
+
+function toPort(text: string): number {
+  const port = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new ConfigError('wrong_type', `--port is ${JSON.stringify(text)}, not a number from 0 to 65535.`);
+}
+
+/** Sockets that are idle do not keep the process alive. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const beat = setInterval(() => undefined, 60_000);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(beat);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,96 @@
+import { WireError as CallError } from '@agentjet/chat-completions';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import { createAgentApp, readKey, type EndpointSession } from '@agentjet/endpoint';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { toCallError } from '../model/call-error.js';
+import type { SwarmModel } from '../model/swarm-model.js';
+import type { Swarm } from '../swarm/swarm.js';
+
+/** A swarm that works, and the model of its episodes. */
+export type Serving = { readonly swarm: Swarm; readonly model: SwarmModel };
+
+/**
+ * Model calls of episodes: `/e/<episode>/<agent>[~<target>]/v1/...`, or `/e/<episode>/v1/...` with the headers
+ * `x-ajet-agent` and `x-ajet-target`. The key is looked at before the body is read, and opens one episode alone.
+ */
+export class ModelApp {
+  readonly #serving: () => Serving | undefined;
+  readonly #byPath: ReturnType<typeof createAgentApp>;
+  readonly #byHeader: ReturnType<typeof createAgentApp>;
+
+  constructor(serving: () => Serving | undefined, options: { readonly maxBodyBytes?: number } = {}) {
+    this.#serving = serving;
+    this.#byPath = createAgentApp(
+      '/e/:episode/:agent',
+      (context) => this.#enter(context, agentOfPath(context.req.param('agent') ?? '')),
+      options,
+    );
+    this.#byHeader = createAgentApp('/e/:episode', (context) => this.#enter(context, agentOfHeaders(context)), options);
+  }
+
+  fetch(request: Request, env: HttpBindings): Response | Promise<Response> {
+    const isBare = /^\/e\/[^/]+\/v1\//.test(new URL(request.url).pathname);
+    return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
+  }
+
+  #enter(context: Context, agent: AgentIdentity): EndpointSession {
+    const serving = this.#serving();
+    if (serving === undefined)
+      throw new CallError(503, 'not_ready', 'The server is recovering. Ask again in a moment.');
+    const { swarm, model } = serving;
+    const episodeId = context.req.param('episode') ?? '';
+    requireKey(readKey(context), episodeId, model);
+    requireTrained(agent, model.trainableTargets);
+    try {
+      swarm.requireRunning(episodeId);
+      return model.episodes.sessionOf(episodeId, agent);
+    } catch (error) {
+      throw toCallError(error);
+    }
+  }
+}
+
+function requireKey(key: string | undefined, episodeId: string, { keys }: SwarmModel): void {
+  if (key === undefined)
+    throw new CallError(
+      401,
+      'missing_api_key',
+      'The request has no key. Send that of the claimed episode as "Authorization: Bearer <key>".',
+    );
+  if (!keys.opens(key, episodeId))
+    throw new CallError(
+      401,
+      'invalid_api_key',
+      'This key does not open this episode. Use the key that came with its claim.',
+    );
+}
+
+function requireTrained({ agentName, targetTag }: AgentIdentity, targets: readonly string[] | null): void {
+  if (targets === null || targets.includes(targetTag)) return;
+  throw new CallError(
+    404,
+    'target_not_trained',
+    `The target "${targetTag}" of agent "${agentName}" is not trained here; ${targets.join(', ')} are. Ask the agent's debug model instead.`,
+  );
+}
+
+function agentOfPath(text: string): AgentIdentity {
+  const [agentName = '', targetTag = agentName] = text.split('~');
+  return requireName({ agentName, targetTag });
+}
+
+function agentOfHeaders({ req }: Context): AgentIdentity {
+  const agentName = req.header('x-ajet-agent') ?? 'agent';
+  return requireName({ agentName, targetTag: req.header('x-ajet-target') ?? agentName });
+}
+
+function requireName(agent: AgentIdentity): AgentIdentity {
+  const { agentName, targetTag } = agent;
+  if (agentName !== '' && targetTag !== '' && agentName.length <= 200 && targetTag.length <= 200) return agent;
+  throw new CallError(
+    404,
+    'unknown_url',
+    'Name the agent in the address: /e/<episode>/<agent>/v1/..., in at most 200 letters.',
+  );
+}

@@ -1,0 +1,110 @@
+import type { ChatMessage, ChatRequest, ChatResponse } from '@agentjet/core';
+import type { RecordedCall } from '@agentjet/rollout';
+import { packFloats, packInts, unpackFloats, unpackInts } from './packed-numbers.js';
+
+/**
+ * A model call as its record keeps it. Agents send their whole history with every call, so the messages that the agent's
+ * previous call had too are not written again: `shared` counts them.
+ */
+export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'response'> & {
+  readonly request: Omit<ChatRequest, 'messages' | 'tools'> & {
+    /** Leading messages that are those of the agent's previous record. */
+    readonly shared: number;
+    readonly messages: readonly ChatMessage[];
+    /** Absent: as in the agent's previous record. */
+    readonly tools?: ChatRequest['tools'] | null;
+  };
+  readonly completion: {
+    readonly ids: string;
+    readonly logprobs: string;
+    readonly finishReason: 'stop' | 'length';
+    readonly policyVersion: number;
+  };
+  readonly response: Omit<ChatResponse, 'logprobs'>;
+  /** Text of each generated token. */
+  readonly texts: readonly string[];
+  /** Of the body that asked for it, so that a client's retry is known after a restart of the server. */
+  readonly body?: { readonly hash: string; readonly callId: string };
+};
+
+type Before = { readonly messages: readonly string[]; readonly tools: string };
+
+const nothing: Before = { messages: [], tools: '' };
+
+/** Writes and reads the calls of one episode in the order of their records. */
+export class CallContents {
+  readonly #before = new Map<string, Before>();
+  /** Messages of each agent's newest record, for reading. */
+  readonly #read = new Map<string, Pick<ChatRequest, 'messages' | 'tools'>>();
+
+  write(call: RecordedCall, body?: CallContent['body']): CallContent {
+    const { request, completion, response, ...rest } = call;
+    const { messages, tools, requestId: _requestId, ...asked } = request;
+    const { agentName } = call.agent;
+    const before = this.#before.get(agentName) ?? nothing;
+    const now = { messages: messages.map((message) => JSON.stringify(message)), tools: JSON.stringify(tools ?? null) };
+    this.#before.set(agentName, now);
+    const shared = countShared(before.messages, now.messages);
+    const { logprobs = [], ...said } = response;
+    return {
+      ...rest,
+      request: {
+        ...asked,
+        shared,
+        messages: messages.slice(shared),
+        ...(now.tools !== before.tools && { tools: tools ?? null }),
+      },
+      completion: {
+        ids: packInts(completion.ids),
+        logprobs: packFloats(completion.logprobs),
+        finishReason: completion.finishReason,
+        policyVersion: completion.policyVersion,
+      },
+      response: said,
+      texts: logprobs.map(({ text }) => text),
+      ...(body !== undefined && { body }),
+    };
+  }
+
+  /** To be given all records of the episode, from the first one on. */
+  read(content: CallContent): RecordedCall {
+    const { request, completion, texts: _texts, body: _body, ...rest } = content;
+    const { shared, messages: added, tools: given, ...asked } = request;
+    const { agentName } = content.agent;
+    const before = this.#read.get(agentName) ?? { messages: [] };
+    const messages = [...before.messages.slice(0, shared), ...added];
+    const tools = given === undefined ? before.tools : (given ?? undefined);
+    const sent = { messages, ...(tools !== undefined && { tools }) };
+    this.#read.set(agentName, sent);
+    this.#before.set(agentName, {
+      messages: messages.map((message) => JSON.stringify(message)),
+      tools: JSON.stringify(tools ?? null),
+    });
+    return {
+      ...rest,
+      temperature: content.temperature ?? undefined,
+      request: { ...asked, ...sent },
+      completion: {
+        ...completion,
+        ids: unpackInts(completion.ids),
+        logprobs: unpackFloats(completion.logprobs),
+      },
+      response: toResponse(content),
+    };
+  }
+}
+
+/** The answer that a call got. */
+export function toResponse({ response, completion, texts }: CallContent): ChatResponse {
+  const ids = unpackInts(completion.ids);
+  const logprobs = unpackFloats(completion.logprobs);
+  return {
+    ...response,
+    logprobs: Array.from(ids, (id, at) => ({ id, text: texts[at] ?? '', logprob: logprobs[at] ?? 0 })),
+  };
+}
+
+function countShared(before: readonly string[], now: readonly string[]): number {
+  const end = now.findIndex((text, at) => text !== before[at]);
+  return end === -1 ? now.length : end;
+}

@@ -1,0 +1,45 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { AgentJetError } from '@agentjet/core';
+
+const prefix = 'sk-ajet-';
+
+/**
+ * Keys of episodes: each opens the model calls of one episode and nothing else. They are signed with a secret of the run,
+ * which its folder keeps for its owner alone, so they outlive a restart of the server.
+ */
+export class EpisodeKeys {
+  readonly #secret: Buffer;
+
+  constructor(secret: Buffer) {
+    this.#secret = secret;
+  }
+
+  /** Reads the secret, or makes one. Throws AgentJetError `bad_secret` if the file holds something else. */
+  static open(file: string): EpisodeKeys {
+    if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    chmodSync(file, 0o600);
+    const text = readFileSync(file, 'utf8').trim();
+    if (!/^[0-9a-f]{64}$/.test(text))
+      throw new AgentJetError(
+        'bad_secret',
+        `${file} does not hold 64 hex digits. Remove it: then the keys of running episodes are void, and new ones are made.`,
+      );
+    return new EpisodeKeys(Buffer.from(text, 'hex'));
+  }
+
+  keyOf(episodeId: string): string {
+    return `${prefix}${episodeId}.${this.#sign(episodeId)}`;
+  }
+
+  /** Whether the key is the one of this episode. */
+  opens(key: string, episodeId: string): boolean {
+    const expected = Buffer.from(this.keyOf(episodeId));
+    const given = Buffer.from(key);
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  }
+
+  #sign(episodeId: string): string {
+    return createHmac('sha256', this.#secret).update(episodeId).digest('base64url');
+  }
+}

@@ -1,0 +1,20 @@
+import type { EndRecord } from '@agentjet/ledger';
+import type { EndRequest } from '@agentjet/swarm-wire';
+
+/** What the swarm asks of the holder of the episodes' trackers. A swarm without one records ends as they come. */
+export type ModelPort = {
+  /**
+   * Seals what all agents of the episode were told and answered. Throws EngineError `replay_mismatch` if its recorded calls
+   * do not give the prompts that they had, WireError `invalid_request` for a reward of a turn that was never made.
+   */
+  readonly seal: (episodeId: string, request: EndRequest) => SealedEnd;
+  /** The episode is over: calls under way are cut. */
+  readonly close: (episodeId: string) => void;
+};
+
+export type SealedEnd = {
+  /** For the `content` of the end record. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** Generated. */
+  readonly tokens: number;
+} & Pick<EndRecord, 'turnRewards'>;

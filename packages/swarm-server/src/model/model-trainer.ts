@@ -1,0 +1,209 @@
+import { AgentJetError, type RewardedEpisode, type Sample } from '@agentjet/core';
+import type {
+  EndRecord,
+  LeftOut,
+  ManifestEpisode,
+  ManifestGroup,
+  ManifestRecord,
+  Outcome,
+  RecordIndex,
+} from '@agentjet/ledger';
+import type { RunFolder } from '@agentjet/run-folder';
+import type { ServedWeights, StepRecipe } from '@agentjet/session/served';
+import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
+import type { StepPlan, TrainerPort } from '../swarm/trainer-port.js';
+import { openRow, type SealedRow } from './sealed-rows.js';
+
+/** What a manifest says of its step beside its groups: everything else that the step is computed from. */
+export type StepContent = {
+  readonly recipe: StepRecipe;
+  /** False if a token was sampled by another incarnation of the weights. */
+  readonly isOnPolicy: boolean;
+  /** Of AgentJet. */
+  readonly version: string;
+};
+
+/** Trains the real weights on sealed rows. Making a step again reads the same rows and the same recipe. */
+export class ModelTrainer implements TrainerPort {
+  readonly #options: ModelTrainerOptions;
+  /** The batch that was planned last, or is being trained. */
+  #batch: { readonly name: string; readonly prepared: PreparedBatch } | undefined;
+  #steppedAt = performance.now();
+
+  constructor(options: ModelTrainerOptions) {
+    this.#options = options;
+  }
+
+  get repeatsExactly(): boolean {
+    return this.#options.weights.repeatsExactly;
+  }
+
+  checkpoints = (): Promise<readonly number[]> => this.#options.weights.checkpoints();
+  load = async (step: number): Promise<void> => {
+    this.#batch = undefined;
+    await this.#options.weights.load(step);
+  };
+  save = (step: number): Promise<void> => this.#options.weights.save(step);
+  removeCheckpoint = (step: number): Promise<void> => this.#options.weights.removeCheckpoint(step);
+
+  /** The engine samples from the new weights as soon as they are made. */
+  publish = (): Promise<void> => Promise.resolve();
+
+  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes }: PlanContext): StepPlan => {
+    const recipe = this.#options.weights.recipe(changes);
+    const { prepared } = this.#prepare(groups, recipe);
+    const content: StepContent = { recipe, isOnPolicy, version: this.#options.version };
+    return { optimizerSteps: withIdleGroups(prepared.optimizerSteps, groups), content };
+  };
+
+  optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
+    const { recipe, isOnPolicy } = manifest.content as StepContent;
+    const { prepared } = this.#prepare(manifest.groups, recipe);
+    const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
+    const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
+    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest.step);
+    return { isApplied, leftOut };
+  };
+
+  close = (): Promise<void> => this.#options.weights.close();
+
+  async #step(prepared: PreparedBatch, { manifest, index, recipe, isOnPolicy, known }: OneStep): Promise<boolean> {
+    if (known?.isApplied === false) return false; // refused before: the weights stay
+    if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
+    const optimizer = this.#options.weights.ratesOf(recipe);
+    const isMade = (await prepared.optimize(index, { optimizer, isOnPolicy })) !== undefined;
+    if (isMade || known === undefined) return isMade;
+    throw new AgentJetError(
+      'redo_diverged',
+      `Optimizer step ${manifest.step}.${index} was made before, and now its gradient is not finite: the weights have diverged. Go back with --from to a checkpoint before step ${manifest.step}.`,
+    );
+  }
+
+  async #record(prepared: PreparedBatch, step: number): Promise<void> {
+    const seconds = (performance.now() - this.#steppedAt) / 1000;
+    const metrics = await prepared.record(this.#options.folder, step, seconds);
+    this.#steppedAt = performance.now();
+    this.#batch = undefined;
+    this.#options.onStep?.(step, metrics);
+  }
+
+  /** Planned and trained from one preparation: the weights do not change in between. */
+  #prepare(groups: readonly ManifestGroup[], recipe: StepRecipe): { readonly prepared: PreparedBatch } {
+    const name = JSON.stringify(groups);
+    if (this.#batch?.name === name) return this.#batch;
+    const prepared = this.#options.weights.prepare(
+      groups.map((group) => this.#toTrainingGroup(group)),
+      recipe,
+    );
+    this.#batch = { name, prepared };
+    return this.#batch;
+  }
+
+  #toTrainingGroup({ groupId, episodes }: ManifestGroup): TrainingGroup {
+    const ends = episodes.map((episode) => ({ episode, end: this.#options.records.end(episode.episodeId) }));
+    return {
+      groupId,
+      episodes: ends.map(({ episode, end }) => toRewarded(episode, end)),
+      report: {
+        episodes: ends.length,
+        failedEpisodes: ends.filter(({ end }) => end?.status === 'failed').length,
+        successes: ends.filter(({ end }) => end?.isSuccess === true).length,
+        rewardSum: ends.reduce((sum, { episode }) => sum + episode.reward, 0),
+        generatedTokens: ends.reduce((sum, { end }) => sum + (end?.tokens ?? 0), 0),
+        logMetrics: ends.map(({ end }) => contentOf(end).log_metrics ?? {}),
+        means: ends.map(({ episode }) => toMeans(episode)),
+        records: ends.map(({ episode, end }) => toRecord(episode, end)),
+      },
+    };
+  }
+}
+
+export type ModelTrainerOptions = {
+  readonly weights: ServedWeights;
+  readonly folder: RunFolder;
+  readonly records: Pick<RecordIndex, 'end'>;
+  readonly version: string;
+  readonly onStep?: (step: number, metrics: Readonly<Record<string, number>>) => void;
+};
+
+type PlanContext = Parameters<TrainerPort['plan']>[1];
+
+type OneStep = {
+  readonly manifest: ManifestRecord;
+  readonly index: number;
+  readonly recipe: StepRecipe;
+  readonly isOnPolicy: boolean;
+  readonly known: Outcome | undefined;
+};
+
+/** The content of an end, as `ServedEpisodes.seal` and the end's own request make it. */
+type EndContent = {
+  readonly rows?: readonly SealedRow[];
+  readonly turns?: readonly unknown[];
+  readonly metadata?: unknown;
+  readonly log_metrics?: Readonly<Record<string, number>>;
+  readonly error?: string;
+  readonly messages?: unknown;
+};
+
+const contentOf = (end: EndRecord | undefined): EndContent => (end?.content ?? {}) as EndContent;
+
+function toRewarded(
+  { episodeId, reward, rewards, turnRewards }: ManifestEpisode,
+  end: EndRecord | undefined,
+): RewardedEpisode {
+  const samples: readonly Sample[] = (contentOf(end).rows ?? []).map((row) => openRow(episodeId, row));
+  return {
+    ...{ episodeId, reward, samples },
+    ...(rewards !== undefined && { rewards }),
+    ...(turnRewards !== undefined && { turnRewards }),
+  };
+}
+
+function toMeans({ rewards = {}, turnRewards }: ManifestEpisode): Readonly<Record<string, number>> {
+  return {
+    ...Object.fromEntries(Object.entries(rewards).map(([target, reward]) => [`reward/${target}`, reward])),
+    ...(turnRewards !== undefined && { turn_rewards: turnRewards.reduce((sum, { value }) => sum + value, 0) }),
+  };
+}
+
+/** The line of an episode in episodes/, without its samples. */
+function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecord | undefined) {
+  const { turns, metadata, log_metrics, error, messages } = contentOf(end);
+  return {
+    episode_id: episodeId,
+    status: end?.status ?? 'completed',
+    reward,
+    is_success: end?.isSuccess ?? null,
+    ...(rewards !== undefined && { rewards }),
+    ...(error !== undefined && { error }),
+    ...(turns !== undefined && { turns }),
+    ...(messages !== undefined && { messages }),
+    metadata: metadata ?? {},
+    log_metrics: log_metrics ?? {},
+    generated_tokens: end?.tokens ?? 0,
+  };
+}
+
+const reasons = {
+  no_gradient: 'nothing_to_train',
+  no_samples: 'nothing_to_train',
+  stale: 'stale',
+  overlong: 'too_long',
+} as const;
+
+const toLeftOut = ({ episodeId, reason }: PreparedBatch['leftOut'][number]): LeftOut => ({
+  episodeId,
+  reason: reasons[reason],
+});
+
+/** Every group is in an optimizer step, those too of which nothing is trained: their fate falls with the first one. */
+function withIdleGroups(
+  steps: readonly (readonly string[])[],
+  groups: readonly ManifestGroup[],
+): readonly (readonly string[])[] {
+  const trained = new Set(steps.flat());
+  const idle = groups.map(({ groupId }) => groupId).filter((groupId) => !trained.has(groupId));
+  const [first = [], ...others] = steps;
+  return [[...first, ...idle], ...others];
+}

@@ -1,0 +1,45 @@
+/**
+ * Numbers in JSON to the last bit: typed arrays as base64 of their little-endian bytes, and values that seldom change as
+ * runs `[value, count, value, count, ...]`.
+ */
+
+export const packInts = (values: Int32Array): string => toBase64(values);
+
+export const unpackInts = (text: string): Int32Array => new Int32Array(toBuffer(text));
+
+export const packFloats = (values: Float32Array): string => toBase64(values);
+
+export const unpackFloats = (text: string): Float32Array => new Float32Array(toBuffer(text));
+
+export function packRuns(values: ArrayLike<number>): readonly number[] {
+  const runs: number[] = [];
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0;
+    const last = runs.length - 1;
+    if (last >= 0 && Object.is(runs[last - 1], value)) runs[last] = (runs[last] ?? 0) + 1;
+    else runs.push(value, 1);
+  }
+  return runs;
+}
+
+export function unpackRuns<Values extends { fill(value: number, start: number, end: number): unknown }>(
+  runs: readonly number[],
+  into: Values,
+): Values {
+  let start = 0;
+  for (let at = 0; at < runs.length; at += 2) {
+    const end = start + (runs[at + 1] ?? 0);
+    into.fill(runs[at] ?? 0, start, end);
+    start = end;
+  }
+  return into;
+}
+
+function toBase64({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}
+
+function toBuffer(text: string): ArrayBuffer {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+}

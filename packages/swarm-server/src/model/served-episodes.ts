@@ -1,0 +1,224 @@
+import {
+  EngineError,
+  isCountingChatModel,
+  type ChatModel,
+  type ChatOptions,
+  type ChatRequest,
+  type ChatResponse,
+  type CountingChatModel,
+  type TurnReward,
+} from '@agentjet/core';
+import { toTurnRecord, type AgentIdentity } from '@agentjet/context-tracker';
+import { createSession, type EndpointSession } from '@agentjet/endpoint';
+import type { RecordIndex } from '@agentjet/ledger';
+import {
+  openEpisode,
+  replayDeltas,
+  type OpenEpisode,
+  type OpenEpisodeOptions,
+  type RecordedCall,
+} from '@agentjet/rollout';
+import { WireError, type EndRequest } from '@agentjet/swarm-wire';
+import type { Swarm } from '../swarm/swarm.js';
+import { toCallError } from './call-error.js';
+import { CallContents, toResponse, type CallContent } from './call-content.js';
+import type { ModelPort, SealedEnd } from './model-port.js';
+import { sealRow } from './sealed-rows.js';
+
+/**
+ * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the recorded
+ * calls of its episode when it is first needed, so a restarted server goes on with episodes that were running. Every
+ * answer is recorded before it leaves; a streamed one leaves in one burst.
+ */
+export class ServedEpisodes implements ModelPort {
+  readonly #options: ServedEpisodesOptions;
+  readonly #open = new Map<string, ServedEpisode>();
+  #swarm: Swarm | undefined;
+
+  constructor(options: ServedEpisodesOptions) {
+    this.#options = options;
+  }
+
+  /** The swarm that these episodes belong to. */
+  attach(swarm: Swarm): void {
+    this.#swarm = swarm;
+  }
+
+  /** What one agent of an episode speaks to. */
+  sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession {
+    const episode = this.#get(episodeId);
+    const name = JSON.stringify([agent.agentName, agent.targetTag]);
+    const known = episode.sessions.get(name);
+    if (known !== undefined) return known;
+    const model = this.#createModel(episodeId, agent);
+    const target = { episodeId, agentName: agent.agentName, model, signal: episode.open.signal };
+    const session = createSession(name, target, () => new Map());
+    for (const [hash, callId] of episode.bodies.get(agent.agentName) ?? []) session.requestIds.set(hash, callId);
+    episode.sessions.set(name, session);
+    return session;
+  }
+
+  seal = (episodeId: string, request: EndRequest): SealedEnd => {
+    const { open } = this.#get(episodeId);
+    const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
+    const turnRewards = toTurnRewards(open, request); // it may refuse, and then the episode goes on
+    const { samples, turns, stats, calls, ignoredParameters } = open.finish();
+    return {
+      tokens: stats.generatedTokens,
+      ...(turnRewards.length > 0 && { turnRewards }),
+      content: {
+        ...(isTrained && { rows: samples.map(sealRow) }),
+        turns: turns.map(toTurnRecord),
+        ...{ stats, calls, ignored_parameters: ignoredParameters },
+      },
+    };
+  };
+
+  close = (episodeId: string): void => {
+    this.#open.get(episodeId)?.open.finish();
+    this.#open.delete(episodeId);
+  };
+
+  closeAll(): void {
+    for (const episodeId of [...this.#open.keys()]) this.close(episodeId);
+  }
+
+  #createModel(episodeId: string, agent: AgentIdentity): CountingChatModel {
+    return {
+      name: `agentjet/${agent.targetTag}`,
+      generate: (request, options) => this.#generate(episodeId, agent, request, options),
+      countPromptTokens: (request) => {
+        const model = this.#get(episodeId).open.createModel(agent);
+        return isCountingChatModel(model) ? model.countPromptTokens(request) : Promise.resolve(0);
+      },
+    };
+  }
+
+  async #generate(
+    episodeId: string,
+    agent: AgentIdentity,
+    request: ChatRequest,
+    options: ChatOptions = {},
+  ): Promise<ChatResponse> {
+    const { requestId = crypto.randomUUID() } = request;
+    const key = `${agent.agentName} ${requestId}`;
+    for (;;) {
+      try {
+        const content = await this.#swarmOf().call(episodeId, key, () =>
+          this.#sample(episodeId, agent, { ...request, requestId }, options),
+        );
+        const response = toResponse(content as CallContent);
+        replayDeltas(response, options);
+        return response;
+      } catch (error) {
+        // The first request of a call left, and this one, which repeats it, is still there.
+        const isOthers = error instanceof EngineError && error.code === 'aborted' && options.signal?.aborted !== true;
+        if (!isOthers) throw toCallError(error);
+      }
+    }
+  }
+
+  async #sample(
+    episodeId: string,
+    agent: AgentIdentity,
+    { requestId = '', ...request }: ChatRequest,
+    { signal }: ChatOptions,
+  ): Promise<CallContent> {
+    const episode = this.#get(episodeId);
+    this.#requireCallsLeft(episodeId, agent);
+    const model: ChatModel = episode.open.createModel(agent);
+    await model.generate(request, signal === undefined ? {} : { signal });
+    const recorded = episode.recorded.get(request);
+    if (recorded === undefined) throw new Error('The tuned model answered a call and did not tell of it.');
+    return episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId));
+  }
+
+  /** The body that asked for a call, as its session knows it: a retry is recognised by it. */
+  #bodyOf({ sessions }: ServedEpisode, { agentName }: AgentIdentity, requestId: string): CallContent['body'] {
+    const callId = requestId.slice(0, requestId.lastIndexOf(':'));
+    for (const session of sessions.values()) {
+      if (session.agentName !== agentName) continue;
+      const hash = [...session.requestIds].findLast(([, id]) => id === callId)?.[0];
+      if (hash !== undefined) return { hash, callId };
+    }
+    return undefined;
+  }
+
+  #requireCallsLeft(episodeId: string, { agentName }: AgentIdentity): void {
+    const { maxCalls } = this.#options;
+    const numCalls = this.#episodeOf(episodeId).calls.length;
+    if (maxCalls === null || numCalls < maxCalls) return;
+    throw new EngineError(
+      'bad_request',
+      `Agent "${agentName}" makes model call ${numCalls + 1} of its episode, but rollout.multi_turn.max_steps is ${maxCalls}. End the episode sooner, or raise it.`,
+    );
+  }
+
+  #get(episodeId: string): ServedEpisode {
+    const known = this.#open.get(episodeId);
+    if (known !== undefined) return known;
+    const { seed, attempt, groupId } = this.#episodeOf(episodeId);
+    const { purpose } = this.#swarmOf().context.ledger.group(groupId);
+    const recorded = new WeakMap<ChatRequest, RecordedCall>();
+    const onCall = (call: RecordedCall): void => void recorded.set(call.request, call);
+    const open = openEpisode({ ...this.#options.episode(purpose), onCall }, { episodeId, seed, attempt: attempt + 1 });
+    const episode = { open, recorded, contents: new CallContents(), sessions: new Map(), bodies: new Map() };
+    this.#rebuild(episodeId, episode);
+    this.#open.set(episodeId, episode);
+    return episode;
+  }
+
+  /** Throws EngineError `replay_mismatch`. */
+  #rebuild(episodeId: string, { open, contents, bodies }: ServedEpisode): void {
+    const calls = this.#options.records.calls(episodeId).map(({ content }) => content as CallContent);
+    open.replay(calls.map((content) => contents.read(content)));
+    for (const { agent, body } of calls) {
+      if (body === undefined) continue;
+      const ofAgent = bodies.get(agent.agentName) ?? new Map<string, string>();
+      bodies.set(agent.agentName, ofAgent.set(body.hash, body.callId));
+    }
+  }
+
+  #episodeOf(episodeId: string) {
+    return this.#swarmOf().context.ledger.episode(episodeId);
+  }
+
+  #swarmOf(): Swarm {
+    if (this.#swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
+    return this.#swarm;
+  }
+}
+
+export type ServedEpisodesOptions = {
+  readonly records: Pick<RecordIndex, 'calls'>;
+  /** How episodes of a purpose sample. Say what `requestSampling` is: an open episode honours requests unless told otherwise. */
+  readonly episode: (
+    purpose: 'train' | 'evaluation',
+  ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
+  /** Answered calls that an episode may have; null: any number. */
+  readonly maxCalls: number | null;
+};
+
+type ServedEpisode = {
+  readonly open: OpenEpisode;
+  readonly recorded: WeakMap<ChatRequest, RecordedCall>;
+  readonly contents: CallContents;
+  readonly sessions: Map<string, EndpointSession>;
+  /** Bodies of recorded calls by agent: hash to call id. */
+  readonly bodies: Map<string, Map<string, string>>;
+};
+
+/** A client names turns by their place among the answers of their agent. */
+function toTurnRewards(open: OpenEpisode, { turn_rewards = [] }: EndRequest): readonly TurnReward[] {
+  if (turn_rewards.length === 0) return [];
+  const { turns } = open.record();
+  return turn_rewards.map(({ agent, turn, value }) => {
+    const own = turns.filter(({ agentName }) => agentName === agent).toSorted((a, b) => a.index - b.index);
+    const found = own[turn];
+    if (found !== undefined) return { agentName: agent, turnIndex: found.index, value };
+    throw new WireError(
+      'invalid_request',
+      `"turn_rewards" pays turn ${turn} of agent ${JSON.stringify(agent)}, which has made ${own.length} turns. Turns are counted from 0.`,
+    );
+  });
+}

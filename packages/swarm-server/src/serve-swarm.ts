@@ -1,0 +1,90 @@
+import { createRules, LmdbStore } from '@agentjet/ledger';
+import type { CommonConfig, ConfigComposition } from '@agentjet/core';
+import { openServedRun, type ServedRun } from '@agentjet/session/served';
+import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
+import { openSwarmModel } from './model/swarm-model.js';
+import type { SwarmSettings } from './swarm/settings.js';
+
+export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
+  SwarmServerOptions,
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app'
+> & {
+  readonly config: Config;
+  readonly composition: ConfigComposition<Config>;
+  /** The run folder to go on with. Default: the experiment's newest run if it has a ledger, else a new one. */
+  readonly run?: string | undefined;
+  readonly isNew?: boolean;
+  /** Takes the ledger over from a server that may still be alive. */
+  readonly takeOver?: boolean;
+  readonly onNotice: (message: string) => void;
+};
+
+export type ServedSwarm = {
+  readonly server: SwarmServer;
+  readonly runDir: string;
+  readonly isResumed: boolean;
+  readonly close: () => Promise<void>;
+};
+
+/** Serves the model of a configuration to a swarm: what `ajet swarm serve` does. */
+export async function serveSwarm<Config extends CommonConfig>(
+  options: ServeSwarmOptions<Config>,
+): Promise<ServedSwarm> {
+  const { config, composition, run: dir, isNew, takeOver, onNotice, ...listening } = options;
+  const run = await openServedRun({ config, composition, run: dir, onNotice, ...(isNew !== undefined && { isNew }) });
+  try {
+    const server = await SwarmServer.start({
+      ...listening,
+      openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
+      openModel: (records) => openSwarmModel(run, records),
+      settings: toSwarmSettings(run),
+      onNotice,
+    });
+    const close = async (): Promise<void> => {
+      await server.close();
+      await run.close();
+    };
+    return { server, runDir: run.folder.dir, isResumed: run.isResumed, close };
+  } catch (error) {
+    await run.close();
+    throw error;
+  }
+}
+
+/** The swarm's settings, from the names of the YAML. */
+function toSwarmSettings({ config }: ServedRun): SwarmSettings {
+  const { rollout, trainerCommon, data } = config;
+  const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;
+  const versionsPerStep = trainerCommon.miniBatchNum * trainerCommon.ppoEpochs;
+  return {
+    rules: {
+      ...createRules({
+        failedEpisodePolicy,
+        maxAttempts,
+        minGroupShare,
+        groupPatienceMs: 30 * 60_000,
+        scorePatienceMs: 1000 * (rollout.scorePatience ?? 1800),
+      }),
+      batchSize: data.trainBatchSize,
+      oversubscribe: 1,
+      maxStaleness: Math.floor(trainerCommon.maxStaleness / versionsPerStep),
+    },
+    numPlaces: rollout.numRepeat,
+    capacity: rollout.maxEnvWorker,
+    tickMs: 500,
+    leaseMs: 120_000,
+    aliveMs: 3000,
+    stragglerPatienceMs: null,
+    testFreq: trainerCommon.testFreq,
+    numEvaluationTasks: 0,
+    evaluationPlaces: trainerCommon.valPassN,
+    evaluationPatienceMs: 600_000,
+    saveFreq: trainerCommon.saveFreq,
+    keptCheckpoints: trainerCommon.maxCheckpoints === 0 ? Infinity : trainerCommon.maxCheckpoints,
+    maxSteps: trainerCommon.totalTrainingSteps ?? Infinity,
+    totalEpochs: trainerCommon.totalTrainingSteps === null ? trainerCommon.totalEpochs : Infinity,
+    seed: trainerCommon.seed,
+    maxFileBytes: 256 * 2 ** 20,
+    maxFileEntries: 1_000_000,
+  };
+}
