@@ -15,7 +15,7 @@ type Settled = { readonly status: number; readonly body: unknown };
 /**
  * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s, so after
  * `graceMs` the headers go out as 200 and spaces keep the connection alive: JSON allows them in front. An error
- * before that has its own status; one after it is written too, but the connection is cut behind it, so that no
+ * before that has its own status; one after it is written too, but the connection is cut after it, so that no
  * client takes it for an answer.
  */
 export async function createSlowJsonResponse(pending: Promise<unknown>, options: SlowJsonOptions): Promise<Response> {

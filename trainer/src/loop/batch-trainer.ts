@@ -131,7 +131,12 @@ class Batch {
   async record(run: RunFolder, step: number, secondsSampling: number): Promise<MetricsRecord> {
     const { groups, credited, sorted, backbone } = this.#content;
     const metrics = toStepMetrics({
-      ...{ ...sorted, step, policyVersion: backbone.policyVersion, groups, updates: this.#updates, isAhead: false },
+      ...sorted,
+      step,
+      policyVersion: backbone.policyVersion,
+      groups,
+      updates: this.#updates,
+      isAhead: false,
       seconds: { sampling: secondsSampling, ...this.seconds },
     });
     await run.recordStep(metrics, toEpisodeRecords(credited));

@@ -62,7 +62,7 @@ export type TrainOptions = {
   readonly evaluate?: (step: number) => Promise<void>;
   /** Where to go on from: the state of the checkpoint that the backbone has loaded. The source leaves out the draws of that state. */
   readonly start?: TrainingState;
-  /** Aborting ends the run behind the step in progress, with a checkpoint. */
+  /** Aborting ends the run after the step in progress, with a checkpoint. */
   readonly signal?: AbortSignal;
   readonly observer?: TrainObserver;
   /** Awaited when a batch is whole and credited, before its first optimizer step; may change options of that step. */

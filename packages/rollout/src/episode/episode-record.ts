@@ -64,8 +64,7 @@ export function openRecord(
       finish: () => ({ samples: [], ...read() }),
       transcripts: () => conversations.read(),
       replay: (calls) => {
-        if (calls.length > 0)
-          throw new Error('Calls of a model behind an API are not recorded, so none can be replayed.');
+        if (calls.length > 0) throw new Error('Calls of a model of others are not recorded, so none can be replayed.');
       },
       failedAgent: (text) => ledger.failedAgent(text),
     };

@@ -168,8 +168,17 @@ async function call(
   const response = toResponse(name, turn, sampled, committed);
   const commit = isTrained ? ledger.numCommitted++ : null;
   options.onCall?.({
-    ...{ agent, request, completion: sampled.completion, response, turn: turn.index, index, numCommitted, commit },
-    ...{ temperature, isTrainable, promptHash: hashPrompt(turn.promptIds) },
+    agent,
+    request,
+    completion: sampled.completion,
+    response,
+    turn: turn.index,
+    index,
+    numCommitted,
+    commit,
+    temperature,
+    isTrainable,
+    promptHash: hashPrompt(turn.promptIds),
   });
   await ownTurn(); // the agent's code goes on apart from those that the engine answered with it
   return response;

@@ -32,7 +32,7 @@ export function toEnginePolicy(
   };
 }
 
-/** A policy without training, and what must be closed behind it. */
+/** A policy without training, and what must be closed after it. */
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,

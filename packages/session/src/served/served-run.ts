@@ -48,7 +48,10 @@ export async function openServedRun<Config extends CommonConfig>(
   const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
   const { folder, changes, isResumed } = await openFolder(config, inputs, { ...options, modelDir });
   return {
-    ...{ config, folder, isResumed, storeDir: path.join(folder.dir, 'ledger') },
+    config,
+    folder,
+    isResumed,
+    storeDir: path.join(folder.dir, 'ledger'),
     openWeights: createOpenWeights({
       config,
       inputs,
@@ -93,7 +96,9 @@ async function openFolder(
     return { folder: again.run, changes: again.changes, isResumed: true };
   }
   const folder = await createRunFolder({
-    ...{ experimentDir, experimentName, onNotice },
+    experimentDir,
+    experimentName,
+    onNotice,
     configYaml: composition.format(config),
     code: hashCode(config),
     keepBest: trainerCommon.keepBest,

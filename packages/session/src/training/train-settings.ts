@@ -85,7 +85,9 @@ export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): Bat
   const { whitenAdvantages } = config.trainerCommon.algorithm;
   const { maxSampleTokens = Infinity, policy = 'drop_episode' } = lengthLimit ?? {};
   return {
-    ...{ whitenAdvantages, loss, packing },
+    whitenAdvantages,
+    loss,
+    packing,
     lengthLimit: { maxSampleTokens, policy: policy === 'error' ? 'drop_episode' : policy },
     numMiniBatches: numMiniBatches ?? 1,
     numEpochs: numEpochs ?? 1,

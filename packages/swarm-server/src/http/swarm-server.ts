@@ -114,7 +114,12 @@ class SwarmLoop {
       const records = new RecordIndex(store);
       const { trainer, ...parts } = await this.#openParts(records);
       this.#swarm = await Swarm.open({
-        ...{ host: systemHost, store, settings, trainer, records, ...parts },
+        host: systemHost,
+        store,
+        settings,
+        trainer,
+        records,
+        ...parts,
         ...(tasks !== undefined && { tasks }),
         onEnd: (error) => void this.#goOn(error),
         onTrainerFailure: (error) => onNotice?.(`Training has stopped: ${toErrorMessage(error)}`),

@@ -154,7 +154,9 @@ function toRewarded(
 ): RewardedEpisode {
   const samples: readonly Sample[] = (contentOf(end).rows ?? []).map((row) => openRow(episodeId, row));
   return {
-    ...{ episodeId, reward, samples },
+    episodeId,
+    reward,
+    samples,
     ...(rewards !== undefined && { rewards }),
     ...(turnRewards !== undefined && { turnRewards }),
   };

@@ -69,7 +69,9 @@ export class ServedEpisodes implements ModelPort {
       content: {
         ...(isTrained && { rows: samples.map(sealRow) }),
         turns: turns.map(toTurnRecord),
-        ...{ stats, calls, ignored_parameters: ignoredParameters },
+        stats,
+        calls,
+        ignored_parameters: ignoredParameters,
       },
     };
   };
@@ -80,7 +82,7 @@ export class ServedEpisodes implements ModelPort {
   };
 
   closeAll(): void {
-    for (const episodeId of [...this.#open.keys()]) this.close(episodeId);
+    for (const episodeId of this.#open.keys()) this.close(episodeId);
   }
 
   #createModel(episodeId: string, agent: AgentIdentity): CountingChatModel {

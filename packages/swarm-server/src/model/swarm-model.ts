@@ -36,7 +36,10 @@ export async function openSwarmModel(run: ServedRun, records: RecordIndex): Prom
   });
   const trainer = new ModelTrainer({ weights, folder, records, version: readVersion() });
   return {
-    ...{ trainer, episodes, keys, trainableTargets: config.trainableTargets },
+    trainer,
+    episodes,
+    keys,
+    trainableTargets: config.trainableTargets,
     access: (episodeId) => ({ base_url: `/e/${episodeId}`, model: 'agentjet', key: keys.keyOf(episodeId) }),
     close: async () => {
       episodes.closeAll();
