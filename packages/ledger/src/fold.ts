@@ -9,7 +9,7 @@ import type {
   GroupRecord,
   LedgerRecord,
 } from './records.js';
-import { createState, type LedgerState } from './state.js';
+import { createState, taskKey, type LedgerState } from './state.js';
 
 /**
  * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
@@ -90,7 +90,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       state.configs.push(record);
       return;
     case 'task':
-      state.tasks.set(record.taskId, record);
+      state.tasks.set(taskKey(record.taskId, record.split), record);
       return;
     case 'key':
       if (record.content === null) state.keys.delete(record.name);

@@ -49,6 +49,7 @@ export type {
 export { createRules, defaultRules, type FailedEpisodePolicy, type LedgerRules } from './rules.js';
 export {
   createState,
+  taskKey,
   type DrawState,
   type EpisodeState,
   type LedgerEpisode,

@@ -108,8 +108,9 @@ export class Ledger {
     if (found !== 'open') {
       throw new LedgerError('group_over', `Place ${place} of group "${groupId}" cannot be claimed: it is ${found}.`);
     }
-    const { episodeId, claimId = episodeId, client = '', life = '', seed, leaseMs } = claim;
-    this.append({ kind: 'claim', groupId, place, attempt: seat.attempts, episodeId, claimId, client, life, seed });
+    const { episodeId, claimId = episodeId, client = '', life = '', seed, keyName, leaseMs } = claim;
+    const from = { client, life, seed, ...(keyName !== undefined && { keyName }) };
+    this.append({ kind: 'claim', groupId, place, attempt: seat.attempts, episodeId, claimId, ...from });
     if (leaseMs !== undefined) this.#patience.renew(episodeId, leaseMs);
     return this.episode(episodeId);
   }

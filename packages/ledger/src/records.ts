@@ -65,6 +65,8 @@ export type ClaimRecord = {
   /** Random for each start of the client. */
   readonly life: string;
   readonly seed: number;
+  /** Name of the key that claimed it, if keys are asked for. */
+  readonly keyName?: string;
 };
 
 /** A model call was answered. `content` is what rebuilds the tracker; the fold ignores it. */
@@ -236,6 +238,8 @@ export type TaskRecord = {
   /** Position in the table of tasks. */
   readonly index: number;
   readonly hash: string;
+  /** Which table: `evaluation`, or else that of training. */
+  readonly split?: 'evaluation';
   /** How many tasks the table has in all, with the part that completes it. */
   readonly total?: number;
   readonly content?: unknown;

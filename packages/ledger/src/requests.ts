@@ -43,6 +43,7 @@ export type NewClaim = {
   readonly claimId?: string;
   readonly client?: string;
   readonly life?: string;
+  readonly keyName?: string | undefined;
   readonly leaseMs?: number;
 };
 

@@ -38,6 +38,7 @@ export type LedgerState = {
   readonly checkpoints: Set<number>;
   readonly evaluations: Map<number, EvaluationRecord>;
   readonly configs: ConfigRecord[];
+  /** By `taskKey`: the same id may be in both tables. */
   readonly tasks: Map<string, TaskRecord>;
   readonly keys: Map<string, KeyRecord>;
   operation: OperationRecord;
@@ -123,3 +124,7 @@ export function createState(): LedgerState {
     finishedEpisodes: new Map(),
   };
 }
+
+/** Under which a task is kept in `LedgerState.tasks`. */
+export const taskKey = (taskId: string, split?: TaskRecord['split']): string =>
+  split === undefined ? taskId : `${split}\u0000${taskId}`;

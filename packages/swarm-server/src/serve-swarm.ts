@@ -1,6 +1,7 @@
 import { createRules, LmdbStore } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import { openServedRun, type ServedRun } from '@agentjet/session/served';
+import { createRunConfig } from './http/run-config.js';
 import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
 import type { SwarmSettings } from './swarm/settings.js';
@@ -38,6 +39,11 @@ export async function serveSwarm<Config extends CommonConfig>(
       openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
       openModel: (records) => openSwarmModel(run, records),
       settings: toSwarmSettings(run),
+      app: {
+        ...listening.app,
+        config: createRunConfig(run.folder.dir, config, composition),
+        checkpoints: run.folder.checkpoints.dir,
+      },
       onNotice,
     });
     const close = async (): Promise<void> => {
@@ -76,7 +82,9 @@ function toSwarmSettings({ config }: ServedRun): SwarmSettings {
     aliveMs: 3000,
     stragglerPatienceMs: null,
     testFreq: trainerCommon.testFreq,
-    numEvaluationTasks: 0,
+    numEvaluationTasks: Infinity,
+    evaluatesFirst: trainerCommon.valBeforeTrain,
+    recoveryBudgetMs: 120_000,
     evaluationPlaces: trainerCommon.valPassN,
     evaluationPatienceMs: 600_000,
     saveFreq: trainerCommon.saveFreq,

@@ -1,2 +1,3 @@
+export { ModelTrainer, type ModelTrainerOptions } from './model/model-trainer.js';
 export { createCountingTrainer } from './testing/counting-trainer.js';
 export { testSettings } from './testing/test-settings.js';

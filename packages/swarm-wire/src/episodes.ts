@@ -177,6 +177,7 @@ export type EndRequest = z.infer<typeof endRequestSchema>;
 export type Receipt = z.infer<typeof receiptSchema>;
 export type AbandonRequest = z.infer<typeof abandonRequestSchema>;
 export type AbandonAnswer = z.infer<typeof abandonAnswerSchema>;
+export type EpisodesAnswer = z.infer<typeof episodesAnswerSchema>;
 export type EpisodeAnswer = z.infer<typeof episodeAnswerSchema>;
 export type RewardsRequest = z.infer<typeof rewardsRequestSchema>;
 export type GroupAnswer = z.infer<typeof groupAnswerSchema>;

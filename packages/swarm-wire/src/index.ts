@@ -22,6 +22,7 @@ export {
   type ClaimRequest,
   type EndRequest,
   type EpisodeAnswer,
+  type EpisodesAnswer,
   type GroupAnswer,
   type GroupsAnswer,
   type HeartbeatAnswer,
@@ -31,6 +32,7 @@ export {
   type WireTask,
 } from './episodes.js';
 export {
+  checkpointsAnswerSchema,
   configAnswerSchema,
   configRequestSchema,
   keyAnswerSchema,
@@ -46,6 +48,7 @@ export {
   sharesRequestSchema,
   tasksAnswerSchema,
   tasksRequestSchema,
+  type CheckpointsAnswer,
   type ConfigAnswer,
   type ConfigRequest,
   type KeyAnswer,
@@ -53,6 +56,8 @@ export {
   type Operation,
   type OperationAnswer,
   type Role,
+  type RunAnswer,
+  type RunRequest,
   type ServerAnswer,
   type ServerState,
   type TasksAnswer,

@@ -20,6 +20,8 @@ export const tasksRequestSchema = z.strictObject({
     )
     .min(1)
     .max(1000),
+  /** Which table they belong to: what is trained, or what evaluations run. */
+  split: z.enum(['train', 'evaluation']).default('train'),
   /** How many there are in all, with the last part. */
   total: z.number().int().positive().optional(),
 });
@@ -29,6 +31,13 @@ export const tasksAnswerSchema = z.strictObject({
   known: z.number().int(),
   total: z.number().int(),
 });
+
+const checkpointSchema = z.strictObject({
+  step: z.number().int(),
+  files: z.array(z.strictObject({ name: z.string(), bytes: z.number().int() })),
+});
+
+export const checkpointsAnswerSchema = z.strictObject({ checkpoints: z.array(checkpointSchema) });
 
 export const runRequestSchema = z.strictObject({ config: z.record(z.string(), z.unknown()) });
 
@@ -99,9 +108,15 @@ export const serverAnswerSchema = z.strictObject({
   config_revision: z.number().int(),
   tasks: z.number().int(),
   account: z.record(z.string(), z.number()),
+  /** Reasons of acknowledged episodes that were dropped. */
+  dropped_by_reason: z.record(z.string(), z.number()),
 });
 
-export type TasksRequest = z.infer<typeof tasksRequestSchema>;
+export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
+export type RunRequest = z.infer<typeof runRequestSchema>;
+export type RunAnswer = z.infer<typeof runAnswerSchema>;
+/** As a client writes it: fields with defaults may be left out. */
+export type TasksRequest = z.input<typeof tasksRequestSchema>;
 export type TasksAnswer = z.infer<typeof tasksAnswerSchema>;
 export type ConfigRequest = z.infer<typeof configRequestSchema>;
 export type ConfigAnswer = z.infer<typeof configAnswerSchema>;

@@ -170,9 +170,16 @@ export const routes: readonly Route[] = [
   {
     method: 'get',
     path: '/checkpoints',
-    role: 'observer',
+    role: 'commander',
     summary: 'Checkpoints and their files',
-    answers: { 200: undefined },
+    answers: { 200: run.checkpointsAnswerSchema },
+  },
+  {
+    method: 'get',
+    path: '/checkpoints/{step}/{file}',
+    role: 'commander',
+    summary: 'One listed file of a checkpoint, whole or a range of it',
+    answers: { 200: undefined, 206: undefined },
   },
   { method: 'get', path: '/metrics', role: 'observer', summary: 'Prometheus text', answers: { 200: undefined } },
   { method: 'get', path: '/openapi.json', role: 'observer', summary: 'This contract', answers: { 200: undefined } },

@@ -2,19 +2,22 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountOf, foldStore, LmdbStore, type DropReason } from '@agentjet/ledger';
+import { accountOf, type DropReason } from '@agentjet/ledger';
 import { createHttpTransport } from '@agentjet/swarm-client';
-import { readWeights, stepsIn } from './file-trainer.js';
+import { areWeightsExact, findRun, foldRun, newestCheckpoint } from './replay-weights.js';
 
 /**
- * Real processes on a real store, killed with SIGKILL at random moments: first servers and clients in turn, and at the
- * end everything is left to finish. What clients have receipts for must be in the ledger, and in the weights once.
+ * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers and clients in turn, and
+ * at the end everything is left to finish. What clients have receipts for must be in the ledger, and the weights must be, to
+ * the last bit, those that every step once and in order gives.
  */
 
 export type KillReport = {
-  readonly kills: { readonly server: number; readonly client: number };
+  /** `worker`: the embedded engine is a thread of the server, so none can be killed alone. */
+  readonly kills: { readonly server: number; readonly worker: number; readonly client: number };
   readonly acknowledged: number;
   readonly trained: number;
+  /** Of the acknowledged ones that could be trained: without `failed`, `superseded` and `non_finite_gradient`. */
   readonly trained_share: number;
   readonly dropped_by_reason: Readonly<Partial<Record<DropReason, number>>>;
   /** Attempts that were lost although their client lived. */
@@ -26,7 +29,7 @@ export type KillReport = {
 export async function killProcesses(dir: string, numKills: number, numTasks: number): Promise<KillReport> {
   const port = 20_000 + (process.pid % 20_000);
   const url = `http://127.0.0.1:${port}`;
-  const kills = { server: 0, client: 0 };
+  const kills = { server: 0, worker: 0, client: 0 };
   const startServer = (): Promise<ChildProcess> => startChild('server-child.ts', [dir, String(port)]);
   const startClient = (name: string): ChildProcess => spawnChild('client-child.ts', [url, name, path.join(dir, name)]);
   let server = await startServer();
@@ -34,7 +37,7 @@ export async function killProcesses(dir: string, numKills: number, numTasks: num
   const clients = new Map(['c0', 'c1'].map((name) => [name, startClient(name)]));
   try {
     for (let kill = 0; kill < numKills; kill++) {
-      await sleep(200 + Math.random() * 800);
+      await sleep(200 + Math.random() * 1500);
       if (kill % 4 === 3) {
         await killChild(clients.get('c0'));
         kills.client++;
@@ -46,42 +49,57 @@ export async function killProcesses(dir: string, numKills: number, numTasks: num
       }
     }
     await Promise.all([...clients.values()].map(exited));
-    await sleep(500); // the last step, and its checkpoint
+    await isQuiet(url);
   } finally {
     for (const child of [server, ...clients.values()]) await killChild(child);
   }
   return { kills, ...(await compare(dir)) };
 }
 
-/** The receipts, the ledger and the weights. */
-async function compare(dir: string): Promise<Omit<KillReport, 'kills'>> {
-  const store = await LmdbStore.open(path.join(dir, 'ledger'), { isReadOnly: true });
-  const { state } = foldStore(store);
-  await store.close();
-  const fates = new Map([...state.finishedEpisodes.values()].map(({ episodeId, fate }) => [episodeId, fate as string]));
-  for (const { episodeId, state: fate, end } of state.episodes.values())
-    if (end !== undefined) fates.set(episodeId, fate);
-  const receipts = ['c0', 'c1'].flatMap((name) => readLines(path.join(dir, name)));
-  const newest = Math.max(0, ...stepsIn(path.join(dir, 'weights')));
-  const counts = new Map<string, number>();
-  for (const id of newest === 0 ? [] : readWeights(path.join(dir, 'weights'), newest).episodeIds) {
-    counts.set(id, (counts.get(id) ?? 0) + 1);
+type Described = { readonly step: number; readonly account: Readonly<Record<string, number>> };
+
+/** Waits until everything is trained or dropped, and saved. */
+async function isQuiet(url: string): Promise<void> {
+  for (let round = 0; round < 600; round++) {
+    const described = (await fetch(`${url}/swarm/v1/server`)
+      .then((response) => response.json())
+      .catch(() => undefined)) as Described | undefined;
+    const { acknowledged = -1, trained = 0, dropped = 0 } = described?.account ?? {};
+    const { checkpoints } = (await fetch(`${url}/swarm/v1/checkpoints`)
+      .then((response) => response.json())
+      .catch(() => ({ checkpoints: [] }))) as { readonly checkpoints: readonly { readonly step: number }[] };
+    if (acknowledged === trained + dropped && checkpoints.at(-1)?.step === described?.step) return;
+    await sleep(200);
   }
-  const inWeights = [...state.manifests.values()].filter(({ step }) => step > newest).flatMap(({ groups }) => groups);
-  for (const { episodeId } of inWeights.flatMap(({ episodes }) => episodes))
-    counts.set(episodeId, (counts.get(episodeId) ?? 0) + 1);
-  const isMissing = ([id, fate]: readonly [string, string]): boolean => fate === 'trained' && !counts.has(id);
+}
+
+/** The receipts, the ledger and the weights. Throws if the weights are not those that the ledger stands for. */
+async function compare(dir: string): Promise<Omit<KillReport, 'kills'>> {
+  const run = findRun(dir);
+  const { state, close } = await foldRun(run);
+  await close();
+  if (newestCheckpoint(run) !== state.step) throw new Error(`The last step, ${state.step}, was never saved.`);
+  if (!(await areWeightsExact(run, path.join(dir, 'again'))))
+    throw new Error('The weights are not those that making every step once and in order gives.');
+  const known = new Set([...state.finishedEpisodes.keys(), ...state.episodes.keys()]);
+  const receipts = ['c0', 'c1'].flatMap((name) => readLines(path.join(dir, name)));
+  const held = [...state.manifests.values()].flatMap(({ groups }) => groups.flatMap(({ episodes }) => episodes));
+  const counts = new Map<string, number>();
+  for (const { episodeId } of held) counts.set(episodeId, (counts.get(episodeId) ?? 0) + 1);
   const { acknowledged, trained, droppedByReason } = accountOf(state);
-  const lostAttempts = [...state.finishedEpisodes.values(), ...state.episodes.values()].filter(({ reason }) =>
-    ['lease_expired', 'machine_restarted', 'outage'].includes(reason ?? ''),
-  );
+  const { failed = 0, superseded = 0, non_finite_gradient: refused = 0 } = droppedByReason;
+  const isTrained = [...state.episodes.values()].filter((episode) => episode.state === 'trained');
+  const isLostAttempt = ({ reason }: { readonly reason?: string | undefined }): boolean =>
+    ['lease_expired', 'machine_restarted', 'outage', 'replay_mismatch'].includes(reason ?? '');
   return {
     acknowledged,
     trained,
-    trained_share: trained / acknowledged,
+    trained_share: trained / Math.max(1, acknowledged - failed - superseded - refused),
     dropped_by_reason: droppedByReason,
-    sampled_again: lostAttempts.length,
-    lost: receipts.filter((id) => !fates.has(id)).length + [...fates].filter(isMissing).length,
+    sampled_again: [...state.finishedEpisodes.values(), ...state.episodes.values()].filter(isLostAttempt).length,
+    lost:
+      receipts.filter((id) => !known.has(id)).length +
+      isTrained.filter(({ episodeId }) => !counts.has(episodeId)).length,
     doubled: [...counts.values()].filter((count) => count > 1).length,
   };
 }

@@ -40,20 +40,18 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        `    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+        `    const manifest = ledger.assign(ready, { ...plan, configRevision });
     await writer.synced();
     await optimizeStep(context, manifest);
 `,
-        `    const members = ready.map(({ groupId }) => ({
-      groupId,
-      episodes: ledger.membersOf(groupId).map(({ episodeId, reward }) => ({ episodeId, reward: reward ?? 0 })),
-    }));
+        `    const { optimizerSteps } = plan;
+    const members = ledger.toManifestGroups(ready);
     const step = ledger.state.step + 1;
     const early = { kind: 'manifest' as const, step, configRevision, groups: members, optimizerSteps };
     const outcomes: Outcome[] = [];
     for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
     if (step % settings.saveFreq === 0) await trainer.save(step);
-    const manifest = ledger.assign(ready, { optimizerSteps, configRevision });
+    const manifest = ledger.assign(ready, { ...plan, configRevision });
     for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, outcome);
     await writer.synced();
 `,
@@ -92,8 +90,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        'for (let step = newest + 1; step <= state.step; step++) await optimizeStep(context, manifestOf(context, step));',
-        '',
+        'for (let step = newest + 1; step <= state.step; step++) {',
+        'for (let step = newest + 1; step < 0; step++) {',
       ),
     ],
   },
@@ -136,7 +134,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
   {
     name: 'end not idempotent',
     edits: [
-      edit(episodes, 'if (episode.end === undefined) ledger.end(', 'ledger.end('),
+      edit(episodes, 'if (episode.end === undefined) await this.#accept(', 'await this.#accept('),
       edit(ledger, 'if (episode.end !== undefined) return requireSameEnd(episode, bodyHash);', ''),
     ],
   },

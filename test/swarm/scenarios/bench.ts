@@ -1,5 +1,5 @@
 import { MemoryDisk, MemoryStore, type DiskOperation } from '@agentjet/ledger/testing';
-import { Swarm, type SwarmSettings } from '@agentjet/swarm-server';
+import { Swarm, type SwarmSettings } from '@agentjet/swarm-server/swarm';
 import { WireError, type ClaimRequest, type EndRequest } from '@agentjet/swarm-wire';
 import { Life } from '../simulation/life.js';
 import { drawSettings, toSwarmSettings } from '../simulation/settings.js';

@@ -1,5 +1,5 @@
 import { WireError } from '@agentjet/swarm-wire';
-import type { Swarm } from '@agentjet/swarm-server';
+import type { Swarm } from '@agentjet/swarm-server/swarm';
 import type { Audit } from './audit.js';
 import type { Life } from './life.js';
 import type { World } from './world.js';

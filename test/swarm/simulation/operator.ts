@@ -1,5 +1,5 @@
 import { retry } from '@agentjet/swarm-client';
-import type { Swarm } from '@agentjet/swarm-server';
+import type { Swarm } from '@agentjet/swarm-server/swarm';
 import { WireError } from '@agentjet/swarm-wire';
 import type { Audit } from './audit.js';
 import { Life } from './life.js';

@@ -1,7 +1,7 @@
 import { toErrorMessage } from '@agentjet/core';
 import { StoreError, type LedgerRecord } from '@agentjet/ledger';
 import { MemoryStore, type MemoryDisk } from '@agentjet/ledger/testing';
-import { Swarm, type TaskPort } from '@agentjet/swarm-server';
+import { Swarm, type TaskPort } from '@agentjet/swarm-server/swarm';
 import type { Audit } from './audit.js';
 import { Life } from './life.js';
 import type { Listener, Network } from './network.js';

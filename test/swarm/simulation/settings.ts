@@ -1,5 +1,5 @@
 import { createRules, type FailedEpisodePolicy } from '@agentjet/ledger';
-import type { SwarmSettings } from '@agentjet/swarm-server';
+import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 
 /** What differs between runs. */
 export type RunSettings = {

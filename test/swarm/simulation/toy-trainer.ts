@@ -1,6 +1,6 @@
 import { deriveSeed } from '@agentjet/core';
 import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
-import type { StepPlan, TrainerPort } from '@agentjet/swarm-server';
+import type { StepPlan, TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Life } from './life.js';
 
 /**

@@ -2,28 +2,22 @@ import { Hono, type Context } from 'hono';
 import {
   abandonRequestSchema,
   claimRequestSchema,
-  configRequestSchema,
   createOpenApi,
   endRequestSchema,
   heartbeatRequestSchema,
-  keyRequestSchema,
-  operations,
-  parseRequest,
   rewardsRequestSchema,
-  routes,
-  tasksRequestSchema,
   WireError,
-  wireVersion,
-  wireVersionHeader,
   type ClaimedEpisode,
-  type EndRequest,
-  type Operation,
-  type Role,
 } from '@agentjet/swarm-wire';
-import type { z } from 'zod';
 import type { Swarm } from '../swarm/swarm.js';
-import { createKey, requireKey, type StoredKey } from './keys.js';
-import { readJson, type BodyLimits } from './read-json.js';
+import { addCheckpoints } from './checkpoint-routes.js';
+import { answerError, Door, requireBounds, requireScorer, rewardsIn, toClaimKey, unknownRoute } from './door.js';
+import { respondEvents } from './events.js';
+import { addKeys } from './key-routes.js';
+import { renderMetrics } from './metrics.js';
+import type { BodyLimits } from './read-json.js';
+import type { RunConfig } from './run-config.js';
+import { addRun } from './run-routes.js';
 
 /**
  * The swarm over HTTP: keys before bodies, bodies within limits, every error with a code of the closed list. `current`
@@ -42,11 +36,25 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
   );
   base.get(
     '/server',
-    door.read('observer', async (swarm) => swarm.describe()),
+    door.read('observer', async (swarm, context) => {
+      const after = readCount(context, 'after', Number.MAX_SAFE_INTEGER);
+      const seconds = readCount(context, 'wait', longestWaitSeconds) ?? 0;
+      if (after !== undefined) await swarm.changed(after, seconds * 1000);
+      return swarm.describe();
+    }),
+  );
+  base.get(
+    '/events',
+    door.raw('observer', async (swarm, context) => respondEvents(swarm, context.req.header('last-event-id'))),
+  );
+  base.get(
+    '/metrics',
+    door.raw('observer', async (swarm, context) => context.text(await renderMetrics(swarm))),
   );
   addEpisodes(base, door, options);
-  addOperations(base, door);
+  addRun(base, door, options.config);
   addKeys(base, door);
+  addCheckpoints(base, door, options.checkpoints);
   app.notFound((context) => answerError(context, unknownRoute(context)));
   app.onError((error, context) => answerError(context, error));
   return app;
@@ -58,6 +66,10 @@ export type SwarmAppOptions = {
   readonly needsKey?: boolean;
   /** How clients reach this server, such as `https://swarm.example.org`. Default: as the request says. */
   readonly origin?: string;
+  /** Default: any key of the configuration may be changed, and none is understood. */
+  readonly config?: RunConfig;
+  /** The folder of the checkpoints that commanders may download. */
+  readonly checkpoints?: string;
 };
 
 /** The address at which this client reached the server; a proxy says what it was asked for. */
@@ -73,19 +85,40 @@ function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   return { ...episode, base_url: base_url.startsWith('/') ? origin + base_url : base_url };
 }
 
+/** A whole number of the query, at most `most`; undefined if it is not there. Throws WireError `invalid_request`. */
+function readCount(context: Context, name: string, most: number): number | undefined {
+  const text = context.req.query(name);
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value)) return Math.min(value, most);
+  throw new WireError('invalid_request', `"${name}" is ${JSON.stringify(text)}; it must be a whole number from 0.`);
+}
+
+const longestWaitSeconds = 30;
+
 const defaultLimits: BodyLimits = { maxBytes: 8 * 2 ** 20, maxDepth: 64, maxMs: 30_000 };
 
 function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   base.post(
     '/episodes',
-    door.write('worker', claimRequestSchema, async (swarm, claim, { context }) => {
-      const answer = await swarm.claim(claim);
+    door.write('worker', claimRequestSchema, async (swarm, claim, { context, key }) => {
+      const answer = await swarm.claim(claim, toClaimKey(key));
       context.status(answer.episodes.length > 0 ? 201 : 200);
       return {
         ...answer,
         episodes: answer.episodes.map((episode) => withOrigin(episode, options.origin ?? originOf(context))),
       };
     }),
+  );
+  base.get(
+    '/episodes',
+    door.read('observer', (swarm, context) =>
+      swarm.episodes({
+        after: context.req.query('after'),
+        state: context.req.query('state'),
+        limit: readCount(context, 'limit', 1000) ?? 100,
+      }),
+    ),
   );
   base.get(
     '/episodes/:id',
@@ -99,13 +132,13 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
     '/episodes/:id/end',
     door.write('worker', endRequestSchema, (swarm, end, { context, key }) => {
       for (const reward of rewardsIn(end)) requireBounds(reward, key);
-      return swarm.end(context.req.param('id') ?? '', end);
+      return swarm.end(context.req.param('id') ?? '', end, toClaimKey(key));
     }),
   );
   base.post(
     '/episodes/:id/abandon',
-    door.write('worker', abandonRequestSchema, (swarm, request, { context }) =>
-      swarm.abandon(context.req.param('id') ?? '', request),
+    door.write('worker', abandonRequestSchema, (swarm, request, { context, key }) =>
+      swarm.abandon(context.req.param('id') ?? '', request, toClaimKey(key)),
     ),
   );
   base.get(
@@ -125,165 +158,4 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
       return swarm.group(groupId);
     }),
   );
-}
-
-function addOperations(base: Hono, door: Door): void {
-  base.post(
-    '/tasks',
-    door.write('worker', tasksRequestSchema, (swarm, tasks) => swarm.addTasks(tasks)),
-  );
-  base.post(
-    '/run/:operation',
-    door.read('commander', async (swarm, context) => {
-      const operation = toOperation(context.req.param('operation') ?? '');
-      const id = context.req.header('idempotency-key') ?? crypto.randomUUID();
-      await swarm.operate(operation, id);
-      context.status(202);
-      return { operation_id: id, operation, state: 'done' };
-    }),
-  );
-  base.patch(
-    '/run/config',
-    door.write('commander', configRequestSchema, (swarm, request, { context }) => {
-      const ifMatch = Number(context.req.header('if-match') ?? Number.NaN);
-      if (!Number.isInteger(ifMatch)) {
-        throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
-      }
-      return swarm.configure(request, ifMatch);
-    }),
-  );
-}
-
-function addKeys(base: Hono, door: Door): void {
-  base.post(
-    '/keys',
-    door.write('commander', keyRequestSchema, async (swarm, request, { context }) => {
-      if (swarm.context.ledger.state.keys.has(request.name)) {
-        throw new WireError('name_taken', `There is a key "${request.name}". Delete it first if its secret was lost.`);
-      }
-      const { stored, answer } = createKey(request);
-      await swarm.keep(stored.name, stored);
-      context.status(201);
-      return answer;
-    }),
-  );
-  base.get(
-    '/keys',
-    door.read('commander', async (swarm) => {
-      const stored = [...swarm.context.ledger.state.keys.values()].map(({ content }) => content as StoredKey);
-      return {
-        keys: stored.map(({ name, role, expiresAt }) => ({
-          name,
-          role,
-          ...(expiresAt !== undefined && { expires_at: expiresAt }),
-        })),
-      };
-    }),
-  );
-  base.delete(
-    '/keys/:name',
-    door.read('commander', async (swarm, context) => {
-      await swarm.keep(context.req.param('name') ?? '', null);
-      return { deleted: true };
-    }),
-  );
-}
-
-/** What every route asks for before it does anything: the wire version, a swarm that works, a key, and then the body. */
-class Door {
-  readonly #current: () => Swarm | undefined;
-  readonly #limits: BodyLimits;
-  readonly #needsKey: boolean;
-
-  constructor(current: () => Swarm | undefined, limits: BodyLimits, needsKey: boolean) {
-    this.#current = current;
-    this.#limits = limits;
-    this.#needsKey = needsKey;
-  }
-
-  read =
-    (role: Role, route: (swarm: Swarm, context: Context, key: StoredKey | undefined) => Promise<unknown>) =>
-    async (context: Context): Promise<Response> => {
-      const { swarm, key } = this.#enter(context, role);
-      return context.json((await route(swarm, context, key)) as object);
-    };
-
-  write =
-    <Body>(role: Role, schema: z.ZodType<Body>, route: WriteRoute<Body>) =>
-    async (context: Context): Promise<Response> => {
-      const { swarm, key } = this.#enter(context, role);
-      const body = parseRequest(schema, await readJson(context.req.raw, this.#limits));
-      return context.json((await route(swarm, body, { context, key })) as object);
-    };
-
-  #enter(context: Context, role: Role): { readonly swarm: Swarm; readonly key: StoredKey | undefined } {
-    const found = context.req.header(wireVersionHeader);
-    if (found !== undefined && found !== wireVersion) {
-      throw new WireError(
-        'wire_version',
-        `The client speaks version ${JSON.stringify(found)} of the protocol, and this server ${wireVersion}. Use the client of this server's version.`,
-      );
-    }
-    const swarm = this.#current();
-    if (swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
-    const header = context.req.header('authorization');
-    const key = this.#needsKey ? requireKey(swarm.context.ledger.state, header, role) : undefined;
-    return { swarm, key };
-  }
-}
-
-type WriteRoute<Body> = (
-  swarm: Swarm,
-  body: Body,
-  more: { readonly context: Context; readonly key: StoredKey | undefined },
-) => Promise<unknown>;
-
-function requireBounds(reward: number | null, key: StoredKey | undefined): void {
-  const [least, most] = key?.rewardBounds ?? [-Infinity, Infinity];
-  if (reward === null || (reward >= least && reward <= most)) return;
-  throw new WireError(
-    'reward_out_of_bounds',
-    `The reward is ${reward}; the key "${key?.name}" allows ${least} to ${most}.`,
-  );
-}
-
-const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndRequest): readonly (number | null)[] => [
-  reward,
-  ...Object.values(rewards),
-  ...turn_rewards.map(({ value }) => value),
-];
-
-function requireScorer(key: StoredKey | undefined): void {
-  if (key === undefined || key.role === 'commander' || key.scores?.includes('default') === true) return;
-  throw new WireError('wrong_role', `The key "${key.name}" may not score. Make one with "scores": ["default"].`);
-}
-
-function toOperation(name: string): Exclude<Operation, 'checkpoint'> {
-  if (name !== 'checkpoint' && (operations as readonly string[]).includes(name))
-    return name as Exclude<Operation, 'checkpoint'>;
-  throw new WireError(
-    'unknown_operation',
-    `There is no operation ${JSON.stringify(name)}; there are start, pause, resume, drain and stop.`,
-  );
-}
-
-/** Another method on a known path, or no such path. */
-function unknownRoute({ req }: Context): WireError {
-  const matches = (path: string): boolean =>
-    new RegExp(`^/swarm/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(req.path);
-  const methods = routes.filter(({ path }) => matches(path)).map(({ method }) => method.toUpperCase());
-  if (methods.length === 0) return new WireError('unknown_route', `There is nothing at ${req.path}.`);
-  return new WireError('wrong_method', `${req.path} takes ${methods.join(', ')}, not ${req.method}.`);
-}
-
-function answerError(context: Context, error: unknown): Response {
-  const known =
-    error instanceof WireError
-      ? error
-      : new WireError('failed', 'The server failed on this request; its log says why.');
-  const { status, retryAfterMs } = known;
-  if (status === 429 || status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
-  if (status === 401 || status === 413 || status === 408) context.header('connection', 'close');
-  if (!(error instanceof WireError)) console.error(error);
-  return context.json(known.toBody(), status as 400);
 }

@@ -11,7 +11,7 @@ import type {
 import type { RunFolder } from '@agentjet/run-folder';
 import type { ServedWeights, StepRecipe } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
-import type { StepPlan, TrainerPort } from '../swarm/trainer-port.js';
+import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 import { openRow, type SealedRow } from './sealed-rows.js';
 
 /** What a manifest says of its step beside its groups: everything else that the step is computed from. */
@@ -63,6 +63,25 @@ export class ModelTrainer implements TrainerPort {
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
     if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest.step);
     return { isApplied, leftOut };
+  };
+
+  recordEvaluation = async (step: number, episodes: readonly EvaluatedEpisode[]): Promise<void> => {
+    const { folder, records } = this.#options;
+    const numEpisodes = Math.max(1, episodes.length);
+    const lines = episodes.map((episode) => ({
+      samples: [],
+      ...toRecord(episode, records.end(episode.episodeId)),
+      phase: 'evaluate',
+    }));
+    await folder.recordEvaluation(
+      {
+        step,
+        episodes: episodes.length,
+        success_rate: episodes.filter(({ isSuccess }) => isSuccess === true).length / numEpisodes,
+        reward_mean: episodes.reduce((sum, { reward }) => sum + reward, 0) / numEpisodes,
+      },
+      lines,
+    );
   };
 
   close = (): Promise<void> => this.#options.weights.close();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RecordIndex } from '@agentjet/ledger';
 import { evaluationSampling, samplingDefaults, type ServedRun } from '@agentjet/session/served';
-import type { EpisodeAccess } from '../swarm/episode-routes.js';
+import type { EpisodeAccess } from '../swarm/episode-answers.js';
 import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';
 import { ModelTrainer } from './model-trainer.js';

@@ -6,11 +6,24 @@ export class CallGate {
   readonly #holders = new Set<string>();
   readonly #waiting: (() => void)[] = [];
   readonly #draining: (() => void)[] = [];
+  readonly #now: () => number;
   #numInside = 0;
+  #waitedMs = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** All calls together. */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
 
   /** Waits until the gate is open. Call what it resolves to when the call is over. */
   async enter(): Promise<() => void> {
+    const since = this.#now();
     while (this.#holders.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#waitedMs += this.#now() - since;
     this.#numInside++;
     return () => this.#leave();
   }

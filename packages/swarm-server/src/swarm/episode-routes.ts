@@ -1,5 +1,4 @@
-import { EngineError } from '@agentjet/core';
-import { mayDraw, nextDraw, placeSeed, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { mayDraw, nextDraw, placeSeed, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
 import {
   WireError,
   type AbandonAnswer,
@@ -9,15 +8,31 @@ import {
   type ClaimRequest,
   type EndRequest,
   type EpisodeAnswer,
+  type EpisodesAnswer,
   type HeartbeatAnswer,
   type HeartbeatRequest,
   type Receipt,
   type WireTask,
 } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
+import { changesOf } from './config-changes.js';
 import type { ClientLives } from './client-lives.js';
+import {
+  claimIdOf,
+  endedDifferently,
+  isReplayMismatch,
+  meanOf,
+  randomName,
+  receiptOf,
+  toOptional,
+  type ClaimKey,
+  type EpisodeAccess,
+  type EpisodeParts,
+  type EpisodesQuery,
+} from './episode-answers.js';
 import type { GenerateCall } from './swarm.js';
 import type { SwarmContext } from './swarm-context.js';
+import { rulesOf } from './train-loop.js';
 
 /** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
 export class EpisodeRoutes {
@@ -32,6 +47,16 @@ export class EpisodeRoutes {
     this.#lives = lives;
     this.#access = access;
     this.#model = model;
+  }
+
+  /** Running and known episodes in the order in which they were claimed, after one of them. */
+  list({ after, limit, state }: EpisodesQuery): EpisodesAnswer {
+    const all = [...this.#context.ledger.state.episodes.values()];
+    const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
+    const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);
+    const episodes = found.slice(0, limit).map(({ episodeId }) => this.find(episodeId));
+    const last = episodes.at(-1)?.episode_id;
+    return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
   }
 
   find(episodeId: string): EpisodeAnswer {
@@ -49,7 +74,7 @@ export class EpisodeRoutes {
     return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }) };
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+  async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
     const { host, changes } = this.#context;
     if (request.can.length > 0 && !request.can.includes('default')) {
       throw new WireError(
@@ -60,7 +85,7 @@ export class EpisodeRoutes {
     this.#greet(request);
     const untilMs = host.now() + request.wait_seconds * 1000;
     for (;;) {
-      const answer = await this.#claimNow(request);
+      const answer = await this.#claimNow(request, key);
       const leftMs = untilMs - host.now();
       if (answer.episodes.length > 0 || leftMs <= 0) return answer;
       await changes.next(leftMs);
@@ -85,7 +110,7 @@ export class EpisodeRoutes {
     return { renewed, gone };
   }
 
-  async end(episodeId: string, request: EndRequest): Promise<Receipt> {
+  async end(episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> {
     const { ledger, writer } = this.#context;
     const status = request.status;
     const bodyHash = JSON.stringify([status, status === 'completed' ? request.reward : null, request.is_success]);
@@ -97,7 +122,7 @@ export class EpisodeRoutes {
     }
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
-    this.#requireClient(episode, request.client);
+    this.#requireClient(episode, request.client, key);
     if (episode.end === undefined && episode.state === 'dropped') {
       await writer.synced();
       throw this.#goneError(episodeId);
@@ -110,11 +135,11 @@ export class EpisodeRoutes {
     return receiptOf(episodeId, episode.state, { status, reason: episode.reason, step });
   }
 
-  async abandon(episodeId: string, request: AbandonRequest): Promise<AbandonAnswer> {
+  async abandon(episodeId: string, request: AbandonRequest, key?: ClaimKey): Promise<AbandonAnswer> {
     const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
-    this.#requireClient(episode, request.client);
+    this.#requireClient(episode, request.client, key);
     if (episode.state === 'running') ledger.drop(episodeId, 'abandoned');
     await writer.committed();
     return {
@@ -189,10 +214,10 @@ export class EpisodeRoutes {
     return records.calls(episodeId).find((record) => record.requestId === requestId)?.content;
   }
 
-  async #claimNow(request: ClaimRequest): Promise<ClaimAnswer> {
+  async #claimNow(request: ClaimRequest, key: ClaimKey | undefined): Promise<ClaimAnswer> {
     const { writer } = this.#context;
     const known = this.#knownClaims(request);
-    const episodes = known ?? this.#takePlaces(request);
+    const episodes = known ?? this.#takePlaces(request, key);
     if (typeof episodes === 'string') return { episodes: [], reason: episodes, retry_after_ms: 200 };
     await writer.committed();
     return { episodes: episodes.map((episodeId) => this.#describe(episodeId, request.lease_seconds)) };
@@ -212,7 +237,7 @@ export class EpisodeRoutes {
     return made.length === 0 ? undefined : running;
   }
 
-  #takePlaces(request: ClaimRequest): readonly string[] | NonNullable<ClaimAnswer['reason']> {
+  #takePlaces(request: ClaimRequest, key?: ClaimKey): readonly string[] | NonNullable<ClaimAnswer['reason']> {
     const { ledger, store, weights, settings, tasks } = this.#context;
     const { operation } = ledger.state;
     if (operation.isStopped) return 'stopped';
@@ -221,15 +246,26 @@ export class EpisodeRoutes {
     if (!store.hasRoom()) return 'store_full';
     this.#context.newest.revision = request.revision;
     const taken: string[] = [];
-    for (let index = 0; index < request.count && ledger.numRunning < settings.capacity; index++) {
+    const capacity = Math.min(settings.capacity, this.#capacityOf(key));
+    for (let index = 0; index < request.count && ledger.numRunning < capacity; index++) {
       const place = this.#findPlace(request);
       if (place === undefined) break;
-      taken.push(this.#take(place, request, claimIdOf(request.claim_id, index)));
+      taken.push(this.#take(place, request, { claimId: claimIdOf(request.claim_id, index), keyName: key?.name }));
     }
     if (taken.length > 0) return taken;
-    if (ledger.numRunning >= settings.capacity) return 'capacity';
+    if (ledger.numRunning >= capacity) return 'capacity';
     if (operation.isDraining) return 'draining';
     return tasks.trainingTask(ledger.state.nextDraw) === undefined ? 'no_task' : 'no_open_place';
+  }
+
+  /** How many may run in all, so that this key has no more than its own. */
+  #capacityOf(key: ClaimKey | undefined): number {
+    if (key?.maxEpisodes === undefined) return Infinity;
+    const { ledger } = this.#context;
+    const own = [...ledger.state.episodes.values()].filter(
+      ({ state, keyName }) => state === 'running' && keyName === key.name,
+    );
+    return ledger.numRunning + Math.max(0, key.maxEpisodes - own.length);
   }
 
   /** The oldest open place that this client's code may fill, or that of a new draw. */
@@ -238,7 +274,8 @@ export class EpisodeRoutes {
     const place = ledger.nextPlace((group) => {
       return group.revision === revision && (purpose === 'any' || group.purpose === purpose);
     });
-    if (place !== undefined || purpose === 'evaluation' || !mayDraw(ledger.state, settings.rules)) return place;
+    if (place !== undefined || purpose === 'evaluation' || !mayDraw(ledger.state, rulesOf(ledger.state, settings)))
+      return place;
     const draw = nextDraw(ledger.state, { isDraining: ledger.state.operation.isDraining });
     const task = draw === undefined ? undefined : tasks.trainingTask(draw.draw);
     if (draw === undefined || task === undefined) return undefined;
@@ -248,20 +285,25 @@ export class EpisodeRoutes {
       ...draw,
       groupId,
       taskId: task.taskId,
-      numPlaces: settings.numPlaces,
+      numPlaces: changesOf(ledger.state).rollout.num_repeat ?? settings.numPlaces,
       revision,
       configRevision,
     });
     return { groupId, place: 0, attempt: 0 };
   }
 
-  #take({ groupId, place }: OpenPlace, { client, life, lease_seconds }: ClaimRequest, claimId: string): string {
+  #take(
+    { groupId, place }: OpenPlace,
+    { client, life, lease_seconds }: ClaimRequest,
+    { claimId, keyName }: { readonly claimId: string; readonly keyName: string | undefined },
+  ): string {
     const { ledger, host, tasks } = this.#context;
     const group = ledger.group(groupId);
     const task = group.purpose === 'train' ? tasks.trainingTask(group.draw) : tasks.evaluationTask(group.draw);
     const episodeId = `e${randomName(host.random)}`;
     const seed = placeSeed(task?.seed ?? 0, group.taskId, place);
-    ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, leaseMs: lease_seconds * 1000 });
+    const leaseMs = lease_seconds * 1000;
+    ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, keyName, leaseMs });
     return episodeId;
   }
 
@@ -270,7 +312,8 @@ export class EpisodeRoutes {
     const { groupId, place, attempt, seed } = ledger.episode(episodeId);
     const { purpose, taskId } = ledger.group(groupId);
     const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId };
-    const task = ledger.state.tasks.get(taskId)?.content;
+    const split = purpose === 'evaluation' ? purpose : undefined;
+    const task = ledger.state.tasks.get(taskKey(taskId, split))?.content;
     return {
       episode_id: episodeId,
       ...position,
@@ -328,7 +371,10 @@ export class EpisodeRoutes {
     };
   }
 
-  #requireClient({ episodeId, client }: Readonly<LedgerEpisode>, found: string): void {
+  #requireClient({ episodeId, client, keyName }: Readonly<LedgerEpisode>, found: string, key?: ClaimKey): void {
+    if (key !== undefined && !key.isCommander && keyName !== undefined && keyName !== key.name) {
+      throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed with another key than "${key.name}".`);
+    }
     if (client === found) return;
     throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed by "${client}", not by "${found}".`);
   }
@@ -345,55 +391,4 @@ export class EpisodeRoutes {
       details: { reason },
     });
   }
-}
-
-type EpisodeParts = {
-  readonly access: (episodeId: string) => EpisodeAccess;
-  readonly model: ModelPort | undefined;
-};
-
-const isReplayMismatch = (error: unknown): boolean => error instanceof EngineError && error.code === 'replay_mismatch';
-
-/** Where the model of one episode is served, and the key that opens it. */
-export type EpisodeAccess = { readonly base_url: string; readonly model: string; readonly key: string };
-
-function toOptional({ reason, step }: { readonly reason: string | undefined; readonly step: number | undefined }) {
-  return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
-}
-
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-
-const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
-
-function randomName(random: () => number): string {
-  const part = (): string =>
-    Math.floor(random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0');
-  return part() + part();
-}
-
-function receiptOf(
-  episodeId: string,
-  state: LedgerEpisode['state'],
-  {
-    status,
-    reason,
-    step,
-  }: { readonly status: Receipt['status']; readonly reason?: string | undefined; readonly step?: number | undefined },
-): Receipt {
-  return {
-    episode_id: episodeId,
-    status,
-    state: state === 'running' ? 'ended' : state,
-    ...(reason !== undefined && { reason }),
-    ...(step !== undefined && { step }),
-  };
-}
-
-function endedDifferently(episodeId: string, stored: string): WireError {
-  return new WireError('ended_differently', `Episode "${episodeId}" ended already, as ${stored}; this end differs.`, {
-    details: { stored },
-  });
 }

@@ -1,4 +1,5 @@
 import { isClosed, type LedgerGroup } from '@agentjet/ledger';
+import { changesOf } from './config-changes.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 
 /**
@@ -9,8 +10,9 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const { ledger, settings, changes } = context;
   const { state } = ledger;
   const { step } = state;
-  if (settings.testFreq === 0 || step === 0 || step % settings.testFreq !== 0 || state.evaluations.has(step)) return;
+  if (!isDue(context, step) || state.evaluations.has(step)) return;
   openGroups(context, step);
+  if (groupsOf(context, step).length === 0) return; // there are no tasks for evaluations, or not yet
   changes.notify();
   const startedMs = ledger.clock.read();
   while (!isOver(context, step) && ledger.clock.read() - startedMs < settings.evaluationPatienceMs) {
@@ -19,14 +21,36 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const groups = groupsOf(context, step);
   const restsOn = groups.filter(({ groupId }) => ledger.membersOf(groupId).some((each) => each.state === 'pooled'));
   const groupIds = groups.map(({ groupId }) => groupId);
+  await recordEvaluation(context, step, groupIds);
   await appendSynced(context, { kind: 'evaluation', step, groupIds, restsOn: restsOn.length });
+}
+
+/** What the episodes of an evaluation got, as far as they ended. */
+export async function recordEvaluation(
+  { ledger, trainer }: SwarmContext,
+  step: number,
+  groupIds: readonly string[],
+): Promise<void> {
+  const known = groupIds.filter((groupId) => ledger.state.groups.has(groupId));
+  const episodes = known.flatMap((groupId) => ledger.membersOf(groupId)).filter(({ reward }) => reward !== null);
+  await trainer.recordEvaluation?.(
+    step,
+    episodes.map(({ episodeId, reward, isSuccess }) => ({ episodeId, reward: reward ?? 0, isSuccess })),
+  );
+}
+
+function isDue({ settings, ledger, tasks }: SwarmContext, step: number): boolean {
+  const { test_freq: testFreq = settings.testFreq } = changesOf(ledger.state).trainer_common;
+  if (step > 0) return testFreq > 0 && step % testFreq === 0;
+  return settings.evaluatesFirst === true && tasks.evaluationTask(0) !== undefined;
 }
 
 function openGroups({ ledger, settings, tasks, newest }: SwarmContext, step: number): void {
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
     const task = tasks.evaluationTask(index);
     const groupId = `v${step}.${index}`;
-    if (task === undefined || ledger.state.groups.has(groupId)) continue;
+    if (task === undefined) return;
+    if (ledger.state.groups.has(groupId)) continue;
     ledger.openGroup({
       groupId,
       taskId: task.taskId,

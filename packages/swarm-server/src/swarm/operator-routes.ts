@@ -1,4 +1,4 @@
-import { accountOf, groupsInFlight, isSampled, LedgerError, type LedgerGroup } from '@agentjet/ledger';
+import { accountOf, groupsInFlight, isSampled, LedgerError, taskKey, type LedgerGroup } from '@agentjet/ledger';
 import {
   WireError,
   type ConfigAnswer,
@@ -51,25 +51,29 @@ export class OperatorRoutes {
   }
 
   /** Adds tasks by id. The same id with another content is refused, and then none is added. */
-  async addTasks({ tasks, total }: TasksRequest): Promise<TasksAnswer> {
+  async addTasks({ tasks, total, split: given }: TasksRequest): Promise<TasksAnswer> {
     const { ledger } = this.#context;
     const known = ledger.state.tasks;
-    const other = tasks.find(({ task_id, hash }) => known.has(task_id) && known.get(task_id)?.hash !== hash);
+    const split = given === 'evaluation' ? given : undefined;
+    const find = (taskId: string) => known.get(taskKey(taskId, split));
+    const other = tasks.find(({ task_id, hash }) => (find(task_id)?.hash ?? hash) !== hash);
     if (other !== undefined) {
       throw new WireError(
         'other_task',
         `Task "${other.task_id}" is known with another content. Give changed tasks new ids.`,
       );
     }
-    const added = tasks.filter(({ task_id }) => !known.has(task_id));
+    const added = tasks.filter(({ task_id }) => find(task_id) === undefined);
     const records = added.map(({ task_id, index, hash, task }) => {
-      return { kind: 'task' as const, taskId: task_id, index, hash, ...(task !== undefined && { content: task }) };
+      const more = { ...(split !== undefined && { split }), ...(task !== undefined && { content: task }) };
+      return { kind: 'task' as const, taskId: task_id, index, hash, ...more };
     });
     const last = records.at(-1);
     if (last !== undefined) {
       await appendSynced(this.#context, ...records.slice(0, -1), { ...last, ...(total !== undefined && { total }) });
     }
-    return { added: added.length, known: tasks.length - added.length, total: known.size };
+    const ofSplit = [...known.values()].filter((record) => record.split === split);
+    return { added: added.length, known: tasks.length - added.length, total: ofSplit.length };
   }
 
   async keep(name: string, content: unknown): Promise<void> {
@@ -90,7 +94,7 @@ export class OperatorRoutes {
   }
 
   /** `ifMatch`: the revision that is changed. The same request gets the revision it made. */
-  async configure({ request_id, changes }: ConfigRequest, ifMatch: number): Promise<ConfigAnswer> {
+  async configure({ request_id, changes }: ConfigRequest, ifMatch: number, by = ''): Promise<ConfigAnswer> {
     const { ledger, writer } = this.#context;
     const { configs, step } = ledger.state;
     const known = configs.find(({ requestId }) => requestId === request_id);
@@ -107,7 +111,7 @@ export class OperatorRoutes {
       fromStep: step + 1,
       requestId: request_id,
       changes,
-      by: '',
+      by,
     };
     if (known === undefined) ledger.append(made);
     await writer.synced();
@@ -132,7 +136,7 @@ export class OperatorRoutes {
       requestId,
       isPaused: operation === 'pause' || (isPaused && operation !== 'resume'),
       isDraining: operation === 'drain' || (isDraining && operation !== 'start'),
-      isStopped: operation === 'stop' || isStopped,
+      isStopped: operation === 'stop' || (isStopped && operation !== 'start'),
     };
     await appendSynced(this.#context, next);
     if (next.isPaused) void gate.hold('paused');
@@ -144,11 +148,30 @@ export class OperatorRoutes {
     await this.#context.writer.synced();
   }
 
+  checkpoint(requestId: string): void {
+    const { wanted, changes } = this.#context;
+    if (!wanted.has(requestId)) wanted.set(requestId, 'accepted');
+    changes.notify();
+  }
+
+  operation(requestId: string): 'accepted' | 'done' | 'failed' | undefined {
+    const { wanted, ledger } = this.#context;
+    return wanted.get(requestId) ?? (ledger.state.operationIds.has(requestId) ? 'done' : undefined);
+  }
+
+  async abandonKey(keyName: string): Promise<void> {
+    const { ledger, writer } = this.#context;
+    const own = [...ledger.state.episodes.values()].filter((episode) => episode.keyName === keyName);
+    for (const { episodeId, state } of own)
+      if (state === 'running') ledger.drop(episodeId, 'abandoned', { isCounted: false });
+    await writer.synced();
+  }
+
   describe(): Omit<ServerAnswer, 'wire'> {
     const { ledger, changes, settings } = this.#context;
     const { state } = ledger;
     const flight = groupsInFlight(state);
-    const { droppedByReason: _byReason, ...account } = accountOf(state);
+    const { droppedByReason, ...account } = accountOf(state);
     return {
       change: changes.number,
       state: this.#stateName(),
@@ -162,6 +185,7 @@ export class OperatorRoutes {
       config_revision: state.configs.at(-1)?.revision ?? 0,
       tasks: state.tasks.size,
       account,
+      dropped_by_reason: { ...droppedByReason },
     };
   }
 

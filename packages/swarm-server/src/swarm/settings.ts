@@ -17,9 +17,13 @@ export type SwarmSettings = {
   readonly numEvaluationTasks: number;
   readonly evaluationPlaces: number;
   readonly evaluationPatienceMs: number;
+  /** Evaluate before the first step too, if the tasks of evaluations are there by then. */
+  readonly evaluatesFirst?: boolean;
   /** Steps between checkpoints. */
   readonly saveFreq: number;
   readonly keptCheckpoints: number;
+  /** A checkpoint is due, too, when making the steps since the last one again would take longer. */
+  readonly recoveryBudgetMs?: number;
   readonly maxSteps: number;
   /** Passes over the table of tasks. */
   readonly totalEpochs: number;

@@ -18,6 +18,10 @@ export type SwarmContext = {
   readonly trainer: TrainerPort;
   readonly tasks: TaskPort;
   readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
+  /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
+  /** How long the steps since the newest checkpoint took. */
+  sinceSavedMs: number;
+  readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
   /** Revision of the agent code that was claimed last. */
   readonly newest: { revision: string };
 };

@@ -34,7 +34,8 @@ import {
 import { CallGate } from './call-gate.js';
 import { Changes } from './changes.js';
 import { ClientLives } from './client-lives.js';
-import { EpisodeRoutes, type EpisodeAccess } from './episode-routes.js';
+import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
+import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
 import type { SwarmContext } from './swarm-context.js';
@@ -53,6 +54,7 @@ export class Swarm {
   readonly #operator: OperatorRoutes;
   readonly #options: SwarmOptions;
   readonly #waiting = new Set<(error: WireError) => void>();
+  readonly #listeners = new Set<SwarmListener>();
   #end: WireError | undefined;
   #training: Promise<void> = Promise.resolve();
 
@@ -76,6 +78,7 @@ export class Swarm {
       maxFileBytes: settings.maxFileBytes,
       maxFileEntries: settings.maxFileEntries,
       onCommit: (entries) => {
+        if (swarm !== undefined) swarm.#tell(entries);
         for (const entry of entries) records.note(entry);
         options.onCommit?.(entries);
       },
@@ -84,7 +87,7 @@ export class Swarm {
         else swarm.#stop(error);
       },
     });
-    const gate = new CallGate();
+    const gate = new CallGate(host.now);
     const changes = new Changes(host);
     const ledger = new Ledger({
       rules: settings.rules,
@@ -105,7 +108,8 @@ export class Swarm {
     const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
     const { trainer } = options;
     const tasks = options.tasks ?? new TaskTable(state, settings);
-    const context = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
+    const parts = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
+    const context: SwarmContext = { ...parts, wanted: new Map(), sinceSavedMs: 0 };
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
@@ -117,16 +121,17 @@ export class Swarm {
     return swarm;
   }
 
-  claim = (request: ClaimRequest): Promise<ClaimAnswer> => this.#answer(() => this.#episodes.claim(request));
+  claim = (request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> =>
+    this.#answer(() => this.#episodes.claim(request, key));
 
   heartbeat = (request: HeartbeatRequest): Promise<HeartbeatAnswer> =>
     this.#answer(() => this.#episodes.heartbeat(request));
 
-  end = (episodeId: string, request: EndRequest): Promise<Receipt> =>
-    this.#answer(() => this.#episodes.end(episodeId, request));
+  end = (episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> =>
+    this.#answer(() => this.#episodes.end(episodeId, request, key));
 
-  abandon = (episodeId: string, request: AbandonRequest): Promise<AbandonAnswer> =>
-    this.#answer(() => this.#episodes.abandon(episodeId, request));
+  abandon = (episodeId: string, request: AbandonRequest, key?: ClaimKey): Promise<AbandonAnswer> =>
+    this.#answer(() => this.#episodes.abandon(episodeId, request, key));
 
   /** Answers a model call of an episode. A repeated request id gets the recorded answer. */
   call = (episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> =>
@@ -138,14 +143,32 @@ export class Swarm {
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
-  configure = (request: ConfigRequest, ifMatch: number): Promise<ConfigAnswer> =>
-    this.#answer(() => this.#operator.configure(request, ifMatch));
+  configure = (request: ConfigRequest, ifMatch: number, by?: string): Promise<ConfigAnswer> =>
+    this.#answer(() => this.#operator.configure(request, ifMatch, by));
 
   /** Drops the groups in flight of all revisions but this one; their draws come back. */
   supersede = (revision: string): Promise<void> => this.#answer(() => this.#operator.supersede(revision));
 
   operate = (operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> =>
     this.#answer(() => this.#operator.operate(operation, requestId));
+
+  /** Asks for a checkpoint as soon as no step is being made. */
+  checkpoint = (requestId: string): Promise<void> => this.#answer(async () => this.#operator.checkpoint(requestId));
+
+  /** How far an operation is; undefined if none has this id. */
+  operation = (requestId: string) => this.#answer(async () => this.#operator.operation(requestId));
+
+  /** Gives the running episodes of a key back. */
+  abandonKey = (keyName: string): Promise<void> => this.#answer(() => this.#operator.abandonKey(keyName));
+
+  /** Resolves when something has changed since that number, or after so many milliseconds. */
+  changed = (after: number, waitMs: number): Promise<void> =>
+    this.#answer(async () => {
+      const { changes } = this.#context;
+      if (changes.number === after && waitMs > 0) await changes.next(waitMs);
+    });
+
+  episodes = (query: EpisodesQuery) => this.#answer(async () => this.#episodes.list(query));
 
   addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
 
@@ -156,6 +179,16 @@ export class Swarm {
   episode = (episodeId: string): Promise<EpisodeAnswer> => this.#answer(async () => this.#episodes.find(episodeId));
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
+
+  /** Told of what is committed from now on, until this swarm ends. Call what it returns to leave. */
+  listen(listener: SwarmListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #tell(entries: readonly Entry[]): void {
+    for (const { onEntries } of this.#listeners) onEntries(entries);
+  }
 
   /** Throws WireError `gone` unless the episode runs. */
   requireRunning(episodeId: string): void {
@@ -237,6 +270,7 @@ export class Swarm {
     for (const reject of this.#waiting) reject(end);
     this.#context.writer.close(error);
     this.#context.changes.close();
+    for (const { onClose } of this.#listeners) onClose();
     this.#options.onEnd(error);
   }
 }
@@ -260,6 +294,11 @@ export type SwarmOptions = {
   /** Sees records in the turn in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly Entry[]) => void;
+};
+
+export type SwarmListener = {
+  readonly onEntries: (entries: readonly Entry[]) => void;
+  readonly onClose: () => void;
 };
 
 /** Answers a call with the weights of one version. */

@@ -1,5 +1,5 @@
 import { createRandom, deriveSeed } from '@agentjet/core';
-import type { LedgerState } from '@agentjet/ledger';
+import type { LedgerState, TaskRecord } from '@agentjet/ledger';
 import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
@@ -11,7 +11,8 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
 export class TaskTable implements TaskPort {
   readonly #state: LedgerState;
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>;
-  #ids: readonly string[] = [];
+  #tables: Record<'train' | 'evaluation', readonly string[]> = { train: [], evaluation: [] };
+  #numRead = -1;
   #order: { readonly epoch: number; readonly indices: readonly number[] } = { epoch: -1, indices: [] };
 
   constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>) {
@@ -20,23 +21,31 @@ export class TaskTable implements TaskPort {
   }
 
   trainingTask = (draw: number): DrawnTask | undefined => {
-    const ids = this.#readIds();
+    const ids = this.#readIds('train');
     const epoch = Math.floor(draw / ids.length);
     if (ids.length === 0 || epoch >= this.#settings.totalEpochs) return undefined;
     const taskId = ids[this.#indicesOf(epoch, ids.length)[draw % ids.length] ?? 0];
     return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#settings.seed, 'epoch', epoch) };
   };
 
-  evaluationTask = (): DrawnTask | undefined => undefined;
+  evaluationTask = (index: number): DrawnTask | undefined => {
+    const taskId = this.#readIds('evaluation')[index];
+    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#settings.seed, 'evaluation') };
+  };
 
-  /** The ids in the order of the table; none until the part that says the total has come and nothing is missing. */
-  #readIds(): readonly string[] {
+  isComplete = (): boolean => this.#readIds('train').length > 0;
+
+  #readIds(split: 'train' | 'evaluation'): readonly string[] {
     const { tasks } = this.#state;
-    if (this.#ids.length === tasks.size) return this.#ids;
-    const records = [...tasks.values()];
-    const total = records.findLast((record) => record.total !== undefined)?.total;
-    if (total === tasks.size) this.#ids = records.sort((a, b) => a.index - b.index).map(({ taskId }) => taskId);
-    return this.#ids;
+    if (this.#numRead !== tasks.size) {
+      const records = [...tasks.values()];
+      this.#tables = {
+        train: idsOf(records.filter((record) => record.split === undefined)),
+        evaluation: idsOf(records.filter((record) => record.split === 'evaluation')),
+      };
+      this.#numRead = tasks.size;
+    }
+    return this.#tables[split];
   }
 
   #indicesOf(epoch: number, length: number): readonly number[] {
@@ -44,6 +53,13 @@ export class TaskTable implements TaskPort {
       this.#order = { epoch, indices: shuffled(length, deriveSeed(this.#settings.seed, 'order', epoch)) };
     return this.#order.indices;
   }
+}
+
+/** In the order of the table; none until the part that says the total has come and nothing is missing. */
+function idsOf(records: readonly TaskRecord[]): readonly string[] {
+  const total = records.findLast((record) => record.total !== undefined)?.total;
+  if (total !== records.length) return [];
+  return records.toSorted((a, b) => a.index - b.index).map(({ taskId }) => taskId);
 }
 
 /** Fisher and Yates. */

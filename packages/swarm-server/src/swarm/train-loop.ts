@@ -3,12 +3,16 @@ import {
   nextBatch,
   planRetirement,
   type Batch,
+  type BatchRules,
   type LedgerGroup,
+  type LedgerState,
   type ManifestRecord,
   type Outcome,
 } from '@agentjet/ledger';
 import { AgentJetError } from '@agentjet/core';
-import { evaluateIfDue } from './evaluate.js';
+import { changedKeys, changesOf } from './config-changes.js';
+import { evaluateIfDue, recordEvaluation } from './evaluate.js';
+import type { SwarmSettings } from './settings.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
@@ -20,6 +24,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
   await openWeights(context);
   let heldSinceMs: number | undefined;
   while (context.weights.version < context.settings.maxSteps) {
+    await saveIfAsked(context);
     await evaluateIfDue(context);
     const batch = context.ledger.state.operation.isPaused ? undefined : findBatch(context);
     if (batch?.kind === 'ready') await makeStep(context, batch.groups);
@@ -27,6 +32,31 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? context.ledger.clock.read()) : undefined;
     if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
   }
+  await evaluateIfDue(context);
+  if (!context.ledger.state.checkpoints.has(context.weights.version))
+    await saveCheckpoint(context, context.weights.version);
+  for (;;) {
+    await saveIfAsked(context);
+    await context.changes.next(context.settings.tickMs);
+  }
+}
+
+/** A checkpoint that an operator asked for, or that is the last one: nothing is left to train. */
+async function saveIfAsked(context: SwarmContext): Promise<void> {
+  const { wanted, weights, ledger } = context;
+  const asked = [...wanted].filter(([, state]) => state === 'accepted').map(([id]) => id);
+  const isSaved = weights.version === 0 || ledger.state.checkpoints.has(weights.version);
+  if (!isSaved && (asked.length > 0 || isOver(context))) await saveCheckpoint(context, weights.version);
+  for (const id of asked) wanted.set(id, 'done');
+  if (asked.length > 0) context.changes.notify();
+}
+
+/** Every task was drawn, and everything that was drawn is trained or dropped. */
+function isOver({ ledger, tasks }: SwarmContext): boolean {
+  const { state } = ledger;
+  const isAll =
+    state.operation.isDraining || (tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined);
+  return isAll && state.returned.size === 0 && groupsInFlight(state).length === 0;
 }
 
 /** Loads the newest whole checkpoint and makes the steps after it again, following their recorded outcomes. */
@@ -35,7 +65,11 @@ async function openWeights(context: SwarmContext): Promise<void> {
   const { state } = ledger;
   const newest = await findCheckpoint(context);
   await trainer.load(newest);
-  for (let step = newest + 1; step <= state.step; step++) await optimizeStep(context, manifestOf(context, step));
+  for (let step = newest + 1; step <= state.step; step++) {
+    await optimizeStep(context, manifestOf(context, step));
+    const evaluation = state.evaluations.get(step);
+    if (evaluation !== undefined) await recordEvaluation(context, step, evaluation.groupIds);
+  }
   if (state.step > newest && !trainer.repeatsExactly) {
     await appendSynced(context, { kind: 'incarnation', value: state.incarnation + 1 });
   }
@@ -70,18 +104,25 @@ function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
   );
 }
 
-function findBatch({ ledger, settings }: SwarmContext): Batch {
+function findBatch({ ledger, settings, tasks }: SwarmContext): Batch {
   const { state } = ledger;
   const flight = groupsInFlight(state);
   const isPooled = flight.every(({ groupId }) => ledger.statusOf(groupId) === 'trainable');
-  const isLast = state.operation.isDraining && isPooled && state.returned.size === 0;
-  return nextBatch(state, settings.rules, { isLast });
+  const isDrawn = tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined;
+  const isLast = (state.operation.isDraining || isDrawn) && isPooled && state.returned.size === 0;
+  return nextBatch(state, rulesOf(state, settings), { isLast });
+}
+
+/** The rules with what was changed since the run began. */
+export function rulesOf(state: LedgerState, { rules }: SwarmSettings): BatchRules {
+  return { ...rules, batchSize: changesOf(state).data.train_batch_size ?? rules.batchSize };
 }
 
 async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): Promise<void> {
-  const { ledger, writer, trainer, weights, gate, settings } = context;
+  const { host, ledger, writer, trainer, weights, gate, settings } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
+  const startedMs = host.now();
   await writer.committed(); // the trainer reads ends from the store
   const ready = groups.filter(({ fate }) => fate === undefined); // a request may have dropped one meanwhile
   if (ready.length > 0) {
@@ -96,7 +137,12 @@ async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): 
   weights.phase = 'waiting';
   gate.release('weights');
   context.changes.notify();
-  if (ready.length > 0 && weights.version % settings.saveFreq === 0) await saveCheckpoint(context, weights.version);
+  const { save_freq: saveFreq = settings.saveFreq } = changesOf(ledger.state).trainer_common;
+  context.sinceSavedMs += host.now() - startedMs;
+  const isDue =
+    (saveFreq > 0 && weights.version % saveFreq === 0) ||
+    context.sinceSavedMs > (settings.recoveryBudgetMs ?? Infinity);
+  if (ready.length > 0 && isDue) await saveCheckpoint(context, weights.version);
 }
 
 function planContext({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
@@ -104,7 +150,7 @@ function planContext({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): 
   const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
   return {
     isOnPolicy: members.every(({ calls }) => calls.every(({ incarnation }) => incarnation === state.incarnation)),
-    changes: Object.assign({}, ...state.configs.map(({ changes }) => changes)) as PlanContext['changes'],
+    changes: changedKeys(state),
   };
 }
 
@@ -122,6 +168,7 @@ async function saveCheckpoint(context: SwarmContext, step: number): Promise<void
   const { trainer, settings, weights } = context;
   weights.phase = 'saving';
   await trainer.save(step);
+  context.sinceSavedMs = 0;
   await appendSynced(context, { kind: 'checkpoint', step });
   const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
   const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));

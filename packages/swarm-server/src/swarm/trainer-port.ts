@@ -16,8 +16,16 @@ export type TrainerPort = {
   readonly removeCheckpoint: (step: number) => Promise<void>;
   /** How a batch is to be trained. What it says goes into the manifest, and `optimize` follows it. */
   readonly plan: (groups: readonly ManifestGroup[], context: PlanContext) => StepPlan;
+  /** Writes down an evaluation; made again, with its steps, after a recovery. */
+  readonly recordEvaluation?: (step: number, episodes: readonly EvaluatedEpisode[]) => Promise<void>;
   /** Lets the weights go. */
   readonly close?: () => Promise<void>;
+};
+
+export type EvaluatedEpisode = {
+  readonly episodeId: string;
+  readonly reward: number;
+  readonly isSuccess: boolean | null;
 };
 
 export type PlanContext = {
@@ -38,6 +46,8 @@ export type StepPlan = {
 export type TaskPort = {
   readonly trainingTask: (draw: number) => DrawnTask | undefined;
   readonly evaluationTask: (index: number) => DrawnTask | undefined;
+  /** Whether `trainingTask` will never give more than it does: false while a table is not complete. */
+  readonly isComplete?: () => boolean;
 };
 
 export type DrawnTask = {

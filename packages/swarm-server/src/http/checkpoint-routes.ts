@@ -1,0 +1,74 @@
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import type { Hono } from 'hono';
+import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
+import type { Door } from './door.js';
+
+/** Checkpoints and their files. What is served is a name of the list, never a path that a request made. */
+export function addCheckpoints(base: Hono, door: Door, dir?: string): void {
+  base.get(
+    '/checkpoints',
+    door.read('commander', async () => ({ checkpoints: listCheckpoints(dir) }) satisfies CheckpointsAnswer),
+  );
+  base.get(
+    '/checkpoints/:step/:file{.+}',
+    door.raw('commander', async (_swarm, { req }) => {
+      const { step = '', file = '' } = req.param() as Readonly<Record<string, string>>;
+      const found = listCheckpoints(dir).find((each) => String(each.step) === step);
+      const listed = found?.files.find(({ name }) => name === file);
+      if (dir === undefined || found === undefined || listed === undefined)
+        throw new WireError(
+          'unknown_route',
+          `There is no file ${JSON.stringify(file)} of a checkpoint of step ${step}.`,
+        );
+      return respondFile(path.join(dir, nameOf(found.step), listed.name), listed.bytes, req.header('range'));
+    }),
+  );
+}
+
+const nameOf = (step: number): string => `step-${String(step).padStart(6, '0')}`;
+
+function listCheckpoints(dir: string | undefined): CheckpointsAnswer['checkpoints'] {
+  if (dir === undefined || !existsSync(dir)) return [];
+  const names = readdirSync(dir).filter((name) => /^step-\d{6,}$/.test(name));
+  return names
+    .map((name) => ({ step: Number(name.slice('step-'.length)), files: listFiles(path.join(dir, name)) }))
+    .sort((a, b) => a.step - b.step);
+}
+
+/** With those of folders, such as `trainer_state/`. */
+function listFiles(dir: string): CheckpointsAnswer['checkpoints'][number]['files'] {
+  const names = readdirSync(dir, { recursive: true }).map((name) => String(name).split(path.sep).join('/'));
+  return names
+    .map((name) => ({ name, stats: statSync(path.join(dir, name)) }))
+    .filter(({ stats }) => stats.isFile())
+    .map(({ name, stats }) => ({ name, bytes: stats.size }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function respondFile(file: string, size: number, header: string | undefined): Response {
+  const range = header === undefined ? undefined : parseRange(header, size);
+  if (range === null) return new Response(null, { status: 416, headers: { 'content-range': `bytes */${size}` } });
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  const body =
+    size === 0 ? null : (Readable.toWeb(createReadStream(file, { start, end })) as ReadableStream<Uint8Array>);
+  return new Response(body, {
+    status: range === undefined ? 200 : 206,
+    headers: {
+      'content-type': 'application/octet-stream',
+      'accept-ranges': 'bytes',
+      'content-length': String(size === 0 ? 0 : end - start + 1),
+      ...(range !== undefined && { 'content-range': `bytes ${start}-${end}/${size}` }),
+    },
+  });
+}
+
+/** One range; null if the file has no such bytes, undefined for a header that is not one range, which is ignored. */
+function parseRange(header: string, size: number): { readonly start: number; readonly end: number } | null | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
+  if (first === '' && last === '') return undefined;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  return start > end ? null : { start, end };
+}

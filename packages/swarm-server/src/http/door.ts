@@ -1,0 +1,120 @@
+import type { Context } from 'hono';
+import {
+  parseRequest,
+  routes,
+  WireError,
+  wireVersion,
+  wireVersionHeader,
+  type EndRequest,
+  type Role,
+} from '@agentjet/swarm-wire';
+import type { z } from 'zod';
+import type { ClaimKey } from '../swarm/episode-answers.js';
+import type { Swarm } from '../swarm/swarm.js';
+import { requireKey, type StoredKey } from './keys.js';
+import { readJson, type BodyLimits } from './read-json.js';
+
+/** What every route asks for before it does anything: the wire version, a swarm that works, a key, and then the body. */
+export class Door {
+  readonly #current: () => Swarm | undefined;
+  readonly #limits: BodyLimits;
+  readonly #needsKey: boolean;
+
+  constructor(current: () => Swarm | undefined, limits: BodyLimits, needsKey: boolean) {
+    this.#current = current;
+    this.#limits = limits;
+    this.#needsKey = needsKey;
+  }
+
+  read =
+    (role: Role, route: (swarm: Swarm, context: Context, key: StoredKey | undefined) => Promise<unknown>) =>
+    async (context: Context): Promise<Response> => {
+      const { swarm, key } = this.#enter(context, role);
+      return context.json((await route(swarm, context, key)) as object);
+    };
+
+  /** A route that makes its own response. */
+  raw =
+    (role: Role, route: (swarm: Swarm, context: Context) => Promise<Response>) =>
+    (context: Context): Promise<Response> =>
+      route(this.#enter(context, role).swarm, context);
+
+  write =
+    <Body>(role: Role, schema: z.ZodType<Body>, route: WriteRoute<Body>) =>
+    async (context: Context): Promise<Response> => {
+      const { swarm, key } = this.#enter(context, role);
+      const body = parseRequest(schema, await readJson(context.req.raw, this.#limits));
+      return context.json((await route(swarm, body, { context, key })) as object);
+    };
+
+  #enter(context: Context, role: Role): { readonly swarm: Swarm; readonly key: StoredKey | undefined } {
+    const found = context.req.header(wireVersionHeader);
+    if (found !== undefined && found !== wireVersion) {
+      throw new WireError(
+        'wire_version',
+        `The client speaks version ${JSON.stringify(found)} of the protocol, and this server ${wireVersion}. Use the client of this server's version.`,
+      );
+    }
+    const swarm = this.#current();
+    if (swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
+    const header = context.req.header('authorization');
+    const key = this.#needsKey ? requireKey(swarm.context.ledger.state, header, role) : undefined;
+    return { swarm, key };
+  }
+}
+
+export type WriteRoute<Body> = (
+  swarm: Swarm,
+  body: Body,
+  more: { readonly context: Context; readonly key: StoredKey | undefined },
+) => Promise<unknown>;
+
+/** What the swarm needs to know of a key. */
+export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
+  if (key === undefined) return undefined;
+  const { name, role, maxEpisodes } = key;
+  return { name, isCommander: role === 'commander', ...(maxEpisodes !== undefined && { maxEpisodes }) };
+}
+
+/** Throws WireError `reward_out_of_bounds`. */
+export function requireBounds(reward: number | null, key: StoredKey | undefined): void {
+  const [least, most] = key?.rewardBounds ?? [-Infinity, Infinity];
+  if (reward === null || (reward >= least && reward <= most)) return;
+  throw new WireError(
+    'reward_out_of_bounds',
+    `The reward is ${reward}; the key "${key?.name}" allows ${least} to ${most}.`,
+  );
+}
+
+export const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndRequest): readonly (number | null)[] => [
+  reward,
+  ...Object.values(rewards),
+  ...turn_rewards.map(({ value }) => value),
+];
+
+/** Throws WireError `wrong_role` unless the key may list and score groups. */
+export function requireScorer(key: StoredKey | undefined): void {
+  if (key === undefined || key.role === 'commander' || key.scores?.includes('default') === true) return;
+  throw new WireError('wrong_role', `The key "${key.name}" may not score. Make one with "scores": ["default"].`);
+}
+
+/** Another method on a known path, or no such path. */
+export function unknownRoute({ req }: Context): WireError {
+  const matches = (path: string): boolean =>
+    new RegExp(`^/swarm/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(req.path);
+  const methods = routes.filter(({ path }) => matches(path)).map(({ method }) => method.toUpperCase());
+  if (methods.length === 0) return new WireError('unknown_route', `There is nothing at ${req.path}.`);
+  return new WireError('wrong_method', `${req.path} takes ${methods.join(', ')}, not ${req.method}.`);
+}
+
+export function answerError(context: Context, error: unknown): Response {
+  const known =
+    error instanceof WireError
+      ? error
+      : new WireError('failed', 'The server failed on this request; its log says why.');
+  const { status, retryAfterMs } = known;
+  if (status === 429 || status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
+  if (status === 401 || status === 413 || status === 408) context.header('connection', 'close');
+  if (!(error instanceof WireError)) console.error(error);
+  return context.json(known.toBody(), status as 400);
+}

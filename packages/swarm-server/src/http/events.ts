@@ -1,0 +1,75 @@
+import { snakeKeys } from '@agentjet/core';
+import type { Entry, LedgerRecord } from '@agentjet/ledger';
+import type { Swarm } from '../swarm/swarm.js';
+
+/** Records that are told. Calls are too many; tasks and keys hold what not every reader may see. */
+const told: ReadonlySet<LedgerRecord['kind']> = new Set([
+  'group',
+  'claim',
+  'end',
+  'score',
+  'drop',
+  'give_up',
+  'group_dropped',
+  'manifest',
+  'outcome',
+  'evaluation',
+  'checkpoint',
+  'rewound',
+  'incarnation',
+  'operation',
+  'config',
+]);
+
+const heartbeatMs = 15_000;
+
+/**
+ * What is committed, as server-sent events whose ids are the numbers of the records. With the id of the last event that a
+ * client has seen, it gets all since then, as far as their files are kept; without one, what happens from now on.
+ */
+export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
+  const encoder = new TextEncoder();
+  let stop = (): void => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      let sent = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? -1 : Number(lastEventId);
+      const send = (entry: Entry): void => {
+        if (entry.sequence <= sent || !told.has(entry.record.kind)) return;
+        sent = entry.sequence;
+        controller.enqueue(encoder.encode(toEvent(entry)));
+      };
+      if (sent >= 0) for (const entry of eventsAfter(swarm, sent)) send(entry);
+      controller.enqueue(encoder.encode(': connected\n\n'));
+      const beat = setInterval(() => controller.enqueue(encoder.encode(': keep-alive\n\n')), heartbeatMs).unref();
+      const leave = swarm.listen({
+        onEntries: (entries) => entries.forEach(send),
+        onClose: () => {
+          stop();
+          controller.close();
+        },
+      });
+      stop = () => {
+        clearInterval(beat);
+        leave();
+      };
+    },
+    cancel: () => stop(),
+  });
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  };
+  return new Response(body, { headers });
+}
+
+function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly Entry[] {
+  const entries = store.files().flatMap(({ number }) => [...store.read(number, 'events')]);
+  return entries.filter((entry) => entry.sequence > sequence).sort((a, b) => a.sequence - b.sequence);
+}
+
+function toEvent({ sequence, record }: Entry): string {
+  const { kind, ...said } = record;
+  const { content: _content, ...shown } = said as Readonly<Record<string, unknown>>;
+  return `id: ${sequence}\nevent: ${kind}\ndata: ${JSON.stringify(snakeKeys(shown))}\n\n`;
+}

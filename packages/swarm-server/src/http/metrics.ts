@@ -1,0 +1,34 @@
+import { Gauge, Registry } from 'prom-client';
+import type { Swarm } from '../swarm/swarm.js';
+
+/** The state of a swarm in the text format of Prometheus. */
+export async function renderMetrics(swarm: Swarm): Promise<string> {
+  const registry = new Registry();
+  const { account, dropped_by_reason: dropped, state, ...counts } = swarm.describe();
+  const gauge = (name: string, help: string, values: Readonly<Record<string, number>>, label?: string): void => {
+    const labelNames = label === undefined ? [] : [label];
+    const made = new Gauge({ name: `agentjet_swarm_${name}`, help, labelNames, registers: [registry] });
+    for (const [key, value] of Object.entries(values)) made.set(label === undefined ? {} : { [label]: key }, value);
+  };
+  for (const [name, help] of Object.entries(helps)) gauge(name, help, { '': counts[name as keyof typeof helps] });
+  gauge('episodes', 'Episodes by what became of them so far', account, 'fate');
+  gauge('episodes_dropped', 'Acknowledged episodes that were dropped', dropped, 'reason');
+  gauge('state', 'What the server is doing', { [state]: 1 }, 'state');
+  gauge('gate_wait_seconds', 'How long model calls have waited for new weights or the end of a pause, in all', {
+    '': swarm.context.gate.waitedMs / 1000,
+  });
+  gauge('rss_bytes', 'Memory of the server', { '': process.memoryUsage.rss() });
+  return registry.metrics();
+}
+
+const helps = {
+  step: 'Steps decided',
+  version: 'Version of the weights that answer',
+  incarnation: 'How often weights may have come to differ from those of the same version before',
+  groups_open: 'Groups that are sampled',
+  groups_pooled: 'Groups that wait for their step',
+  running: 'Episodes that run',
+  capacity: 'Episodes that may run',
+  config_revision: 'Revision of the configuration',
+  tasks: 'Tasks in the tables',
+} as const;

@@ -1,0 +1,102 @@
+import {
+  camelKeys,
+  isJsonObject,
+  toErrorMessage,
+  type CommonConfig,
+  type ConfigComposition,
+  type JsonObject,
+} from '@agentjet/core';
+import { WireError } from '@agentjet/swarm-wire';
+
+/** What clients may say of the configuration of a run that is open. */
+export type RunConfig = {
+  /** Names the run. */
+  readonly run: string;
+  /** Throws WireError `other_run` if a key has another value than the run was opened with, `unknown_config`. */
+  readonly requireSame: (config: Readonly<Record<string, unknown>>) => void;
+  /** Throws WireError `unknown_config`, `needs_reload` or `needs_new_run` unless every key may change between two steps. */
+  readonly requireChangeable: (changes: Readonly<Record<string, unknown>>) => void;
+};
+
+/** For a server whose trainer has no configuration. */
+export const anyConfig: RunConfig = { run: '', requireSame: () => {}, requireChangeable: () => {} };
+
+/** Each takes effect with the next step, or for groups that are opened afterwards. */
+const changeable = new Set([
+  'data.train_batch_size',
+  'rollout.num_repeat',
+  'trainer_common.optim.lr',
+  'trainer_common.optim.weight_decay',
+  'trainer_common.optim.grad_clip',
+  'trainer_common.save_freq',
+  'trainer_common.test_freq',
+]);
+
+/** The server is stopped, its YAML file is changed, and it goes on from its newest checkpoint. */
+const reloadable = /^(rollout|onnx|torch|trainer_common\.(max_checkpoints|keep_best|total_|val_|logger|optim\.))/;
+
+/** Code that these name runs at the clients. */
+const clientSide = /^(rollout\.user_workflow|task_reader|task_judge)(\.|$)/;
+
+export function createRunConfig<Config extends CommonConfig>(
+  run: string,
+  config: Config,
+  composition: ConfigComposition<Config>,
+): RunConfig {
+  const withChanges = (changes: JsonObject): Config => {
+    try {
+      return composition.create(merge(config, camelKeys(changes)) as Parameters<typeof composition.create>[0]);
+    } catch (error) {
+      throw new WireError('unknown_config', toErrorMessage(error));
+    }
+  };
+  return {
+    run,
+    requireSame: (given) => {
+      const [code] = flatten(given).filter(([key]) => clientSide.test(key));
+      if (code !== undefined) throw clientKey(code[0]);
+      const differences = composition.compare(config, withChanges(given as JsonObject));
+      const [first] = differences;
+      if (first === undefined) return;
+      throw new WireError(
+        'other_run',
+        `The run ${run} is open with ${first.key} ${JSON.stringify(first.before)}, not ${JSON.stringify(first.after)}. Leave the key out, or start a server for another run.`,
+      );
+    },
+    requireChangeable: (changes) => {
+      for (const [key, value] of Object.entries(changes)) {
+        if (clientSide.test(key)) throw clientKey(key);
+        withChanges(nest(key, value));
+        if (!changeable.has(key)) throw notNow(key);
+      }
+    },
+  };
+}
+
+function notNow(key: string): WireError {
+  return reloadable.test(key)
+    ? new WireError(
+        'needs_reload',
+        `${key} cannot change while the model is open. Stop the server, change its YAML file and start it again.`,
+      )
+    : new WireError('needs_new_run', `${key} cannot change within a run. Begin a new one: ajet swarm serve --new.`);
+}
+
+const clientKey = (key: string): WireError =>
+  new WireError('unknown_config', `${key} belongs to the clients: a server takes no code. Leave it out.`);
+
+function nest(key: string, value: unknown): JsonObject {
+  return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+}
+
+function flatten(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
+  if (!isJsonObject(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([name, inner]) => flatten(inner, path === '' ? name : `${path}.${name}`));
+}
+
+function merge(base: unknown, over: unknown): unknown {
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) merged[key] = merge(base[key], value);
+  return merged;
+}

@@ -1,0 +1,89 @@
+import type { Context, Hono } from 'hono';
+import {
+  configRequestSchema,
+  operations,
+  runRequestSchema,
+  sharesRequestSchema,
+  tasksRequestSchema,
+  WireError,
+  type Operation,
+  type OperationAnswer,
+} from '@agentjet/swarm-wire';
+import type { Swarm } from '../swarm/swarm.js';
+import type { Door } from './door.js';
+import { anyConfig, type RunConfig } from './run-config.js';
+
+/** The run as a whole: its tasks, its configuration, and what may be done to it. */
+export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): void {
+  base.post(
+    '/tasks',
+    door.write('worker', tasksRequestSchema, (swarm, tasks) => swarm.addTasks(tasks)),
+  );
+  base.put(
+    '/run',
+    door.write('commander', runRequestSchema, async (swarm, request) => {
+      config.requireSame(request.config);
+      return { run: config.run, revision: swarm.describe().config_revision };
+    }),
+  );
+  base.put(
+    '/shares',
+    door.write('commander', sharesRequestSchema, async (swarm, shares) => {
+      const names = Object.keys(shares);
+      if (names.length !== 1 || names[0] !== 'default')
+        throw new WireError('unknown_share', `There is one share, "default"; the request names ${names.join(', ')}.`);
+      return { revision: swarm.describe().config_revision, from_step: swarm.describe().step + 1 };
+    }),
+  );
+  base.post(
+    '/run/:operation',
+    door.read('commander', async (swarm, context) => operate(swarm, context)),
+  );
+  base.get(
+    '/operations/:id',
+    door.read('observer', async (swarm, context) => {
+      const id = context.req.param('id') ?? '';
+      const state = await swarm.operation(id);
+      if (state === undefined) throw new WireError('unknown_operation', `There is no operation ${JSON.stringify(id)}.`);
+      return { operation_id: id, state };
+    }),
+  );
+  base.patch(
+    '/run/config',
+    door.write('commander', configRequestSchema, (swarm, request, { context, key }) => {
+      const ifMatch = Number(context.req.header('if-match') ?? Number.NaN);
+      if (!Number.isInteger(ifMatch)) {
+        throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
+      }
+      config.requireChangeable(request.changes);
+      return swarm.configure(request, ifMatch, key?.name);
+    }),
+  );
+}
+
+/** The same aim again is done at once. */
+async function operate(swarm: Swarm, context: Context): Promise<OperationAnswer> {
+  const operation = toOperation(context.req.param('operation') ?? '');
+  const id = context.req.header('idempotency-key') ?? crypto.randomUUID();
+  const isDone = isReached(swarm, operation);
+  context.status(isDone ? 200 : 202);
+  if (operation === 'checkpoint') await swarm.checkpoint(id);
+  else if (!isDone) await swarm.operate(operation, id);
+  const state = operation === 'checkpoint' ? ((await swarm.operation(id)) ?? 'accepted') : 'done';
+  return { operation_id: id, operation, state };
+}
+
+function isReached(swarm: Swarm, operation: Operation): boolean {
+  const { isPaused, isDraining, isStopped } = swarm.context.ledger.state.operation;
+  const reached = { start: !isDraining && !isStopped, pause: isPaused, resume: !isPaused, drain: isDraining };
+  return { ...reached, stop: isStopped, checkpoint: false }[operation];
+}
+
+function toOperation(name: string): Operation {
+  const found = operations.find((operation) => operation === name);
+  if (found !== undefined) return found;
+  throw new WireError(
+    'unknown_operation',
+    `There is no operation ${JSON.stringify(name)}; there are ${operations.join(', ')}.`,
+  );
+}

@@ -1,0 +1,77 @@
+import { EngineError } from '@agentjet/core';
+import type { LedgerEpisode } from '@agentjet/ledger';
+import { WireError, type Receipt } from '@agentjet/swarm-wire';
+import type { ModelPort } from '../model/model-port.js';
+
+/** What the routes of episodes are given, and how their answers are put together. */
+
+/** The key of a request, as far as episodes are concerned. */
+export type ClaimKey = {
+  readonly name: string;
+  readonly isCommander: boolean;
+  readonly maxEpisodes?: number | undefined;
+};
+
+export type EpisodeParts = {
+  readonly access: (episodeId: string) => EpisodeAccess;
+  readonly model: ModelPort | undefined;
+};
+
+export const isReplayMismatch = (error: unknown): boolean =>
+  error instanceof EngineError && error.code === 'replay_mismatch';
+
+export type EpisodesQuery = {
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly state?: string | undefined;
+};
+
+/** Where the model of one episode is served, and the key that opens it. */
+export type EpisodeAccess = { readonly base_url: string; readonly model: string; readonly key: string };
+
+export function toOptional({
+  reason,
+  step,
+}: {
+  readonly reason: string | undefined;
+  readonly step: number | undefined;
+}) {
+  return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
+}
+
+export const meanOf = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+export const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
+
+export function randomName(random: () => number): string {
+  const part = (): string =>
+    Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  return part() + part();
+}
+
+export function receiptOf(
+  episodeId: string,
+  state: LedgerEpisode['state'],
+  {
+    status,
+    reason,
+    step,
+  }: { readonly status: Receipt['status']; readonly reason?: string | undefined; readonly step?: number | undefined },
+): Receipt {
+  return {
+    episode_id: episodeId,
+    status,
+    state: state === 'running' ? 'ended' : state,
+    ...(reason !== undefined && { reason }),
+    ...(step !== undefined && { step }),
+  };
+}
+
+export function endedDifferently(episodeId: string, stored: string): WireError {
+  return new WireError('ended_differently', `Episode "${episodeId}" ended already, as ${stored}; this end differs.`, {
+    details: { stored },
+  });
+}

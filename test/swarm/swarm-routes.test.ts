@@ -1,0 +1,342 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
+import { createRunConfig, SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
+import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
+import { errorSchema } from '@agentjet/swarm-wire';
+import { configuration } from 'agentjet';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let disk = new MemoryDisk();
+let trainer = createCountingTrainer();
+let servers: SwarmServer[] = [];
+let commander = '';
+let dir = '';
+
+async function start(options: Partial<SwarmServerOptions> = {}): Promise<SwarmServer> {
+  const server = await SwarmServer.start({
+    openStore: async () => new MemoryStore(disk),
+    openTrainer: trainer.open,
+    settings: testSettings,
+    ...options,
+  });
+  servers.push(server);
+  commander = server.firstKey ?? commander;
+  await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
+  return server;
+}
+
+beforeEach(() => {
+  disk = new MemoryDisk();
+  trainer = createCountingTrainer();
+  servers = [];
+  dir = mkdtempSync(path.join(tmpdir(), 'swarm-routes-'));
+});
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+  rmSync(dir, { recursive: true, force: true });
+});
+
+type Sent = { readonly body?: unknown; readonly key?: string; readonly headers?: Readonly<Record<string, string>> };
+type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
+
+function ask({ url }: SwarmServer, method: string, route: string, sent: Sent = {}): Promise<Response> {
+  const { body, key = commander, headers = {} } = sent;
+  return fetch(`${url}/swarm/v1${route}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+async function send(server: SwarmServer, method: string, route: string, sent: Sent = {}): Promise<Answer> {
+  const response = await ask(server, method, route, sent);
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+const codeOf = ({ status, body }: Answer): readonly [number, string] => [status, errorSchema.parse(body).error.code];
+
+async function postTasks(server: SwarmServer, count: number, split: 'train' | 'evaluation' = 'train'): Promise<void> {
+  const tasks = Array.from({ length: count }, (_none, index) => ({ task_id: `t${index}`, index, hash: 'h' }));
+  expect((await send(server, 'POST', '/tasks', { body: { tasks, total: count, split } })).status).toBe(200);
+}
+
+type Claimed = { readonly episode_id: string; readonly place: number; readonly purpose: string };
+
+async function claim(server: SwarmServer, claimId: string, key = commander): Promise<Claimed | undefined> {
+  const body = { claim_id: claimId, client: 'me', life: 'one' };
+  return ((await send(server, 'POST', '/episodes', { body, key })).body['episodes'] as readonly Claimed[])[0];
+}
+
+async function end(server: SwarmServer, episodeId: string, more: object = {}): Promise<Answer> {
+  const body = { client: 'me', status: 'completed', reward: 1, ...more };
+  return send(server, 'POST', `/episodes/${episodeId}/end`, { body });
+}
+
+/** Runs all that is offered; the reward is the place. */
+async function runAll(server: SwarmServer, prefix: string): Promise<void> {
+  for (let index = 0; ; index++) {
+    const episode = await claim(server, `${prefix}${index}`);
+    if (episode === undefined) return;
+    await end(server, episode.episode_id, { reward: episode.place });
+  }
+}
+
+describe('what the server tells', () => {
+  it('waits for a change, and answers at once if the caller missed one or comes from another life', async () => {
+    const server = await start();
+    const { change } = (await send(server, 'GET', '/server')).body as { readonly change: number };
+    const waiting = send(server, 'GET', `/server?after=${change}&wait=30`);
+    await postTasks(server, 1);
+    expect(((await waiting).body as { readonly change: number }).change).toBeGreaterThan(change);
+    expect((await send(server, 'GET', '/server?after=999999&wait=30')).status).toBe(200);
+    expect(codeOf(await send(server, 'GET', '/server?after=x'))).toEqual([400, 'invalid_request']);
+  });
+
+  it('tells what is committed as events, and goes on after the last one that a client has seen', async () => {
+    const server = await start();
+    await postTasks(server, 1);
+    const first = await ask(server, 'GET', '/events');
+    const id = (await claim(server, 'c'))?.episode_id ?? '';
+    const seen = await readUntil(first, 'event: claim');
+    expect(seen).toContain(id);
+    const lastId = /id: (\d+)\nevent: claim/.exec(seen)?.[1] ?? '';
+    await end(server, id);
+    const again = await ask(server, 'GET', '/events', { headers: { 'last-event-id': lastId } });
+    const since = await readUntil(again, 'event: end');
+    expect(since).not.toContain('event: claim');
+    expect(since).toContain('"status":"completed"');
+  });
+
+  it('tells figures in the format of Prometheus', async () => {
+    const server = await start();
+    await postTasks(server, 3);
+    const text = await (await ask(server, 'GET', '/metrics')).text();
+    expect(text).toContain('agentjet_swarm_tasks 3');
+    expect(text).toContain('agentjet_swarm_episodes{fate="acknowledged"} 0');
+    expect(text).toContain('agentjet_swarm_state{state="rolling"} 1');
+  });
+
+  it('lists episodes page by page', async () => {
+    const server = await start();
+    await postTasks(server, 1);
+    const ids = [(await claim(server, 'a'))?.episode_id, (await claim(server, 'b'))?.episode_id];
+    const page = (await send(server, 'GET', '/episodes?limit=1')).body as { readonly next: string };
+    expect(page).toMatchObject({ episodes: [{ episode_id: ids[0], state: 'running' }], next: ids[0] });
+    const next = await send(server, 'GET', `/episodes?limit=1&after=${page.next}`);
+    expect(next.body).toEqual({ episodes: [expect.objectContaining({ episode_id: ids[1] })] });
+  });
+});
+
+/** Reads a stream until the text has come. */
+async function readUntil(response: Response, text: string): Promise<string> {
+  let read = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    read += decoder.decode(chunk as Uint8Array);
+    if (read.includes(text) && read.endsWith('\n\n')) return read;
+  }
+  throw new Error(`The stream ended without ${JSON.stringify(text)}: ${read}`);
+}
+
+describe('checkpoints', () => {
+  it('are listed, and their listed files are sent whole or in part', async () => {
+    mkdirSync(path.join(dir, 'step-000002', 'trainer_state'), { recursive: true });
+    writeFileSync(path.join(dir, 'step-000002', 'config.json'), '0123456789');
+    writeFileSync(path.join(dir, 'step-000002', 'trainer_state', 'state.json'), '{}');
+    writeFileSync(path.join(dir, 'secret'), 'no');
+    const server = await start({ app: { checkpoints: dir } });
+    const files = [
+      { name: 'config.json', bytes: 10 },
+      { name: 'trainer_state/state.json', bytes: 2 },
+    ];
+    expect((await send(server, 'GET', '/checkpoints')).body).toEqual({ checkpoints: [{ step: 2, files }] });
+    const whole = await ask(server, 'GET', '/checkpoints/2/config.json');
+    expect([whole.status, await whole.text()]).toEqual([200, '0123456789']);
+    const part = await ask(server, 'GET', '/checkpoints/2/config.json', { headers: { range: 'bytes=3-5' } });
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 3-5/10', '345']);
+    const tail = await ask(server, 'GET', '/checkpoints/2/config.json', { headers: { range: 'bytes=-2' } });
+    expect(await tail.text()).toBe('89');
+    const beyond = await ask(server, 'GET', '/checkpoints/2/config.json', { headers: { range: 'bytes=10-' } });
+    expect(beyond.status).toBe(416);
+    for (const file of ['..%2Fsecret', '../secret', 'trainer_state', 'none'])
+      expect((await ask(server, 'GET', `/checkpoints/2/${file}`)).status).toBe(404);
+  });
+
+  it('are made when an operator asks, and after the last step', async () => {
+    const server = await start({ settings: { ...testSettings, saveFreq: 0, totalEpochs: 1 } });
+    await postTasks(server, 4);
+    await runAll(server, 'c');
+    await expect.poll(() => server.swarm?.context.ledger.state.checkpoints.size).toBe(1);
+    const asked = await send(server, 'POST', '/run/checkpoint', { headers: { 'idempotency-key': 'mine' } });
+    expect(asked).toMatchObject({ status: 202, body: { operation_id: 'mine', operation: 'checkpoint' } });
+    await expect
+      .poll(async () => (await send(server, 'GET', '/operations/mine')).body)
+      .toEqual({ operation_id: 'mine', state: 'done' });
+    expect(codeOf(await send(server, 'GET', '/operations/other'))).toEqual([404, 'unknown_operation']);
+  });
+});
+
+describe('the run', () => {
+  it('is paused, resumed and stopped; the same aim again is done at once', async () => {
+    const server = await start();
+    await postTasks(server, 2);
+    expect((await send(server, 'POST', '/run/pause')).status).toBe(202);
+    expect((await send(server, 'POST', '/run/pause')).status).toBe(200);
+    const { body } = await send(server, 'POST', '/episodes', { body: { claim_id: 'c', client: 'me', life: 'one' } });
+    expect(body).toMatchObject({ episodes: [], reason: 'paused' });
+    expect((await send(server, 'POST', '/run/resume')).status).toBe(202);
+    expect(await claim(server, 'd')).toBeDefined();
+    await send(server, 'POST', '/run/stop');
+    expect((await send(server, 'GET', '/server')).body).toMatchObject({ state: 'offline', running: 0 });
+    expect(codeOf(await send(server, 'POST', '/run/explode'))).toEqual([404, 'unknown_operation']);
+  });
+
+  it('takes changes of what may change, and says why it does not take others', async () => {
+    const config = createRunConfig('run-1', configuration.create({}), configuration);
+    const server = await start({ app: { config } });
+    const patch = (changes: object, revision = 0): Promise<Answer> =>
+      send(server, 'PATCH', '/run/config', {
+        body: { request_id: JSON.stringify(changes), changes },
+        headers: { 'if-match': String(revision) },
+      });
+    expect((await patch({ 'trainer_common.optim.lr': 0.001 })).body).toEqual({ revision: 1, from_step: 1 });
+    expect((await patch({ 'trainer_common.optim.lr': 0.001 })).body).toEqual({ revision: 1, from_step: 1 });
+    expect(codeOf(await patch({ 'trainer_common.optim.lr': 0.002 }))).toEqual([412, 'revision_conflict']);
+    expect(codeOf(await patch({ 'trainer_common.optim.rate': 1 }, 1))).toEqual([422, 'unknown_config']);
+    expect(codeOf(await patch({ 'trainer_common.optim.lr': 'high' }, 1))).toEqual([422, 'unknown_config']);
+    expect(codeOf(await patch({ 'rollout.temperature': 0.5 }, 1))).toEqual([409, 'needs_reload']);
+    expect(codeOf(await patch({ 'model.path': 'nano' }, 1))).toEqual([409, 'needs_new_run']);
+    expect(codeOf(await patch({ 'rollout.user_workflow': 'evil.ts->Evil' }, 1))).toEqual([422, 'unknown_config']);
+  });
+
+  it('is opened again with the same configuration, and with no other', async () => {
+    const config = createRunConfig('run-1', configuration.create({}), configuration);
+    const server = await start({ app: { config } });
+    const put = (given: object): Promise<Answer> => send(server, 'PUT', '/run', { body: { config: given } });
+    expect(await put({ rollout: { num_repeat: 8 } })).toEqual({ status: 200, body: { run: 'run-1', revision: 0 } });
+    expect(codeOf(await put({ rollout: { num_repeat: 4 } }))).toEqual([409, 'other_run']);
+    expect(codeOf(await put({ rollout: { num_repeats: 8 } }))).toEqual([422, 'unknown_config']);
+    expect(codeOf(await put({ task_judge: { judge_type: 'mine' } }))).toEqual([422, 'unknown_config']);
+  });
+
+  it('changes how many places the groups have that are opened afterwards', async () => {
+    const server = await start();
+    await postTasks(server, 2);
+    const body = { request_id: 'r', changes: { 'rollout.num_repeat': 1 } };
+    await send(server, 'PATCH', '/run/config', { body, headers: { 'if-match': '0' } });
+    await claim(server, 'c');
+    expect([...(server.swarm?.context.ledger.state.groups.values() ?? [])][0]?.places).toHaveLength(1);
+  });
+});
+
+it('runs evaluations first, at the version of their step, and trains none of them', async () => {
+  const server = await start({
+    settings: {
+      ...testSettings,
+      testFreq: 1,
+      numEvaluationTasks: Infinity,
+      evaluatesFirst: true,
+      evaluationPatienceMs: 60_000,
+    },
+  });
+  await postTasks(server, 2, 'evaluation');
+  await postTasks(server, 2);
+  await expect.poll(async () => (await claim(server, 'first'))?.purpose).toBe('evaluation');
+  const { purposes } = await finish(server);
+  expect(purposes.slice(0, 1)).toEqual(['evaluation']);
+  await expect.poll(() => server.swarm?.describe().account).toMatchObject({ evaluated: 6, trained: 8 });
+  const evaluations = [...(server.swarm?.context.ledger.state.evaluations.values() ?? [])];
+  expect(evaluations.map(({ step, restsOn }) => [step, restsOn])).toEqual([
+    [0, 2],
+    [1, 2],
+    [2, 2],
+  ]);
+});
+
+/** Claims and ends until 14 episodes were run: 8 for training in two epochs, 6 for three evaluations. */
+async function finish(server: SwarmServer): Promise<{ readonly purposes: readonly string[] }> {
+  const purposes: string[] = [];
+  await end(server, (await claim(server, 'first'))?.episode_id ?? '');
+  for (let index = 0; purposes.length < 13; index++) {
+    const episode = await claim(server, `n${index}`);
+    if (episode === undefined) continue;
+    purposes.push(episode.purpose);
+    await end(server, episode.episode_id, { reward: episode.place });
+  }
+  return { purposes };
+}
+
+describe('keys', () => {
+  it('end only what they claimed, within their bounds, and give it back when they are deleted', async () => {
+    const server = await start();
+    await postTasks(server, 2);
+    const make = async (body: object): Promise<string> =>
+      String((await send(server, 'POST', '/keys', { body })).body['key']);
+    const lab = await make({ name: 'lab', role: 'worker', reward_bounds: [0, 1], max_episodes: 1 });
+    const other = await make({ name: 'other', role: 'worker' });
+    const id = (await claim(server, 'a', lab))?.episode_id ?? '';
+    expect(await claim(server, 'b', lab)).toBeUndefined(); // one at a time
+    const foreign = { client: 'me', status: 'completed', reward: 1 };
+    const route = `/episodes/${id}/end`;
+    expect(codeOf(await send(server, 'POST', route, { key: other, body: foreign }))).toEqual([403, 'foreign_episode']);
+    for (const more of [{ rewards: { main: 7 } }, { turn_rewards: [{ agent: 'main', turn: 0, value: -1 }] }]) {
+      const answer = await send(server, 'POST', route, { key: lab, body: { ...foreign, ...more } });
+      expect(codeOf(answer)).toEqual([422, 'reward_out_of_bounds']);
+    }
+    expect((await send(server, 'DELETE', '/keys/lab')).body).toEqual({ deleted: true });
+    expect((await send(server, 'GET', `/episodes/${id}`)).body).toMatchObject({
+      state: 'dropped',
+      reason: 'abandoned',
+    });
+    expect(codeOf(await send(server, 'DELETE', '/keys/first'))).toEqual([400, 'invalid_request']);
+  });
+});
+
+it('keeps rewards by target in the manifest', async () => {
+  const server = await start();
+  await postTasks(server, 2);
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const episode = await claim(server, name);
+    await end(server, episode?.episode_id ?? '', { reward: null, rewards: { wolf: 1, villager: 0 } });
+  }
+  await expect.poll(() => server.swarm?.context.ledger.state.manifests.get(1)).toBeDefined();
+  const [group] = server.swarm?.context.ledger.state.manifests.get(1)?.groups ?? [];
+  expect(group?.episodes[0]).toMatchObject({ reward: 0.5, rewards: { wolf: 1, villager: 0 } });
+});
+
+it('speaks TLS with the certificate that it is given', async () => {
+  const [cert, key] = [path.join(dir, 'cert.pem'), path.join(dir, 'key.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '2',
+    ...subject,
+    '-keyout',
+    key,
+    '-out',
+    cert,
+  ];
+  execFileSync('openssl', made, { stdio: 'ignore' });
+  const server = await start({ tls: { cert, key } });
+  expect(server.url).toMatch(/^https:/);
+  const status = await new Promise((resolve, reject) => {
+    const options = { ca: readFileSync(cert), headers: { authorization: `Bearer ${commander}` } };
+    httpsRequest(`${server.url}/swarm/v1/server`, options, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(200);
+  await expect(fetch(server.url.replace('https:', 'http:'))).rejects.toThrow();
+});
