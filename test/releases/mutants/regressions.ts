@@ -4,9 +4,9 @@ import type { Mutant } from '../../mutants/mutants.js';
 export const regressions: readonly Mutant[] = [
   {
     name: 'the advantage has the wrong sign',
-    file: 'trainer/src/algorithms/grpo.ts',
-    original: '(centered[episode] ?? 0) * scale',
-    mutated: '-(centered[episode] ?? 0) * scale',
+    file: 'trainer/src/algorithms/grpo/grpo.ts',
+    original: 'centered.map((value) => value * scale)',
+    mutated: 'centered.map((value) => -value * scale)',
   },
   {
     name: 'the loss mask is off by one',
@@ -17,15 +17,15 @@ export const regressions: readonly Mutant[] = [
   {
     name: 'half the learning rate',
     file: 'trainer/src/testing/tiny-backbone.ts',
-    original: 'const learningRate = scheduledRate(this.#options.optimizer, this.#state.step);',
-    mutated: 'const learningRate = scheduledRate(this.#options.optimizer, this.#state.step) / 2;',
+    original: 'optimizer?.learningRate ?? scheduledRate(this.#options.optimizer, this.#state.step);',
+    mutated: '(optimizer?.learningRate ?? scheduledRate(this.#options.optimizer, this.#state.step)) / 2;',
   },
   {
     name: 'the engine samples from stale weights',
     file: 'trainer/src/testing/tiny-backbone.ts',
-    original: 'const distribution = this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1);',
+    original: 'this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1, state)',
     mutated:
-      'const distribution = nextLogprobs(this.#reference, this.#options.shape, Int32Array.of(...promptIds, ...ids), sampling.temperature || 1);',
+      'this.#next(Int32Array.of(...promptIds, ...ids), sampling.temperature || 1, { ...state, weights: this.#reference })',
   },
   {
     name: 'most groups of a batch are lost before credit',
