@@ -1,4 +1,6 @@
 export { createAnswerJudge, type AnswerOptions } from './answer/answer-judge.js';
-export { type CompareOptions, type Comparison } from './answer/compare-answers.js';
+export type { CompareOptions } from './answer/compare-answers.js';
+export type { Comparison } from './answer/comparisons.js';
 export { createCountdownJudge, type CountdownOptions } from './countdown/countdown-judge.js';
 export { createLlmJudge, type LlmJudgeOptions } from './llm/llm-judge.js';
+export { createTestsJudge, type TestsOptions } from './tests/tests-judge.js';

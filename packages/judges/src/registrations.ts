@@ -1,6 +1,7 @@
 import { answer } from './answer/registration.js';
 import { countdown } from './countdown/registration.js';
 import { llm } from './llm/registration.js';
+import { tests } from './tests/registration.js';
 
 /** Every judge of this package. */
-export const judges = [answer, countdown, llm] as const;
+export const judges = [answer, countdown, llm, tests] as const;

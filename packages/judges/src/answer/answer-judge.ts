@@ -1,7 +1,8 @@
 import { JudgeError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
 import { lastAnswerText } from '../last-answer-text.js';
-import { isSameAnswer, readChoice, type CompareOptions, type Comparison } from './compare-answers.js';
+import { isSameAnswer, readChoice, type CompareOptions } from './compare-answers.js';
+import type { Comparison } from './comparisons.js';
 import { findMarked, withoutThoughts } from './find-answer.js';
 
 export type AnswerOptions = CompareOptions & {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { isSameAnswer, type Comparison } from './compare-answers.js';
+import { isSameAnswer } from './compare-answers.js';
+import type { Comparison } from './comparisons.js';
 
 const options = { tolerance: 0, ignoreCase: true };
 const compare = (comparison: Comparison, expected: string, given: string) =>

@@ -1,10 +1,8 @@
 import Fraction from 'fraction.js';
+import type { Comparison } from './comparisons.js';
 import { compareExpressions } from './compare-expressions.js';
 import { plainText } from './plain-text.js';
 import { readQuantity, type Quantity } from './read-quantity.js';
-
-export const comparisons = ['text', 'number', 'choice', 'expression', 'set'] as const;
-export type Comparison = (typeof comparisons)[number];
 
 export type CompareOptions = {
   /** Of numbers: the largest difference, relative to the expected one. 0: exactly equal. */

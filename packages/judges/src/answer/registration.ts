@@ -1,7 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { createAnswerJudge } from './answer-judge.js';
-import { comparisons } from './compare-answers.js';
+import { comparisons } from './comparisons.js';
 
 export const answer = defineJudge({
   name: 'answer',
@@ -31,5 +30,8 @@ export const answer = defineJudge({
     tolerance: setting(z.number().min(0).max(1), 0, 'of numbers, relative to the right one; 0: equal'),
     ignore_case: setting(z.boolean(), true),
   }),
-  open: (section) => createAnswerJudge(section),
+  async open(section) {
+    const { createAnswerJudge } = await import('./answer-judge.js');
+    return createAnswerJudge(section);
+  },
 });

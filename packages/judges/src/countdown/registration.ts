@@ -1,6 +1,5 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { createCountdownJudge } from './countdown-judge.js';
 
 export const countdown = defineJudge({
   name: 'countdown',
@@ -17,5 +16,8 @@ export const countdown = defineJudge({
     form_reward: setting(z.number().min(0).lt(1), 0.1, 'for an expression that can be read and is wrong'),
     use_all: setting(z.boolean(), true, 'false: some of the numbers may be left out'),
   }),
-  open: (section) => createCountdownJudge(section),
+  async open(section) {
+    const { createCountdownJudge } = await import('./countdown-judge.js');
+    return createCountdownJudge(section);
+  },
 });

@@ -1,9 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, setting, z } from '@agentjet/core';
-import { openModelClient } from '@agentjet/model-client';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { createLlmJudge } from './llm-judge.js';
 
 const count = z.number().int().positive();
 const names = z.array(
@@ -53,6 +51,10 @@ export const llm = defineJudge({
         `task_judge.llm.${model === null ? 'model' : 'rubric'} is not set. A language model that judges needs a model and a rubric.`,
       );
     const { experimentDir, experimentName } = config;
+    const [{ openModelClient }, { createLlmJudge }] = await Promise.all([
+      import('@agentjet/model-client'),
+      import('./llm-judge.js'),
+    ]);
     const client = await openModelClient({
       baseUrl: section.baseUrl,
       model,

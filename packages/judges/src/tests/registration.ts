@@ -1,0 +1,34 @@
+import { setting, z } from '@agentjet/core';
+import { defineJudge } from '@agentjet/rollout/inputs';
+
+export const tests = defineJudge({
+  name: 'tests',
+  summary: "the task's tests run against the program of the answer, in a sandbox",
+  section: z.strictObject({
+    language: setting(
+      z.enum(['javascript', 'python']),
+      'javascript',
+      'python needs bubblewrap, so it runs on Linux only',
+    ),
+    tests_field: setting(
+      z.string().min(1),
+      'tests',
+      "field of the task's metadata: code that throws, { stdin, stdout }, or a list of them",
+    ),
+    output_field: setting(
+      z.string().min(1),
+      'answer',
+      "field of the workflow's metadata; if it returns none, the agent's last message is read",
+    ),
+    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    seconds: setting(z.number().positive().max(600), 5, 'for one test'),
+    megabytes: setting(z.number().int().min(16).max(65_536), 256, 'for one test'),
+  }),
+  async open({ seconds, megabytes, ...section }) {
+    const [{ openCodeRunner }, { createTestsJudge }] = await Promise.all([
+      import('@agentjet/sandbox'),
+      import('./tests-judge.js'),
+    ]);
+    return createTestsJudge(openCodeRunner(section.language), { ...section, limits: { seconds, megabytes } });
+  },
+});

@@ -1,0 +1,79 @@
+import { isJsonObject, JudgeError, Outage, type Task } from '@agentjet/core';
+import type { Judge } from '@agentjet/rollout';
+import { SandboxError, type CodeLimits, type CodeRunner, type Language } from '@agentjet/sandbox';
+import { withoutThoughts } from '../answer/find-answer.js';
+import { lastAnswerText } from '../last-answer-text.js';
+import { runTest, type ProgramTest, type TestOutcome } from './run-tests.js';
+
+export type TestsOptions = {
+  readonly language: Language;
+  /** Field of the task's metadata: one test or a list of them, each a string of code or `{ stdin, stdout }`. */
+  readonly testsField: string;
+  readonly outputField: string;
+  readonly agent: string | null;
+  readonly limits: Partial<CodeLimits>;
+};
+
+/**
+ * Runs the task's tests against the program of the answer, each in a new sandbox. The reward is the share that passes; all of them
+ * are a success. A sandbox that fails is an Outage. Throws JudgeError if the task has no tests.
+ */
+export function createTestsJudge(runner: CodeRunner, options: TestsOptions): Judge {
+  return {
+    async judge(task, output, { transcripts, signal }) {
+      const tests = testsOf(task, options.testsField);
+      const returned = output.metadata?.[options.outputField];
+      const said = typeof returned === 'string' ? returned : lastAnswerText(transcripts, options.agent);
+      const code = said === null ? '' : programIn(said);
+      if (code.trim() === '') return { reward: 0, isSuccess: false, reason: 'The agent wrote no program.' };
+      const outcomes: TestOutcome[] = [];
+      for (const test of tests) outcomes.push(await runOne(runner, { code, test }, { ...options, signal }));
+      const passed = outcomes.filter(({ isPassed }) => isPassed).length;
+      const firstFailed = outcomes.findIndex(({ isPassed }) => !isPassed);
+      return {
+        reward: passed / tests.length,
+        isSuccess: passed === tests.length,
+        reason:
+          firstFailed < 0
+            ? `All ${tests.length} tests passed.`
+            : `${passed} of ${tests.length} tests passed; test ${firstFailed + 1}: ${outcomes[firstFailed]?.why}`,
+      };
+    },
+  };
+}
+
+async function runOne(...[runner, subject, setting]: Parameters<typeof runTest>): Promise<TestOutcome> {
+  try {
+    const outcome = await runTest(runner, subject, setting);
+    setting.signal.throwIfAborted();
+    return outcome;
+  } catch (error) {
+    if (error instanceof SandboxError) throw new Outage(error.message, { host: 'sandbox', cause: error });
+    throw error;
+  }
+}
+
+/** The last block between code fences, or else the whole text, without thoughts. */
+export function programIn(text: string): string {
+  const said = withoutThoughts(text);
+  return [...said.matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)].at(-1)?.[1] ?? said;
+}
+
+function testsOf({ taskId, metadata }: Task, field: string): readonly ProgramTest[] {
+  const value = metadata[field];
+  const tests = (Array.isArray(value) ? value : [value]).map(toTest);
+  const known = tests.filter((test) => test !== null);
+  if (known.length > 0 && known.length === tests.length) return known;
+  throw new JudgeError(
+    'no_tests',
+    `metadata.${field} of task "${taskId}" is ${JSON.stringify(value)?.slice(0, 80) ?? 'missing'}. ` +
+      'Give the task code that checks the program, { "stdin", "stdout" }, or a list of them, or set task_judge.tests.tests_field.',
+  );
+}
+
+function toTest(value: unknown): ProgramTest | null {
+  if (typeof value === 'string') return value.trim() === '' ? null : value;
+  if (!isJsonObject(value)) return null;
+  const { stdin, stdout } = value;
+  return typeof stdin === 'string' && typeof stdout === 'string' ? { stdin, stdout } : null;
+}
