@@ -25,6 +25,7 @@ from . import SCHEMA_VERSION
 from .config import WorkerConfig, parse_config
 from .errors import WorkerError, to_error
 from .model import choose_device, choose_dtype
+from .parent import end_with_parent
 from .protocol import Connection, Progress, connect
 from .ranks import Ranks, join_ranks, leave_ranks
 from .sampling.server import SampleRequest, TokenEvent, parse_request
@@ -264,6 +265,7 @@ def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) 
 
 
 def main() -> int:
+    end_with_parent()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     rank = int(os.environ.get("RANK", "0"))
     progress = Progress()

@@ -17,6 +17,7 @@ import numpy as np
 
 from ajet_torch import SCHEMA_VERSION
 from ajet_torch.pack import INT_FIELDS, OPTIONAL_FIELDS, TERM_FIELDS, TreePack
+from ajet_torch.parent import end_with_parent
 from ajet_torch.protocol import pack_frame, read_frame
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -36,7 +37,7 @@ class ControlPlane:
         }
         meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint={folder}/rendezvous", "--rdzv-conf=store_type=file", "--max-restarts=0"]
         launcher = [] if num_gpus == 1 else ["-m", "torch.distributed.run", f"--nproc-per-node={num_gpus}", *meeting]
-        self.process = subprocess.Popen([sys.executable, *launcher, "-m", "ajet_torch.worker"], env=env)
+        self.process = subprocess.Popen([sys.executable, *launcher, "-m", "ajet_torch.worker"], env=env, preexec_fn=end_with_parent)
         self.stream, _ = door.accept()
         hello = read_frame(self.stream)
         assert hello is not None and hello["token"] == token

@@ -252,11 +252,11 @@ def test_a_server_over_more_gpus_than_the_trainer_has_is_refused(model_dir: Path
         Session(WorkerConfig(model_dir=str(model_dir), inference=InferenceConfig(server="vllm", tensor_parallel_size=2)), cpu_placement(torch.float32))
 
 
-@pytest.mark.parametrize("mode", ["vllm", "vllm-alone"])
-def test_two_ranks_of_a_sharded_trainer_feed_one_server(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "nodes"), [("vllm", 1), ("vllm-alone", 1), ("vllm-nodes", 2)])
+def test_two_ranks_of_a_sharded_trainer_feed_one_server_on_each_node(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, nodes: int) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, os.environ.get("PYTHONPATH", "")]))
     (tmp_path / "model").symlink_to(model_dir)
-    start_ranks(tmp_path, 2, mode)
+    start_ranks(tmp_path, 2, mode, nodes=nodes)
     assert max(json.loads((tmp_path / f"{mode}-2.json").read_text())["gaps"]) < 1e-4
 
 

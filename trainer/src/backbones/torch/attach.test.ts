@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -78,7 +78,7 @@ describe.skipIf(!hasTorch)('a torch worker that launchers start', { timeout: 400
       sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 120, stopIds: [], seed: 1 },
     });
     const outcome = waiting.catch((error: unknown) => error);
-    spawnSync('bash', ['-c', `kill -KILL $(ps -o pid= --ppid ${launchers[1]?.pid})`]); // what the second launcher started
+    process.kill(-(launchers[1]?.pid ?? 0), 'SIGKILL');
     await outcome;
     await expect(two.trainStep(sftBatch())).rejects.toMatchObject({
       code: 'worker_died',

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import importlib.metadata
 import importlib.util
 import logging
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +21,7 @@ import torch
 
 from ..config import WorkerConfig
 from ..errors import WorkerError
+from ..parent import end_with_parent
 from .vllm_http import VllmHttp
 
 START_TIMEOUT_S = 1500
@@ -98,12 +97,6 @@ def environment(visible_gpus: str | None = None) -> dict[str, str]:
         **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0",
         "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
     }
-
-
-def end_with_parent() -> None:
-    """Linux: the server must not outlive a worker that was killed and could not say so (prctl(2), PR_SET_PDEATHSIG)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 class VllmProcess:
