@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { createRunConfig, SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
+import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { errorSchema } from '@agentjet/swarm-wire';
 import { configuration } from 'agentjet';
@@ -306,6 +307,54 @@ it('keeps rewards by target in the manifest', async () => {
   await expect.poll(() => server.swarm?.context.ledger.state.manifests.get(1)).toBeDefined();
   const [group] = server.swarm?.context.ledger.state.manifests.get(1)?.groups ?? [];
   expect(group?.episodes[0]).toMatchObject({ reward: 0.5, rewards: { wolf: 1, villager: 0 } });
+});
+
+it('goes back to a step when an operator decides so, and trains no token of before as on-policy', async () => {
+  const settings = { ...testSettings, saveFreq: 1, totalEpochs: 1 };
+  const first = await start({ settings });
+  await postTasks(first, 4);
+  await runAll(first, 'c');
+  await expect.poll(() => first.swarm?.describe().version).toBe(2);
+  await expect.poll(() => first.swarm?.context.ledger.state.checkpoints.size).toBe(2);
+  await first.close();
+  const server = await start({ settings, rewindTo: 1 });
+  const described = server.swarm?.describe();
+  expect(described).toMatchObject({ step: 1, version: 1, incarnation: 1, dropped_by_reason: { rewound: 4 } });
+  expect([...trainer.counts().values()]).toEqual([1, 1, 1, 1]);
+});
+
+it('opens a model that died again, and makes its step once; if it dies too often, receipts are still given', async () => {
+  let numFailures = 1;
+  const openTrainer = async (): Promise<TrainerPort> => {
+    const opened = await trainer.open();
+    return {
+      ...opened,
+      optimize: async (...step) => {
+        if (numFailures-- > 0) throw new Error('the device is gone');
+        return opened.optimize(...step);
+      },
+    };
+  };
+  const notices: string[] = [];
+  const server = await start({ openTrainer, onNotice: (message) => notices.push(message) });
+  await postTasks(server, 4);
+  const ends = async (prefix: string): Promise<void> => {
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const episode = await claim(server, prefix + name);
+      if (episode !== undefined) await end(server, episode.episode_id, { reward: episode.place });
+    }
+  };
+  await ends('one');
+  await expect.poll(() => server.swarm?.describe().version).toBe(1);
+  expect(notices.join()).toContain('the device is gone');
+  expect([...trainer.counts().values()]).toEqual([1, 1, 1, 1]);
+  numFailures = Infinity;
+  await ends('two');
+  await expect.poll(() => server.swarm?.describe().state, { timeout: 10_000 }).toBe('failed');
+  expect(notices.at(-1)).toContain('Ends are still taken');
+  const ids = [...(server.swarm?.context.ledger.state.episodes.keys() ?? [])];
+  const receipt = await end(server, ids[0] ?? '', { reward: 0 });
+  expect(receipt).toMatchObject({ status: 200, body: { state: 'trained', step: 1 } });
 });
 
 it('speaks TLS with the certificate that it is given', async () => {

@@ -23,6 +23,7 @@ export type SwarmFlags = {
   readonly port?: string;
   readonly run?: string;
   readonly new?: boolean;
+  readonly from?: string;
   readonly takeOver?: boolean;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -182,6 +183,7 @@ function addSwarm(program: Command, setExitCode: (code: number) => void): void {
     .option('--host <address>', 'default: 127.0.0.1, this machine alone')
     .option('--run <folder>', "the run to go on with; default: the experiment's newest, if it has a ledger")
     .option('--new', 'begin a new run')
+    .option('--from <checkpoint>', 'go back to a checkpoint, such as step-20: the steps after it are void')
     .option('--take-over', 'take the ledger over from a server that may still be alive; that one stops')
     .option('--tls-cert <file>', 'certificate; beyond this machine TLS is needed')
     .option('--tls-key <file>', 'its key')

@@ -8,7 +8,7 @@ import type { SwarmSettings } from './swarm/settings.js';
 
 export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   SwarmServerOptions,
-  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app'
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo'
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
@@ -37,7 +37,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     const server = await SwarmServer.start({
       ...listening,
       openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
-      openModel: (records) => openSwarmModel(run, records),
+      openModel: (records, onFailure) => openSwarmModel(run, records, onFailure),
       settings: toSwarmSettings(run),
       app: {
         ...listening.app,

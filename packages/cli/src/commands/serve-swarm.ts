@@ -36,6 +36,7 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
     ...(flags.host !== undefined && { hostname: flags.host }),
     ...(flags.run !== undefined && { run: flags.run }),
     ...(flags.new === true && { isNew: true }),
+    ...(flags.from !== undefined && { rewindTo: toStep(flags.from) }),
     ...(flags.takeOver === true && { takeOver: true }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
     ...(flags.behindProxy === true && { isBehindProxy: true }),
@@ -44,6 +45,12 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
       ...(flags.publicUrl !== undefined && { origin: flags.publicUrl.replace(/\/+$/, '') }),
     },
   };
+}
+
+function toStep(text: string): number {
+  const step = /^step-0*(\d+)$/.exec(text)?.[1];
+  if (step !== undefined) return Number(step);
+  throw new ConfigError('wrong_value', `--from is ${JSON.stringify(text)}; name a checkpoint, such as step-20.`);
 }
 
 function toPort(text: string): number {

@@ -66,12 +66,12 @@ export class SwarmServer {
   }
 }
 
-export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access'> & {
+export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
   readonly openStore: () => Promise<Store>;
   /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
   /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
-  readonly openModel?: (records: RecordIndex) => Promise<SwarmModel>;
+  readonly openModel?: (records: RecordIndex, onFailure: (error: unknown) => void) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
   /** Default: loopback. */
   readonly hostname?: string;
@@ -90,6 +90,9 @@ class SwarmLoop {
   #swarm: Swarm | undefined;
   #store: Store | undefined;
   #model: SwarmModel | undefined;
+  #numLives = 0;
+  /** When the trainer or the engine failed lately. */
+  #failedMs: number[] = [];
   #isClosed = false;
 
   constructor(options: SwarmServerOptions) {
@@ -107,7 +110,7 @@ class SwarmLoop {
   }
 
   async open(): Promise<void> {
-    const { openStore, settings, tasks, onNotice } = this.#options;
+    const { openStore, settings, tasks } = this.#options;
     const store = await openStore();
     this.#store = store;
     try {
@@ -122,8 +125,10 @@ class SwarmLoop {
         ...parts,
         ...(tasks !== undefined && { tasks }),
         onEnd: (error) => void this.#goOn(error),
-        onTrainerFailure: (error) => onNotice?.(`Training has stopped: ${toErrorMessage(error)}`),
+        ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
+        onTrainerFailure: (error) => void this.#openAgain(error),
       });
+      this.#numLives++;
       this.#model?.episodes.attach(this.#swarm);
     } catch (error) {
       await this.#release();
@@ -134,7 +139,7 @@ class SwarmLoop {
   async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'model' | 'access'>> {
     const { openModel, openTrainer, access } = this.#options;
     if (openModel !== undefined) {
-      const model = await openModel(records);
+      const model = await openModel(records, (error) => void this.#openAgain(error));
       this.#model = model;
       return { trainer: model.trainer, model: model.episodes, access: model.access };
     }
@@ -166,12 +171,26 @@ class SwarmLoop {
     await this.#release();
   }
 
+  /** A model that died is opened again, from its newest checkpoint, unless it does so too often: then an operator must look. */
+  async #openAgain(error: unknown): Promise<void> {
+    const { onNotice } = this.#options;
+    const now = systemHost.now();
+    this.#failedMs = [...this.#failedMs.filter((ms) => now - ms < failureWindowMs), now];
+    const isTooOften = this.#failedMs.length > maxFailures;
+    onNotice?.(
+      isTooOften
+        ? `Training has stopped, for the ${this.#failedMs.length}th time within ten minutes. Ends are still taken; repair the cause and start the server again. ${toErrorMessage(error)}`
+        : `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
+    );
+    if (!isTooOften) this.#swarm?.close(); // which lets the store and the model go, and opens them again
+  }
+
   /** A failed commit is a crash: fold again, and only then go on. */
   async #goOn(error: StoreError): Promise<void> {
     const swarm = this.#swarm;
     this.#swarm = undefined;
     if (this.#isClosed) return;
-    this.#options.onNotice?.(error.message);
+    if (error.code !== 'closed') this.#options.onNotice?.(error.message);
     await swarm?.closed();
     await this.#release();
     if (error.code === 'not_owner') return;
@@ -185,6 +204,9 @@ class SwarmLoop {
     }
   }
 }
+
+const maxFailures = 3;
+const failureWindowMs = 10 * 60_000;
 
 type Listen = {
   readonly hostname: string;

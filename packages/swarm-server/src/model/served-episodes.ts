@@ -34,6 +34,8 @@ export class ServedEpisodes implements ModelPort {
   readonly #options: ServedEpisodesOptions;
   readonly #open = new Map<string, ServedEpisode>();
   #swarm: Swarm | undefined;
+  /** Calls that the engine failed since it answered one. */
+  #numFailed = 0;
 
   constructor(options: ServedEpisodesOptions) {
     this.#options = options;
@@ -129,10 +131,23 @@ export class ServedEpisodes implements ModelPort {
     const episode = this.#get(episodeId);
     this.#requireCallsLeft(episodeId, agent);
     const model: ChatModel = episode.open.createModel(agent);
-    await model.generate(request, signal === undefined ? {} : { signal });
+    await this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
     const recorded = episode.recorded.get(request);
     if (recorded === undefined) throw new Error('The tuned model answered a call and did not tell of it.');
     return episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId));
+  }
+
+  /** An engine that fails several calls in a row, and answers none in between, is dead. */
+  async #watch<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      const answered = await answer;
+      this.#numFailed = 0;
+      return answered;
+    } catch (error) {
+      const isEngines = error instanceof EngineError && error.code === 'failed';
+      if (isEngines && ++this.#numFailed === deadAfter) this.#options.onFailure?.(error);
+      throw error;
+    }
   }
 
   /** The body that asked for a call, as its session knows it: a retry is recognised by it. */
@@ -199,7 +214,11 @@ export type ServedEpisodesOptions = {
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
   /** Answered calls that an episode may have; null: any number. */
   readonly maxCalls: number | null;
+  /** Told once when the engine is dead. */
+  readonly onFailure?: (error: unknown) => void;
 };
+
+const deadAfter = 3;
 
 type ServedEpisode = {
   readonly open: OpenEpisode;

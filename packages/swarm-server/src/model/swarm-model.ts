@@ -20,13 +20,21 @@ export type SwarmModel = {
   readonly close: () => Promise<void>;
 };
 
-/** Opens the model of a run, with the weights of `model.path`; the swarm loads the newest checkpoint. */
-export async function openSwarmModel(run: ServedRun, records: RecordIndex): Promise<SwarmModel> {
+/**
+ * Opens the model of a run, with the weights of `model.path`; the swarm loads the newest checkpoint. `onFailure` is told
+ * once if the engine answers nobody any more.
+ */
+export async function openSwarmModel(
+  run: ServedRun,
+  records: RecordIndex,
+  onFailure: (error: unknown) => void = () => {},
+): Promise<SwarmModel> {
   const { config, folder } = run;
   const keys = EpisodeKeys.open(path.join(folder.dir, 'episode-keys.secret'));
   const weights = await run.openWeights();
   const episodes = new ServedEpisodes({
     records,
+    onFailure,
     maxCalls: config.rollout.multiTurn.maxSteps,
     episode: (purpose) => ({
       policy: weights.policy,

@@ -114,6 +114,9 @@ export class Swarm {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
     if (conclusions.length > 0) ledger.append(...conclusions);
+    const { rewindTo = Infinity } = options;
+    if (rewindTo < state.step)
+      ledger.append({ kind: 'rewound', toStep: rewindTo }, { kind: 'incarnation', value: state.incarnation + 1 });
     await writer.synced();
     if (early !== undefined) throw early;
     swarm = new Swarm(context, options);
@@ -286,6 +289,8 @@ export type SwarmOptions = {
   readonly access?: (episodeId: string) => EpisodeAccess;
   /** Seals episodes at their ends. Without it an end is recorded as it comes. */
   readonly model?: ModelPort;
+  /** A decision, not a recovery: the steps after this one are void, and their episodes are dropped as `rewound`. */
+  readonly rewindTo?: number | undefined;
   /** Is told where each record is. */
   readonly records?: RecordIndex;
   /** The store failed, or another server took it over: this swarm is over. */
