@@ -1,4 +1,5 @@
 import { toErrorMessage } from '@agentjet/core';
+import type { WrapModel } from '@agentjet/rollout';
 import { BrokenPromise } from './broken-promise.js';
 import { checkDriver } from './check-driver.js';
 import type { AdapterDriver } from './driver.js';
@@ -39,10 +40,14 @@ const limitMs = 10_000;
 /**
  * The contract suite: tries every promise that an adapter makes to its users and to training, over a scripted engine and the
  * real tracker, and says in words which are broken. Needs no test runner. Rejects with TypeError for a driver that it cannot use.
+ * `wrapModel` puts something between the adapter and the tuned model, such as a network.
  */
-export async function checkAdapter<M, H>(driver: AdapterDriver<M, H>): Promise<AdapterReport> {
+export async function checkAdapter<M, H>(
+  driver: AdapterDriver<M, H>,
+  { wrapModel }: { readonly wrapModel?: WrapModel } = {},
+): Promise<AdapterReport> {
   checkDriver(driver);
-  const bench = createBench(driver);
+  const bench = createBench(driver, wrapModel);
   const results: PromiseResult[] = [];
   for (const promise of promises) results.push(await tryPromise(promise, bench));
   return { name: driver.name, isKept: results.every(({ outcome }) => outcome !== 'broken'), results };

@@ -1,3 +1,4 @@
+import type { WrapModel } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { BrokenPromise } from './broken-promise.js';
 import { checkAnswer, checkModel } from './check-driver.js';
@@ -29,7 +30,7 @@ export type Bench<M, H> = {
 
 export type OpenEpisode<M> = ScriptedEpisode & { readonly model: M };
 
-export function createBench<M, H>(given: AdapterDriver<M, H>): Bench<M, H> {
+export function createBench<M, H>(given: AdapterDriver<M, H>, wrapModel?: WrapModel): Bench<M, H> {
   const driver: AdapterDriver<M, H> = {
     ...given,
     asModel: (tuner, options) => checkModel(given.asModel(tuner, options)),
@@ -38,7 +39,7 @@ export function createBench<M, H>(given: AdapterDriver<M, H>): Bench<M, H> {
   return {
     driver,
     open: (options) => {
-      const episode = openScriptedEpisode(options);
+      const episode = openScriptedEpisode({ ...options, ...(wrapModel !== undefined && { wrapModel }) });
       return { ...episode, model: driver.asModel(episode.tuner, { agentName: 'agent' }) };
     },
     begin: (question = 'What is 1 + 2?') => driver.begin(question, 'You are a calculator.'),

@@ -33,6 +33,18 @@ export type SwarmFlags = {
   readonly keys?: boolean;
   readonly json?: boolean;
 };
+export type SwarmRunFlags = {
+  readonly conf: string;
+  readonly server: string;
+  readonly client?: string;
+  readonly revision?: string;
+  readonly parallel?: string;
+  /** False: `--no-portable`. */
+  readonly portable?: boolean;
+  /** False: `--no-keys`. */
+  readonly keys?: boolean;
+  readonly json?: boolean;
+};
 export type VerifyFlags = { readonly json?: boolean };
 export type ServeFlags = {
   readonly host?: string;
@@ -194,6 +206,23 @@ function addSwarm(program: Command, setExitCode: (code: number) => void): void {
     .action(async (overrides: string[], flags: SwarmFlags) => {
       const { serveSwarmJob } = await import('./commands/serve-swarm.js');
       setExitCode(await serveSwarmJob(flags, overrides));
+    });
+  swarm
+    .command('run')
+    .description("Runs the YAML's workflow for a server, and reports rewards. The key comes from AJET_SWARM_KEY.")
+    .usage('--conf <file.yaml> --server <url> [options] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file: workflow, tasks, judge')
+    .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
+    .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
+    .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
+    .option('--parallel <number>', 'episodes at the same time; default: rollout.max_env_worker')
+    .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
+    .option('--no-keys', 'the server asks for no key')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (overrides: string[], flags: SwarmRunFlags) => {
+      const { runSwarm } = await import('./commands/run-swarm.js');
+      setExitCode(await runSwarm(flags, overrides));
     });
   swarm
     .command('verify')

@@ -9,6 +9,7 @@ import type {
 } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { UntrainedCall } from './episode/untrained-calls.js';
+import type { PaidTurn } from './episode/turn-rewards.js';
 import type { EpisodeError } from './episode/episode-error.js';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -82,7 +83,7 @@ export type EndpointRegistration = {
 
 /**
  * Where the answers of the tuned model come from. `engine`: token in, token out, recorded for training.
- * `chat`: a model behind somebody else's API; nothing is recorded, so nothing can be trained.
+ * `chat`: a model behind an API, or one for each agent; nothing is recorded here, so nothing can be trained from here.
  */
 export type Policy =
   | {
@@ -99,7 +100,7 @@ export type Policy =
       /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
       readonly untrainedModels?: readonly string[];
     }
-  | { readonly kind: 'chat'; readonly model: ChatModel };
+  | { readonly kind: 'chat'; readonly model: ChatModel | ((agent: AgentIdentity) => ChatModel) };
 
 /** Sampling where a request does not say: the `rollout` section of the configuration. */
 export type SamplingDefaults = {
@@ -143,6 +144,8 @@ export type Episode = {
   readonly untrainedCalls?: readonly UntrainedCall[];
   /** What `Tuner.reward` gave; absent if it gave nothing. */
   readonly turnRewards?: readonly TurnReward[];
+  /** The same by the ids of answers, for an episode whose turns are recorded elsewhere. */
+  readonly paidTurns?: readonly PaidTurn[];
 } & (
   | ({ readonly status: 'completed' } & Verdict)
   | {

@@ -9,4 +9,6 @@ export type { FrozenModelOptions } from './policy/open-model.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 export { openTunedModel, type TunedModel, type TunedModelOptions } from './policy/tuned-model.js';
 export { closeBackbones } from './policy/open-backbones.js';
+export { wrapWithCallLimit } from './rollout/call-limit.js';
+export { hashCode } from './training/code-hashes.js';
 export { formatCount, formatSeconds } from './quantities.js';

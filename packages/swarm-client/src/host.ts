@@ -18,3 +18,15 @@ export const systemClientHost: ClientHost = {
   },
   random: () => Math.random(),
 };
+
+/** Looked up at each call, so that a fetch that was replaced meanwhile is used. */
+export const systemFetch = (url: string, init: RequestInit): Promise<Response> => globalThis.fetch(url, init);
+
+/** A random name. */
+export function newId({ random }: Pick<ClientHost, 'random'>): string {
+  const part = (): string =>
+    Math.floor(random() * 2 ** 48)
+      .toString(36)
+      .padStart(10, '0');
+  return part() + part();
+}

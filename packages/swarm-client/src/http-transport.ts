@@ -1,8 +1,11 @@
+import { ConfigError } from '@agentjet/core';
 import {
   errorSchema,
   WireError,
   wireVersion,
   wireVersionHeader,
+  type EndRequest,
+  type ServerAnswer,
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
@@ -31,9 +34,10 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const answer: unknown = await response.json();
-    if (response.ok) return answer;
-    throw toError(response.status, answer);
+    const text = await response.text();
+    const answer = parseJson(text);
+    if (response.ok && answer !== undefined) return answer;
+    throw toError(response.status, answer ?? text, url);
   };
   const on = (episodeId: string, verb: string): string => `/episodes/${encodeURIComponent(episodeId)}/${verb}`;
   return {
@@ -41,23 +45,48 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       (await send('POST', '/episodes', request)) as Awaited<ReturnType<SwarmTransport['claim']>>,
     heartbeat: async (request) =>
       (await send('POST', '/heartbeats', request)) as Awaited<ReturnType<SwarmTransport['heartbeat']>>,
-    end: async (id, request) =>
-      (await send('POST', on(id, 'end'), request)) as Awaited<ReturnType<SwarmTransport['end']>>,
+    end: async (id, request) => {
+      requireNumbers(request);
+      return (await send('POST', on(id, 'end'), request)) as Awaited<ReturnType<SwarmTransport['end']>>;
+    },
     abandon: async (id, request) =>
       (await send('POST', on(id, 'abandon'), request)) as Awaited<ReturnType<SwarmTransport['abandon']>>,
     addTasks: async (request) => (await send('POST', '/tasks', request)) as TasksAnswer,
+    server: async () => (await send('GET', '/server')) as ServerAnswer,
   };
 }
 
-export type HttpTransport = SwarmTransport & { readonly addTasks: (request: TasksRequest) => Promise<TasksAnswer> };
+export type HttpTransport = SwarmTransport & {
+  readonly addTasks: (request: TasksRequest) => Promise<TasksAnswer>;
+  readonly server: () => Promise<ServerAnswer>;
+};
 
-function toError(status: number, answer: unknown): Error {
+/** JSON would make null of them, and null is a reward that comes later. */
+function requireNumbers({ reward, rewards = {} }: EndRequest): void {
+  const wrong = [reward, ...Object.values(rewards)].find((value) => value !== null && !Number.isFinite(value));
+  if (wrong === undefined) return;
+  throw new WireError('invalid_request', `The reward is ${String(wrong)}. Give a finite number.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer in other words than the swarm's is a proxy whose server is away, or not a swarm at all. */
+function toError(status: number, answer: unknown, url: string): Error {
   const parsed = errorSchema.safeParse(answer);
-  if (!parsed.success)
-    return new Error(`The server answered ${status} without a reason; is something else at this address?`);
-  const { code, message, retry_after_ms: retryAfterMs, details } = parsed.data.error;
-  return new WireError(code, message, {
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(details !== undefined && { details }),
-  });
+  if (parsed.success) {
+    const { code, message, retry_after_ms: retryAfterMs, details } = parsed.data.error;
+    return new WireError(code, message, {
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(details !== undefined && { details }),
+    });
+  }
+  const shown = `${url} answered with status ${status}: ${String(typeof answer === 'string' ? answer : JSON.stringify(answer)).slice(0, 200)}`;
+  if (status === 429 || status >= 500) return new Error(shown);
+  return new ConfigError('not_a_swarm', `${shown}. This is not a swarm server of this version; correct the address.`);
 }

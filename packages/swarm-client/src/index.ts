@@ -2,3 +2,6 @@ export { createHttpTransport, type HttpTransport, type HttpTransportOptions } fr
 export { systemClientHost, type ClientHost } from './host.js';
 export { retry, type RetryOptions } from './protocol/retry.js';
 export { Worker, type SwarmTransport, type WorkerOptions } from './protocol/worker.js';
+export { createRemoteModel, type RemoteModelOptions } from './model/remote-model.js';
+export { SwarmClient, type SwarmClientOptions, type SwarmRunOptions } from './swarm-client.js';
+export type { RunResult, SwarmEvent } from './run/tally.js';

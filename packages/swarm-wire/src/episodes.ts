@@ -47,6 +47,8 @@ export const claimedEpisodeSchema = z.strictObject({
   model: z.string(),
   /** Opens the model calls of this episode and nothing else. */
   key: z.string(),
+  /** The targets that learn, as the server is configured; absent: the workflow says it. */
+  trainable_targets: z.array(z.string()).optional(),
 });
 
 export const claimAnswerSchema = z.strictObject({
@@ -72,6 +74,8 @@ export const heartbeatRequestSchema = z.strictObject({
   client: id,
   life: id,
   episodes: z.array(id).max(10_000),
+  /** The client is stopping: its name is free at once, and its episodes are given back. */
+  leaving: z.boolean().default(false),
 });
 
 const goneSchema = z.strictObject({ episode_id: z.string(), reason: z.string() });
@@ -96,6 +100,9 @@ export const endRequestSchema = z.strictObject({
   is_success: z.boolean().nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   log_metrics: z.record(z.string(), z.number()).default({}),
+  /** What a judge says that the reward is made of, and why. */
+  parts: z.record(z.string(), z.number()).optional(),
+  reason: z.string().max(100_000).optional(),
   /** What went wrong, for `failed` and `outage`. */
   error: z.string().max(100_000).optional(),
   /** Revision of the reward. Default: that of the claim. */

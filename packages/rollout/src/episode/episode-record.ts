@@ -57,9 +57,13 @@ export function openRecord(
   if (policy.kind === 'chat') {
     const conversations = new Conversations(onTurn);
     const read = () => ({ turns: [], stats: nothingTracked, ...countsOf(ledger) });
+    const { model } = policy;
     return {
-      createModel: ({ agentName }) =>
-        conversations.listen(createGuardedModel(policy.model, { agentName, ledger, signal }), agentName),
+      createModel: (agent) => {
+        const { agentName } = agent;
+        const chosen = typeof model === 'function' ? model(agent) : model;
+        return conversations.listen(createGuardedModel(chosen, { agentName, ledger, signal }), agentName);
+      },
       read,
       finish: () => ({ samples: [], ...read() }),
       transcripts: () => conversations.read(),

@@ -41,7 +41,7 @@ export type OpenEpisode = {
 };
 
 /** All that is known of an episode, except how good it was. */
-export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'untrainedCalls'>;
+export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
@@ -95,7 +95,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     ...(attempt > 1 && { attempt }),
     ...(spans.records.length > 0 && { spans: [...spans.records] }),
     ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
-    ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns) }),
+    ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns), paidTurns: [...turnRewards.given] }),
   });
   let finished: EpisodeRecord | undefined;
   return {

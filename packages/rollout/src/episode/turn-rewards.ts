@@ -1,10 +1,13 @@
 import { WorkflowError, type TurnReward } from '@agentjet/core';
 
+/** What an agent was paid, with the id of the answer that it was paid for (`ChatResponse.id`). */
+export type PaidTurn = { readonly agentName: string; readonly turnId: string; readonly value: number };
+
 /** What agents earn between their turns. A reward belongs to the latest turn of its agent when it was given. */
 export class TurnRewards {
   /** Ids of the latest turns, the agent that answered last at the end. */
   readonly #latest = new Map<string, string>();
-  readonly #given: { readonly agentName: string; readonly turnId: string; readonly value: number }[] = [];
+  readonly #given: PaidTurn[] = [];
 
   noteTurn(agentName: string, turnId: string): void {
     this.#latest.delete(agentName);
@@ -23,6 +26,10 @@ export class TurnRewards {
 
   get hasAny(): boolean {
     return this.#given.length > 0;
+  }
+
+  get given(): readonly PaidTurn[] {
+    return this.#given;
   }
 
   /** With the places that the turns have among all of the episode. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fromCompletion, toRequestBody } from '@agentjet/chat-completions';
 import {
   ConfigError,
   EngineError,
@@ -11,7 +12,6 @@ import {
   type SamplingOptions,
 } from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
-import { fromWireResponse, toWireRequest } from './chat-wire.js';
 
 export type EndpointModelOptions = {
   /** With the version in it: `http://localhost:8000/v1`. */
@@ -146,9 +146,9 @@ export async function createEndpointModel(options: EndpointModelOptions): Promis
     name,
     async generate(request: ChatRequest, callOptions: ChatOptions = {}): Promise<ChatResponse> {
       const sampling = { ...options.sampling, ...request.sampling };
-      const body = JSON.stringify(toWireRequest({ ...request, sampling }, name));
+      const body = JSON.stringify(toRequestBody({ ...request, sampling }, name));
       const answer = await requestWithRetries(connection, { model: name, body, signal: callOptions.signal });
-      const response = fromWireResponse(answer, { id: `chat-${++calls}`, model: name });
+      const response = fromCompletion(answer, { id: `chat-${++calls}`, model: name });
       replayDeltas(response, callOptions);
       return response;
     },

@@ -1,5 +1,11 @@
-import { WorkflowError } from '@agentjet/core';
+import { WorkflowError, type CommonConfig } from '@agentjet/core';
 import type { WrapAgentModel, WrapModel } from '@agentjet/rollout';
+
+/** The limit that a configuration sets; undefined if it sets none. */
+export function wrapWithCallLimit({ rollout }: CommonConfig): WrapModel | undefined {
+  const { maxSteps } = rollout.multiTurn;
+  return maxSteps === null ? undefined : limitCalls(maxSteps);
+}
 
 /** `rollout.multi_turn.max_steps`: model calls after the first `maxSteps` of an episode fail, over all its agents. */
 export function limitCalls(maxSteps: number): WrapModel {

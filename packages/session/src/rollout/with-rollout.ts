@@ -1,7 +1,7 @@
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
-import { limitCalls } from './call-limit.js';
+import { wrapWithCallLimit } from './call-limit.js';
 import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
@@ -38,8 +38,7 @@ export async function withRollout<T>(
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   const stopStalls = noticeStalls((message) => emit({ type: 'notice', message }), config.rollout.maxEnvWorker);
   try {
-    const { maxSteps } = config.rollout.multiTurn;
-    const wrapModel = maxSteps === null ? undefined : limitCalls(maxSteps);
+    const wrapModel = wrapWithCallLimit(config);
     const { workflow, judge } = inputs;
     const keeper = createPlaceKeeper(config, {
       onNotice: (message) => emit({ type: 'notice', message }),

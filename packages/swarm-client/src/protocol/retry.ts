@@ -1,3 +1,4 @@
+import { ConfigError } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
@@ -8,15 +9,16 @@ import type { ClientHost } from '../host.js';
 export async function retry<Answer>(
   host: ClientHost,
   request: () => Promise<Answer>,
-  { signal, firstGapMs = 100, maxGapMs = 5000 }: RetryOptions = {},
+  { signal, firstGapMs = 100, maxGapMs = 5000, isFinal = isRefusal, onRetry }: RetryOptions = {},
 ): Promise<Answer> {
   for (let gapMs = firstGapMs; ; gapMs = Math.min(gapMs * 2, maxGapMs)) {
     try {
       return await request();
     } catch (error) {
       if (signal?.aborted === true || isFinal(error)) throw error;
-      const askedMs = error instanceof WireError ? (error.retryAfterMs ?? 0) : 0;
-      await pause(host, Math.max(askedMs, gapMs * (0.5 + host.random() / 2)), signal);
+      const waitMs = Math.max(askedGapOf(error), gapMs * (0.5 + host.random() / 2));
+      onRetry?.(error, waitMs);
+      await pause(host, waitMs, signal);
     }
   }
 }
@@ -25,10 +27,21 @@ export type RetryOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly firstGapMs?: number;
   readonly maxGapMs?: number;
+  /** Whether another try cannot change the answer. Default: a refusal of the server. */
+  readonly isFinal?: ((error: unknown) => boolean) | undefined;
+  /** Told before each wait. */
+  readonly onRetry?: ((error: unknown, waitMs: number) => void) | undefined;
 };
 
+/** How long the server asked to wait. */
+function askedGapOf(error: unknown): number {
+  const asked = error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  return typeof asked === 'number' ? asked : 0;
+}
+
 /** A refusal that another try cannot change. A name that is taken is free again once its old life is silent. */
-function isFinal(error: unknown): boolean {
+function isRefusal(error: unknown): boolean {
+  if (error instanceof ConfigError) return true;
   if (!(error instanceof WireError)) return false; // the connection failed
   return error.status < 500 && error.status !== 429 && error.status !== 408 && error.retryAfterMs === undefined;
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import {
   WireError,
   type AbandonAnswer,
@@ -33,27 +34,43 @@ export class Worker {
   /** Follows the caller's signal, which then has one listener however many episodes run. */
   readonly #stop = new AbortController();
   #numClaims = 0;
+  /** In a row. */
+  #numOutages = 0;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#life = `${Math.floor(options.host.random() * 2 ** 48).toString(36)}`;
   }
 
-  /** Runs episodes until the signal is aborted, or until `isDone` says that there are no more. */
+  /**
+   * Runs episodes until the signal is aborted, or until `isDone` says that there are no more. Either way it leaves: what it
+   * was running is given back at once, and its name is free. Rejects if the server refuses the client as such.
+   */
   async run(): Promise<void> {
     const { parallel, signal } = this.#options;
     const heartbeats = new AbortController();
-    const onAbort = (): void => this.#stop.abort(signal.reason);
+    const onAbort = (): void => {
+      this.#stop.abort(signal.reason);
+      void this.#leave();
+    };
     setMaxListeners(0, this.#stop.signal);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const beating = this.#sendHeartbeats(heartbeats.signal);
+    const work = (): Promise<void> =>
+      this.#work().catch((error: unknown) => {
+        this.#stop.abort(error); // the others stop too
+        throw error;
+      });
     try {
-      await Promise.all(Array.from({ length: parallel }, () => this.#work()));
+      const ended = await Promise.allSettled(Array.from({ length: parallel }, work));
+      const failed = ended.find((outcome) => outcome.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
     } finally {
       signal.removeEventListener('abort', onAbort);
       heartbeats.abort();
       await beating;
+      await this.#leave();
     }
   }
 
@@ -63,10 +80,19 @@ export class Worker {
     while (!signal.aborted) {
       const answer = await this.#claim();
       const [episode] = answer?.episodes ?? [];
-      if (episode !== undefined) await this.#runEpisode(episode);
-      else if (answer !== undefined && isDone(answer)) return;
+      if (episode !== undefined) {
+        await this.#runEpisode(episode);
+        await this.#rest();
+      } else if (answer !== undefined && isDone(answer)) return;
       else await pause(host, Math.max(answer?.retry_after_ms ?? 0, idleMs * (0.5 + host.random())), signal);
     }
+  }
+
+  /** After several outages in a row another claim would only use up the attempts of another place. */
+  async #rest(): Promise<void> {
+    const { host, outageGapMs = 0 } = this.#options;
+    if (outageGapMs === 0 || this.#numOutages === 0) return;
+    await pause(host, Math.min(outageGapMs * 2 ** (this.#numOutages - 1), longestRestMs), this.#stop.signal);
   }
 
   async #claim(): Promise<ClaimAnswer | undefined> {
@@ -84,7 +110,7 @@ export class Worker {
       wait_seconds: waitSeconds,
     };
     try {
-      return await retry(host, () => transport.claim(request), { ...this.#options, signal });
+      return await retry(host, () => rejectOnAbort(transport.claim(request), signal), { ...this.#options, signal });
     } catch (error) {
       if (signal.aborted || isGone(error)) return undefined;
       throw error;
@@ -92,7 +118,7 @@ export class Worker {
   }
 
   async #runEpisode(episode: ClaimedEpisode): Promise<void> {
-    const { host, transport, client, execute, onEnd } = this.#options;
+    const { execute, onEnd, onGone } = this.#options;
     const { signal } = this.#stop;
     const episodeId = episode.episode_id;
     const controller = new AbortController();
@@ -101,21 +127,40 @@ export class Worker {
     this.#running.set(episodeId, controller);
     try {
       const end = await execute(episode, controller.signal);
-      if (signal.aborted) {
-        await transport.abandon(episodeId, { client, reason: 'The client is stopping.' }).catch(() => {});
-      } else if (!controller.signal.aborted) {
-        const receipt = await retry(host, () => transport.end(episodeId, { ...end, client }), {
-          ...this.#options,
-          signal,
-        });
-        onEnd?.(receipt);
-      }
+      if (controller.signal.aborted) return; // it is over, or was given back
+      this.#numOutages = end.status === 'outage' ? this.#numOutages + 1 : 0;
+      const receipt = await this.#end(episodeId, end);
+      onEnd?.(receipt, end);
     } catch (error) {
       if (!controller.signal.aborted && !isGone(error)) throw error;
+      if (!signal.aborted) onGone?.(episodeId, toErrorMessage(isGone(error) ? error : controller.signal.reason));
     } finally {
       this.#running.delete(episodeId);
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** An end that the server cannot accept, such as a reward out of bounds, is a failure of the agent's code. */
+  async #end(episodeId: string, end: EndRequest): Promise<Receipt> {
+    const { host, transport, client, onNotice } = this.#options;
+    const { signal } = this.#stop;
+    const send = (request: EndRequest): Promise<Receipt> =>
+      retry(host, () => transport.end(episodeId, { ...request, client }), { ...this.#options, signal });
+    try {
+      return await send(end);
+    } catch (error) {
+      if (!(error instanceof WireError) || ![400, 413, 422].includes(error.status)) throw error;
+      onNotice?.(`The end of episode ${episodeId} was refused, so it counts as failed: ${error.message}`);
+      return send(toFailedEnd(error.message, client));
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { host, transport, client } = this.#options;
+    const left = new AbortController();
+    const leaving = transport.heartbeat({ client, life: this.#life, episodes: [], leaving: true }).catch(() => {});
+    await Promise.race([leaving, pause(host, longestLeaveMs, left.signal)]);
+    left.abort();
   }
 
   async #sendHeartbeats(signal: AbortSignal): Promise<void> {
@@ -124,7 +169,9 @@ export class Worker {
       await pause(host, heartbeatMs, signal);
       if (signal.aborted) return;
       const episodes = [...this.#running.keys()];
-      const answer = await transport.heartbeat({ client, life: this.#life, episodes }).catch(() => undefined);
+      const answer = await transport
+        .heartbeat({ client, life: this.#life, episodes, leaving: false })
+        .catch(() => undefined);
       for (const { episode_id, reason } of answer?.gone ?? []) {
         this.#running.get(episode_id)?.abort(new WireError('gone', `The episode is over: ${reason}.`));
       }
@@ -149,8 +196,23 @@ export type WorkerOptions = {
   /** Runs one episode. The signal is aborted if it is over on the server, or if the client stops. */
   readonly execute: (episode: ClaimedEpisode, signal: AbortSignal) => Promise<EndRequest>;
   readonly isDone: (answer: ClaimAnswer) => boolean;
-  readonly onEnd?: (receipt: Receipt) => void;
+  readonly onEnd?: (receipt: Receipt, end: EndRequest) => void;
+  /** An episode ended on the server before it ended here. */
+  readonly onGone?: (episodeId: string, reason: string) => void;
+  readonly onNotice?: (message: string) => void;
+  /** Told before a request is repeated. */
+  readonly onRetry?: (error: unknown, waitMs: number) => void;
+  /** How long to wait after an outage before the next claim; it doubles with each in a row. Default: not at all. */
+  readonly outageGapMs?: number;
   readonly signal: AbortSignal;
 };
+
+const longestRestMs = 60_000;
+/** A server that is away learns of it from the leases. */
+const longestLeaveMs = 3000;
+
+function toFailedEnd(error: string, client: string): EndRequest {
+  return { client, status: 'failed', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };
+}
 
 const isGone = (error: unknown): boolean => error instanceof WireError && error.code === 'gone';

@@ -23,7 +23,7 @@ export class ModelApp {
     this.#serving = serving;
     this.#byPath = createAgentApp(
       '/e/:episode/:agent',
-      (context) => this.#enter(context, agentOfPath(context.req.param('agent') ?? '')),
+      (context) => this.#enter(context, agentOfPath(context.req.url)),
       options,
     );
     this.#byHeader = createAgentApp('/e/:episode', (context) => this.#enter(context, agentOfHeaders(context)), options);
@@ -75,9 +75,19 @@ function requireTrained({ agentName, targetTag }: AgentIdentity, targets: readon
   );
 }
 
-function agentOfPath(text: string): AgentIdentity {
-  const [agentName = '', targetTag = agentName] = text.split('~');
+/** `~` divides agent and target as it is written: in a name it is `%7E`. */
+function agentOfPath(url: string): AgentIdentity {
+  const [, , , written = ''] = new URL(url).pathname.split('/');
+  const [agentName = '', targetTag = agentName] = written.split('~').map(decode);
   return requireName({ agentName, targetTag });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a stray % is a part of the name
+  }
 }
 
 function agentOfHeaders({ req }: Context): AgentIdentity {

@@ -48,7 +48,12 @@ export async function openSwarmModel(
     episodes,
     keys,
     trainableTargets: config.trainableTargets,
-    access: (episodeId) => ({ base_url: `/e/${episodeId}`, model: 'agentjet', key: keys.keyOf(episodeId) }),
+    access: (episodeId) => ({
+      base_url: `/e/${episodeId}`,
+      model: 'agentjet',
+      key: keys.keyOf(episodeId),
+      ...(config.trainableTargets !== null && { trainable_targets: [...config.trainableTargets] }),
+    }),
     close: async () => {
       episodes.closeAll();
       await weights.close();

@@ -1,5 +1,15 @@
 import { WireError } from '@agentjet/swarm-wire';
 
+type Client = {
+  readonly life: string;
+  readonly seenMs: number;
+  readonly revision?: string;
+  readonly hasLeft?: true;
+};
+
+/** Code that no client was heard to run for so long is taken to be gone. */
+const silentMs = 30_000;
+
 /**
  * Which start of each client is the present one. A client that was restarted gives the episodes of its old life back at
  * once, instead of waiting for their leases. Two programs with one name are told apart by their heartbeats: the second
@@ -8,11 +18,14 @@ import { WireError } from '@agentjet/swarm-wire';
 export class ClientLives {
   readonly #now: () => number;
   readonly #aliveMs: number;
-  readonly #clients = new Map<string, { readonly life: string; readonly seenMs: number }>();
+  readonly #sinceMs: number;
+  readonly #clients = new Map<string, Client>();
+  readonly #revisions = new Set<string>();
 
   constructor(now: () => number, aliveMs: number) {
     this.#now = now;
     this.#aliveMs = aliveMs;
+    this.#sinceMs = now();
   }
 
   /** Notes that a client was heard of. True if this is a new life, whose predecessor's episodes are to be given back. */
@@ -21,8 +34,36 @@ export class ClientLives {
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
     if (isNew && now - known.seenMs < this.#aliveMs) throw nameTaken(client, this.#aliveMs - (now - known.seenMs));
-    this.#clients.set(client, { life, seenMs: now });
+    const revision = known?.life === life ? known.revision : undefined;
+    this.#clients.set(client, { life, seenMs: now, ...(revision !== undefined && { revision }) });
     return known === undefined || isNew;
+  }
+
+  /** Notes which code a client runs. */
+  noteRevision(client: string, revision: string): void {
+    const known = this.#clients.get(client);
+    if (known !== undefined) this.#clients.set(client, { ...known, revision });
+    this.#revisions.add(revision);
+  }
+
+  /** Whether a client may still run this code: one was heard of lately, or there was no time yet to hear of it. */
+  mayRun(revision: string): boolean {
+    const sinceMs = this.#now() - silentMs;
+    const isHeard = [...this.#clients.values()].some(
+      (client) => client.revision === revision && client.hasLeft !== true && client.seenMs > sinceMs,
+    );
+    return isHeard || (this.#sinceMs > sinceMs && !this.#revisions.has(revision));
+  }
+
+  /** The client is stopping: another program may take its name at once. */
+  leave(client: string, life: string): void {
+    if (this.#clients.get(client)?.life === life) this.#clients.set(client, { life, seenMs: -Infinity, hasLeft: true });
+  }
+
+  /** A claim of a client that has left since may still wait; it gets nothing. */
+  hasLeft(client: string, life: string): boolean {
+    const known = this.#clients.get(client);
+    return known?.life === life && known.hasLeft === true;
   }
 }
 

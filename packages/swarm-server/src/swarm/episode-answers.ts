@@ -1,6 +1,6 @@
 import { EngineError } from '@agentjet/core';
 import type { LedgerEpisode } from '@agentjet/ledger';
-import { WireError, type Receipt } from '@agentjet/swarm-wire';
+import { WireError, type ClaimedEpisode, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort } from '../model/model-port.js';
 
 /** What the routes of episodes are given, and how their answers are put together. */
@@ -27,7 +27,7 @@ export type EpisodesQuery = {
 };
 
 /** Where the model of one episode is served, and the key that opens it. */
-export type EpisodeAccess = { readonly base_url: string; readonly model: string; readonly key: string };
+export type EpisodeAccess = Pick<ClaimedEpisode, 'base_url' | 'model' | 'key' | 'trainable_targets'>;
 
 export function toOptional({
   reason,

@@ -1,4 +1,4 @@
-import { mayDraw, nextDraw, placeSeed, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { nextBatch, placeSeed, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
 import {
   WireError,
   type AbandonAnswer,
@@ -15,7 +15,6 @@ import {
   type WireTask,
 } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
-import { changesOf } from './config-changes.js';
 import type { ClientLives } from './client-lives.js';
 import {
   claimIdOf,
@@ -30,6 +29,7 @@ import {
   type EpisodeParts,
   type EpisodesQuery,
 } from './episode-answers.js';
+import { findPlace } from './find-place.js';
 import type { GenerateCall } from './swarm.js';
 import type { SwarmContext } from './swarm-context.js';
 import { rulesOf } from './train-loop.js';
@@ -87,14 +87,16 @@ export class EpisodeRoutes {
     for (;;) {
       const answer = await this.#claimNow(request, key);
       const leftMs = untilMs - host.now();
-      if (answer.episodes.length > 0 || leftMs <= 0) return answer;
+      const isLast = answer.reason === 'no_task' || answer.reason === 'stopped';
+      if (answer.episodes.length > 0 || isLast || leftMs <= 0) return answer;
       await changes.next(leftMs);
     }
   }
 
-  async heartbeat({ client, life, episodes }: HeartbeatRequest): Promise<HeartbeatAnswer> {
+  async heartbeat({ client, life, episodes, leaving }: HeartbeatRequest): Promise<HeartbeatAnswer> {
     const { ledger, store, settings } = this.#context;
     this.#greet({ client, life });
+    if (leaving) return this.#leave({ client, life });
     const renewed: string[] = [];
     const gone: { episode_id: string; reason: string }[] = [];
     for (const id of episodes) {
@@ -108,6 +110,18 @@ export class EpisodeRoutes {
     }
     if (gone.length > 0 && !(await store.isOwner())) throw this.#goneError(gone[0]?.episode_id ?? '');
     return { renewed, gone };
+  }
+
+  /** Gives back what the client was running, and its name. */
+  async #leave({ client, life }: { readonly client: string; readonly life: string }): Promise<HeartbeatAnswer> {
+    const { ledger, writer } = this.#context;
+    this.#lives.leave(client, life);
+    const left = [...ledger.state.episodes.values()].filter(
+      (episode) => episode.state === 'running' && episode.client === client && episode.life === life,
+    );
+    for (const { episodeId } of left) ledger.drop(episodeId, 'abandoned', { isCounted: false });
+    await writer.committed();
+    return { renewed: [], gone: left.map(({ episodeId }) => ({ episode_id: episodeId, reason: 'abandoned' })) };
   }
 
   async end(episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> {
@@ -240,22 +254,33 @@ export class EpisodeRoutes {
   #takePlaces(request: ClaimRequest, key?: ClaimKey): readonly string[] | NonNullable<ClaimAnswer['reason']> {
     const { ledger, store, weights, settings, tasks } = this.#context;
     const { operation } = ledger.state;
+    if (this.#lives.hasLeft(request.client, request.life)) return 'no_open_place';
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
     if (!store.hasRoom()) return 'store_full';
     this.#context.newest.revision = request.revision;
+    this.#lives.noteRevision(request.client, request.revision);
     const taken: string[] = [];
     const capacity = Math.min(settings.capacity, this.#capacityOf(key));
     for (let index = 0; index < request.count && ledger.numRunning < capacity; index++) {
-      const place = this.#findPlace(request);
+      const place = findPlace(this.#context, this.#lives, request);
       if (place === undefined) break;
       taken.push(this.#take(place, request, { claimId: claimIdOf(request.claim_id, index), keyName: key?.name }));
     }
     if (taken.length > 0) return taken;
     if (ledger.numRunning >= capacity) return 'capacity';
     if (operation.isDraining) return 'draining';
+    if (this.#mayOpenPlaces()) return 'no_open_place';
+    if (weights.version >= settings.maxSteps) return 'stopped';
     return tasks.trainingTask(ledger.state.nextDraw) === undefined ? 'no_task' : 'no_open_place';
+  }
+
+  /** What runs may be lost, and its place come back; an evaluation may follow a step. */
+  #mayOpenPlaces(): boolean {
+    const { ledger, weights, settings } = this.#context;
+    const batch = nextBatch(ledger.state, rulesOf(ledger.state, settings));
+    return ledger.numRunning > 0 || weights.phase !== 'waiting' || batch.kind !== 'sampling';
   }
 
   /** How many may run in all, so that this key has no more than its own. */
@@ -266,30 +291,6 @@ export class EpisodeRoutes {
       ({ state, keyName }) => state === 'running' && keyName === key.name,
     );
     return ledger.numRunning + Math.max(0, key.maxEpisodes - own.length);
-  }
-
-  /** The oldest open place that this client's code may fill, or that of a new draw. */
-  #findPlace({ revision, purpose }: ClaimRequest): OpenPlace | undefined {
-    const { ledger, settings, tasks } = this.#context;
-    const place = ledger.nextPlace((group) => {
-      return group.revision === revision && (purpose === 'any' || group.purpose === purpose);
-    });
-    if (place !== undefined || purpose === 'evaluation' || !mayDraw(ledger.state, rulesOf(ledger.state, settings)))
-      return place;
-    const draw = nextDraw(ledger.state, { isDraining: ledger.state.operation.isDraining });
-    const task = draw === undefined ? undefined : tasks.trainingTask(draw.draw);
-    if (draw === undefined || task === undefined) return undefined;
-    const groupId = `g${draw.draw}.${draw.tryIndex}`;
-    const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
-    ledger.openGroup({
-      ...draw,
-      groupId,
-      taskId: task.taskId,
-      numPlaces: changesOf(ledger.state).rollout.num_repeat ?? settings.numPlaces,
-      revision,
-      configRevision,
-    });
-    return { groupId, place: 0, attempt: 0 };
   }
 
   #take(
@@ -356,7 +357,7 @@ export class EpisodeRoutes {
     request: EndRequest,
     { bodyHash, sealed }: { readonly bodyHash: string; readonly sealed: SealedEnd | undefined },
   ) {
-    const { metadata, log_metrics, rewards, error, messages } = request;
+    const { metadata, log_metrics, rewards, parts, reason, error, messages } = request;
     const { content, ...counted } = sealed ?? { content: {} };
     const reward = request.reward ?? meanOf(Object.values(rewards ?? {}));
     return {
@@ -367,7 +368,7 @@ export class EpisodeRoutes {
       isSuccess: request.is_success,
       bodyHash,
       revision: request.revision ?? this.#context.ledger.group(groupId).revision,
-      content: { metadata, log_metrics, error, messages, ...content },
+      content: { metadata, log_metrics, parts, reason, error, messages, ...content },
     };
   }
 

@@ -2,61 +2,9 @@ import {
   EngineError,
   type AssistantMessage,
   type ChatFinishReason,
-  type ChatMessage,
-  type ChatRequest,
   type ChatResponse,
   type ToolCall,
 } from '@agentjet/core';
-
-/** What crosses the wire to an OpenAI-compatible `/chat/completions`, and back. */
-
-function toWireMessage(message: ChatMessage): Record<string, unknown> {
-  switch (message.role) {
-    case 'tool':
-      return { role: 'tool', content: message.content, tool_call_id: message.toolCallId };
-    case 'assistant':
-      return {
-        role: 'assistant',
-        content: message.content,
-        ...(message.reasoning === undefined ? {} : { reasoning_content: message.reasoning }),
-        ...(message.toolCalls?.length ? { tool_calls: message.toolCalls.map(toWireCall) } : {}),
-      };
-    default:
-      return { role: message.role, content: message.content };
-  }
-}
-
-function toWireCall(call: ToolCall): Record<string, unknown> {
-  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
-}
-
-function toWireChoice(choice: ChatRequest['toolChoice']): unknown {
-  return typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice;
-}
-
-function toWireFormat(format: ChatRequest['responseFormat']): unknown {
-  return format?.type === 'json_schema'
-    ? { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
-    : format;
-}
-
-/** Fields that are not asked for are left out (JSON drops undefined). */
-export function toWireRequest(request: ChatRequest, model: string): Record<string, unknown> {
-  const { temperature, topP, topK, maxTokens, stop, seed } = request.sampling ?? {};
-  return {
-    model,
-    messages: request.messages.map(toWireMessage),
-    tools: request.tools?.length ? request.tools.map((tool) => ({ type: 'function', function: tool })) : undefined,
-    tool_choice: toWireChoice(request.toolChoice),
-    response_format: toWireFormat(request.responseFormat),
-    temperature,
-    top_p: topP,
-    top_k: topK !== undefined && topK > 0 ? topK : undefined,
-    max_tokens: maxTokens,
-    stop,
-    seed,
-  };
-}
 
 type WireCall = {
   readonly id?: unknown;
@@ -102,11 +50,8 @@ function toFinishReason(reason: unknown, message: AssistantMessage): ChatFinishR
   return message.toolCalls === undefined ? 'stop' : 'tool_calls';
 }
 
-/** Throws EngineError `failed` when the body holds no answer. */
-export function fromWireResponse(
-  body: unknown,
-  fallback: { readonly id: string; readonly model: string },
-): ChatResponse {
+/** What an OpenAI-compatible server answered. Throws EngineError `failed` if the body holds no answer. */
+export function fromCompletion(body: unknown, fallback: { readonly id: string; readonly model: string }): ChatResponse {
   const { id, model, choices, usage } = (typeof body === 'object' && body !== null ? body : {}) as WireBody;
   const [choice] = choices ?? [];
   if (choice?.message === undefined) {

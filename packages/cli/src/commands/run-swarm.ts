@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { ConfigError } from '@agentjet/core';
+import { hashCode, loadInputs, wrapWithCallLimit } from '@agentjet/session';
+import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swarm-client';
+import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { SwarmRunFlags } from '../program.js';
+import { SwarmPrinter } from './swarm-printer.js';
+
+/** `ajet swarm run`: runs the workflow of a YAML file for a server, until its tasks are done or a signal. Returns the exit code. */
+export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping: running episodes are given back.'),
+    async (signal) => {
+      const client = new SwarmClient({ url: flags.server, key: requireKey(flags), ...namesOf(flags, overrides) });
+      const { workflow, options } = await loadRun(flags, overrides);
+      const printer = new SwarmPrinter(output.writeLine);
+      output.writeLine(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
+      const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
+      printer.flush();
+      output.writeLine(describe(result));
+      output.writeJson({ ...result, client: client.client, revision: client.revision });
+      return 0;
+    },
+  );
+}
+
+/** The key never comes from the command line, where every user of the machine could read it. */
+function requireKey({ keys }: SwarmRunFlags): string | undefined {
+  const key = process.env['AJET_SWARM_KEY'];
+  if (key !== undefined && key !== '') return key;
+  if (keys === false) return undefined;
+  throw new ConfigError(
+    'no_key',
+    "There is no key. Put a worker's key into the environment variable AJET_SWARM_KEY, or say --no-keys for a server that asks for none.",
+  );
+}
+
+function namesOf(
+  flags: SwarmRunFlags,
+  overrides: readonly string[],
+): { readonly client?: string; readonly revision: string } {
+  return {
+    revision: flags.revision ?? revisionOf(loadConfig(flags, overrides)),
+    ...(flags.client !== undefined && { client: flags.client }),
+  };
+}
+
+const loadConfig = (flags: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig =>
+  new AgentJetJob().loadJobFromYaml(flags.conf, overrides).config;
+
+async function loadRun(
+  flags: SwarmRunFlags,
+  overrides: readonly string[],
+): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
+  const { config, inputs } = await loadInputs({}, { config: loadConfig(flags, overrides), composition: configuration });
+  const { workflow, judge, reader } = inputs;
+  const { rollout, trainableTargets } = config;
+  return {
+    workflow,
+    options: {
+      tasks: reader.trainingTasks(),
+      judge,
+      trainableTargets,
+      parallel: toParallel(flags.parallel) ?? rollout.maxEnvWorker,
+      timeoutSeconds: rollout.episodeTimeout,
+      scorePatienceSeconds: rollout.scorePatience,
+      wrapModel: wrapWithCallLimit(config),
+      portable: flags.portable !== false,
+    },
+  };
+}
+
+/** Changes with the files of workflow and judge; what they import is not read. */
+function revisionOf(config: AgentJetConfig): string {
+  const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
+  return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);
+}
+
+function toParallel(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new ConfigError('wrong_type', `--parallel is ${JSON.stringify(text)}, not a whole number from 1.`);
+}
+
+const reasons: Readonly<Record<RunResult['reason'], string>> = {
+  no_task: 'All tasks are done',
+  stopped: 'The server was stopped',
+  interrupted: 'Stopped',
+};
+
+function describe({ reason, ended, completed, failed, outages, gone, meanReward }: RunResult): string {
+  const mean = meanReward === null ? '' : `, mean reward ${meanReward.toFixed(3)}`;
+  return `${reasons[reason]}: ${ended} episodes reported (${completed} completed${mean}, ${failed} failed, ${outages} outages), ${gone} taken back.`;
+}

@@ -1,0 +1,55 @@
+import type { SwarmEvent } from '@agentjet/swarm-client';
+
+/** A line for each new version of the weights, with what was reported since the last one, and a line for what goes wrong. */
+export class SwarmPrinter {
+  readonly #writeLine: (line: string) => void;
+  #rewards: number[] = [];
+  #numSuccesses = 0;
+  #numFailed = 0;
+  #numGone = 0;
+
+  constructor(writeLine: (line: string) => void) {
+    this.#writeLine = writeLine;
+  }
+
+  onEvent = (event: SwarmEvent): void => {
+    if (event.type === 'notice') this.#writeLine(event.message);
+    if (event.type === 'episode_gone') this.#noteGone(event.reason);
+    if (event.type === 'episode_ended') this.#noteEnd(event);
+    if (event.type === 'server') this.flush(`step ${event.server.version}, ${event.server.state}`);
+  };
+
+  /** What was reported since the last line. */
+  flush(title = 'since then'): void {
+    const { length } = this.#rewards;
+    const mean = this.#rewards.reduce((sum, reward) => sum + reward, 0) / length;
+    const parts = [
+      ...(length > 0
+        ? [`${length} episodes`, `reward ${mean.toFixed(3)}`, `success ${percent(this.#numSuccesses / length)}`]
+        : []),
+      ...(this.#numFailed > 0 ? [`${this.#numFailed} failed`] : []),
+      ...(this.#numGone > 0 ? [`${this.#numGone} taken back`] : []),
+    ];
+    if (parts.length > 0 || title !== 'since then') this.#writeLine([title, ...parts].join('  '));
+    this.#rewards = [];
+    this.#numSuccesses = this.#numFailed = this.#numGone = 0;
+  }
+
+  #noteGone(reason: string): void {
+    this.#numGone++;
+    if (this.#numGone === 1) this.#writeLine(`The server took an episode back: ${reason}`);
+  }
+
+  #noteEnd({ end, episodeId }: Extract<SwarmEvent, { type: 'episode_ended' }>): void {
+    if (end.status === 'completed' && end.reward !== null) {
+      this.#rewards.push(end.reward);
+      this.#numSuccesses += end.is_success === true ? 1 : 0;
+      return;
+    }
+    this.#numFailed++;
+    if (this.#numFailed === 1)
+      this.#writeLine(`Episode ${episodeId} ended as ${end.status}: ${end.error ?? 'no reason was given'}`);
+  }
+}
+
+const percent = (share: number): string => `${Math.round(100 * share)}%`;

@@ -1,0 +1,88 @@
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import { ConfigError, type ChatModel, type Task } from '@agentjet/core';
+import { runEpisode, type EndpointHost, type Judge, type WorkflowSource, type WrapModel } from '@agentjet/rollout';
+import type { ClaimedEpisode, EndRequest } from '@agentjet/swarm-wire';
+import type { ClientHost } from '../host.js';
+import { createRemoteModel, type RemoteModelOptions } from '../model/remote-model.js';
+import { agentAddress } from './agent-address.js';
+import { toEnd } from './to-end.js';
+
+/** What all episodes of a client share. */
+export type ExecuteOptions = {
+  readonly host: ClientHost;
+  readonly fetch: RemoteModelOptions['fetch'];
+  readonly url: string;
+  readonly client: string;
+  readonly workflow: WorkflowSource;
+  readonly judge?: Judge | undefined;
+  /** Targets that learn, if the server does not say it; undefined: the workflow's field decides. */
+  readonly trainableTargets?: readonly string[] | null | undefined;
+  readonly timeoutMs: number;
+  /** How long an episode waits for a judge that cannot be reached, ms; null: for ever. */
+  readonly scorePatienceMs: number | null;
+  /** For agents that want an address instead of a model. */
+  readonly endpointHost: EndpointHost;
+  readonly wrapModel?: WrapModel | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+/**
+ * Runs a claimed episode as any other is run, with models that answer from the server. What the tracker would record is
+ * recorded there.
+ * @throws ConfigError if an agent's target learns here and not on the server: it would be the same in every episode
+ */
+export async function executeWorkflow(
+  options: ExecuteOptions,
+  { episode, task, signal }: { readonly episode: ClaimedEpisode; readonly task: Task; readonly signal: AbortSignal },
+): Promise<EndRequest> {
+  const { client, onNotice, workflow, judge, timeoutMs, endpointHost, wrapModel } = options;
+  const gone = new AbortController();
+  const turnIds = new Map<string, string[]>();
+  let awayMs = 0;
+  const model = (agent: AgentIdentity): ChatModel =>
+    createRemoteModel({
+      ...options,
+      address: agentAddress({ url: options.url, baseUrl: episode.base_url }, agent),
+      key: episode.key,
+      name: episode.model,
+      onAway: (message, waitMs) => {
+        awayMs += waitMs;
+        onNotice(`The server is away: ${message}`);
+      },
+      onTurn: (callId) => {
+        const ids = turnIds.get(agent.agentName) ?? [];
+        if (!ids.includes(callId)) turnIds.set(agent.agentName, [...ids, callId]);
+      },
+      onGone: (message) => gone.abort(new Error(message)),
+      onNotTrained: (message) => gone.abort(new ConfigError('target_not_trained', message)),
+    });
+  const finished = await runEpisode(
+    task,
+    {
+      workflow,
+      judge,
+      policy: { kind: 'chat', model },
+      sampling: servedSampling,
+      timeoutMs,
+      trainableTargets: episode.trainable_targets ?? options.trainableTargets,
+      endpointHost,
+      wrapModel,
+      keeper: {
+        scorePatienceMs: options.scorePatienceMs,
+        judgeIsAway: (_id, message) => onNotice(`The judge cannot be reached: ${message}`),
+      },
+    },
+    {
+      episodeId: episode.episode_id,
+      repeatIndex: episode.place,
+      seed: episode.seed,
+      attempt: episode.attempt + 1,
+      signal: AbortSignal.any([signal, gone.signal]),
+    },
+  );
+  if (gone.signal.reason instanceof ConfigError) throw gone.signal.reason;
+  return toEnd(finished, { client, awayMs, turnIds });
+}
+
+/** The server samples as it is configured; requests say what they want otherwise. */
+const servedSampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { TaskError, type Task } from '@agentjet/core';
+import { checkTask, type TaskInput } from '@agentjet/rollout';
+import type { TasksRequest, WireTask } from '@agentjet/swarm-wire';
+
+type Row = TasksRequest['tasks'][number];
+
+/** The tasks that a client brings: told to the server once, and looked up when an episode of one is claimed. */
+export class TaskBook {
+  readonly #tasks = new Map<string, Task>();
+
+  /** Throws TaskError for a task that cannot be used, and for an id that comes twice. */
+  static async read(source: AsyncIterable<TaskInput> | Iterable<TaskInput>): Promise<TaskBook> {
+    const book = new TaskBook();
+    for await (const input of source) {
+      const task = checkTask(input, `task ${book.size + 1}`);
+      if (book.#tasks.has(task.taskId)) {
+        throw new TaskError(
+          'duplicate_task_id',
+          `Task id "${task.taskId}" of task ${book.size + 1} is used by an earlier task. Give each task its own id.`,
+        );
+      }
+      book.#tasks.set(task.taskId, task);
+    }
+    return book;
+  }
+
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  /** The client's own task, else the content that the server knows; undefined if neither has it. */
+  find(taskId: string, known: WireTask | undefined): Task | undefined {
+    return this.#tasks.get(taskId) ?? (known === undefined ? undefined : fromWire(known));
+  }
+
+  /** The table in parts that one request can hold. Content is left out if it must stay at the client. */
+  *parts({ isPortable }: { readonly isPortable: boolean }): Generator<TasksRequest> {
+    let rows: Row[] = [];
+    let numBytes = 0;
+    let index = 0;
+    for (const task of this.#tasks.values()) {
+      const content = toWire(task);
+      const json = toCanonicalJson(content);
+      const row = { task_id: task.taskId, index, hash: hashOf(json), ...(isPortable && { task: content }) };
+      const size = isPortable ? json.length + task.taskId.length + 200 : 300;
+      if (rows.length === maxRows || (rows.length > 0 && numBytes + size > maxBytes)) {
+        yield { tasks: rows };
+        rows = [];
+        numBytes = 0;
+      }
+      rows.push(row);
+      numBytes += size;
+      index++;
+    }
+    if (rows.length > 0) yield { tasks: rows, total: this.size };
+  }
+}
+
+const maxRows = 1000;
+/** Characters; the server reads 8 MiB. */
+const maxBytes = 2 ** 21;
+
+function toWire({ taskId, mainQuery, initMessages, metadata }: Task): WireTask {
+  return { task_id: taskId, main_query: mainQuery, init_messages: [...initMessages], metadata: { ...metadata } };
+}
+
+function fromWire({ task_id, main_query, init_messages, metadata }: WireTask): Task {
+  return { taskId: task_id, mainQuery: main_query, initMessages: init_messages, metadata };
+}
+
+const hashOf = (json: string): string => createHash('sha256').update(json).digest('hex');
+
+/** JSON with sorted keys, so that clients in all languages agree on the hash of a task. */
+function toCanonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

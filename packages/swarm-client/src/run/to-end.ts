@@ -1,0 +1,59 @@
+import { isAgentsFailure, type Episode } from '@agentjet/rollout';
+import type { EndRequest } from '@agentjet/swarm-wire';
+
+/** Longer than that, what untrained agents said is left out: it is for people. */
+const maxMessageBytes = 2 ** 20;
+const maxErrorLength = 100_000;
+
+/** Ids of the answers of each agent that are trained, in their order. */
+export type TurnIds = ReadonlyMap<string, readonly string[]>;
+
+type More = {
+  readonly client: string;
+  /** How long calls of the episode waited for a server that was away. */
+  readonly awayMs: number;
+  readonly turnIds: TurnIds;
+};
+
+/** What the server is told of an episode. */
+export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndRequest {
+  const { metadata, logMetrics } = episode;
+  const shared = {
+    client,
+    metadata: { ...metadata },
+    log_metrics: { ...logMetrics },
+    ...turnRewards(episode, turnIds),
+    ...untrainedMessages(episode),
+  };
+  if (episode.status === 'failed') {
+    const { error } = episode;
+    const isTimeout = error.code === 'timeout' && awayMs > 0;
+    const status = isAgentsFailure(error) && !isTimeout ? 'failed' : 'outage';
+    const text = [error.message, error.place].filter(Boolean).join('\n').slice(0, maxErrorLength);
+    return { ...shared, status, reward: null, is_success: null, error: text };
+  }
+  const { reward, rewards, isSuccess, parts, reason } = episode;
+  return {
+    ...shared,
+    status: 'completed',
+    reward,
+    is_success: isSuccess,
+    ...(rewards !== undefined && { rewards: { ...rewards } }),
+    ...(parts !== undefined && { parts: { ...parts } }),
+    ...(reason !== undefined && { reason: reason.slice(0, maxErrorLength) }),
+  };
+}
+
+function turnRewards({ paidTurns }: Episode, turnIds: TurnIds): Pick<EndRequest, 'turn_rewards'> {
+  if (paidTurns === undefined) return {};
+  const paid = paidTurns.map(({ agentName, turnId, value }) => {
+    return { agent: agentName, turn: turnIds.get(agentName)?.indexOf(turnId) ?? -1, value };
+  });
+  return { turn_rewards: paid.filter(({ turn }) => turn >= 0) };
+}
+
+function untrainedMessages({ untrainedCalls = [] }: Episode): Pick<EndRequest, 'messages'> {
+  if (untrainedCalls.length === 0) return {};
+  const messages = untrainedCalls.map((call) => ({ ...call }));
+  return JSON.stringify(messages).length > maxMessageBytes ? {} : { messages };
+}

@@ -1,0 +1,26 @@
+import { rejectOnAbort } from '@agentjet/core';
+import type { ServerAnswer } from '@agentjet/swarm-wire';
+import type { ClientHost } from '../host.js';
+import { pause } from '../protocol/retry.js';
+import type { SwarmEvent } from './tally.js';
+
+const gapMs = 1000;
+
+/** Tells the listener of each change of the server's state or version, until the signal is aborted. */
+export async function watchServer({ host, server, signal, onEvent }: Watch): Promise<void> {
+  let seen = '';
+  while (!signal.aborted) {
+    const found = await rejectOnAbort(server(), signal).catch(() => undefined); // requests of the run say what is wrong
+    const key = found === undefined ? seen : `${found.state} ${found.version}`;
+    if (found !== undefined && key !== seen) onEvent({ type: 'server', server: found });
+    seen = key;
+    await pause(host, gapMs, signal);
+  }
+}
+
+type Watch = {
+  readonly host: ClientHost;
+  readonly server: () => Promise<ServerAnswer>;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: SwarmEvent) => void;
+};

@@ -1,0 +1,230 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
+import { startEndpointServer } from '@agentjet/endpoint';
+import type { EndpointHost, Judge, TaskInput, WorkflowSource, WrapModel } from '@agentjet/rollout';
+import type {
+  AbandonAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  EndRequest,
+  HeartbeatAnswer,
+  HeartbeatRequest,
+  Receipt,
+  ServerAnswer,
+  TasksAnswer,
+} from '@agentjet/swarm-wire';
+import { createHttpTransport, type HttpTransport } from './http-transport.js';
+import { systemClientHost, systemFetch, type ClientHost } from './host.js';
+import { retry } from './protocol/retry.js';
+import { Worker, type WorkerOptions } from './protocol/worker.js';
+import { executeWorkflow } from './run/execute-workflow.js';
+import { Notices } from './run/notices.js';
+import { TaskBook } from './run/task-book.js';
+import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
+import { watchServer } from './run/watch-server.js';
+
+export type SwarmClientOptions = {
+  /** Of the server: `http://127.0.0.1:8700`, or the near end of a tunnel to it. */
+  readonly url: string;
+  /** A worker's key. Default: the environment variable AJET_SWARM_KEY. */
+  readonly key?: string | undefined;
+  /** Name of the agent and reward code: change it with them. A group never mixes two revisions. Default: ''. */
+  readonly revision?: string;
+  /** Name of this program; no other may use it at the same time. Default: the machine and the folder. */
+  readonly client?: string;
+  readonly host?: ClientHost;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+};
+
+export type SwarmRunOptions = {
+  /** Told to the server at the start. Left out: the tasks that another client has told it. */
+  readonly tasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
+  /** False: the content of tasks stays here, and only clients that bring them can run them. Default: true. */
+  readonly portable?: boolean;
+  /** Episodes that run at the same time. Default: 16. */
+  readonly parallel?: number;
+  /** Asked for the reward of an episode whose workflow returned none. */
+  readonly judge?: Judge | undefined;
+  /** Targets that learn, if the server does not say it. Default: the workflow's `trainableTargets`. */
+  readonly trainableTargets?: readonly string[] | null | undefined;
+  /** A longer episode fails. Default: 300. */
+  readonly timeoutSeconds?: number;
+  /** How long an episode waits for a judge that cannot be reached; null, the default: for ever. */
+  readonly scorePatienceSeconds?: number | null;
+  readonly purpose?: ClaimRequest['purpose'];
+  /** How long the server waits for a sign of life before it gives an episode to another client. Default: 60. */
+  readonly leaseSeconds?: number;
+  readonly heartbeatSeconds?: number;
+  readonly wrapModel?: WrapModel | undefined;
+  /** Serves agents that want an address instead of a model. Default: a server on loopback, for as long as the run. */
+  readonly endpointHost?: EndpointHost;
+  readonly onEvent?: (event: SwarmEvent) => void;
+  /** Aborting it gives all running episodes back, and `run` resolves. */
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * A program that runs agents for a swarm: the server holds the weights, records every token and trains; what runs here needs
+ * neither. `run` takes a workflow with any adapter, unchanged. It goes on after a restart of either side.
+ */
+export class SwarmClient {
+  readonly client: string;
+  readonly #url: string;
+  readonly revision: string;
+  readonly #host: ClientHost;
+  readonly #fetch: NonNullable<SwarmClientOptions['fetch']>;
+  readonly #transport: HttpTransport;
+
+  /** @throws ConfigError for an address that is none */
+  constructor(options: SwarmClientOptions) {
+    const { url, key = process.env['AJET_SWARM_KEY'], revision = '', client = defaultName() } = options;
+    this.#url = checkUrl(url);
+    this.client = client;
+    this.revision = revision;
+    this.#host = options.host ?? systemClientHost;
+    this.#fetch = options.fetch ?? systemFetch;
+    this.#transport = createHttpTransport({
+      url: this.#url,
+      fetch: this.#fetch,
+      ...(key !== undefined && key !== '' && { key }),
+    });
+  }
+
+  server = (): Promise<ServerAnswer> => this.#transport.server();
+  claim = (request: ClaimRequest): Promise<ClaimAnswer> => this.#transport.claim(request);
+  heartbeat = (request: HeartbeatRequest): Promise<HeartbeatAnswer> => this.#transport.heartbeat(request);
+  end = (episodeId: string, request: EndRequest): Promise<Receipt> => this.#transport.end(episodeId, request);
+  abandon = (episodeId: string, reason = ''): Promise<AbandonAnswer> =>
+    this.#transport.abandon(episodeId, { client: this.client, reason });
+
+  /** Tells the server its tasks; those that it knows already are counted. */
+  async addTasks(
+    tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
+    { portable = true }: { readonly portable?: boolean } = {},
+  ): Promise<TasksAnswer> {
+    const sum = { added: 0, known: 0, total: 0 };
+    for (const part of (await TaskBook.read(tasks)).parts({ isPortable: portable })) {
+      const { added, known, total } = await this.#transport.addTasks(part);
+      Object.assign(sum, { added: sum.added + added, known: sum.known + known, total });
+    }
+    return sum;
+  }
+
+  /**
+   * Claims episodes, runs the workflow on their tasks and reports rewards, until the server has no more tasks, stops, or the
+   * signal is aborted. While the server is away it waits. Rejects if the server refuses this client, and for tasks that
+   * cannot be used.
+   */
+  async run(workflow: WorkflowSource, options: SwarmRunOptions = {}): Promise<RunResult> {
+    const { signal = new AbortController().signal, onEvent = () => undefined } = options;
+    const tally = new Tally(onEvent);
+    const notices = new Notices(this.#host, (message) => onEvent({ type: 'notice', message }));
+    const stopped = new AbortController();
+    const server = options.endpointHost === undefined ? await startEndpointServer() : undefined;
+    const endpointHost = options.endpointHost ?? server;
+    if (endpointHost === undefined) throw new TypeError('There is an endpoint host by now.');
+    try {
+      const book = await this.#tellTasks(options, { signal, notices });
+      const watching = watchServer({ host: this.#host, server: this.server, signal: stopped.signal, onEvent });
+      const worker = this.#createWorker({ workflow, options, book, tally, notices, endpointHost, signal });
+      await worker.run().finally(() => stopped.abort());
+      await watching;
+      return tally.result(signal.aborted);
+    } finally {
+      stopped.abort();
+      await server?.close();
+    }
+  }
+
+  async #tellTasks(
+    { tasks, portable = true }: SwarmRunOptions,
+    { signal, notices }: { readonly signal: AbortSignal; readonly notices: Notices },
+  ): Promise<TaskBook> {
+    const book = await TaskBook.read(tasks ?? []);
+    if (tasks !== undefined && book.size === 0)
+      throw new ConfigError('no_tasks', 'There are no tasks to run. Give at least one, or leave `tasks` out.');
+    for (const part of book.parts({ isPortable: portable })) {
+      if (signal.aborted) break;
+      await retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
+    }
+    return book;
+  }
+
+  #createWorker({ workflow, options, book, tally, notices, endpointHost, signal }: WorkerParts): Worker {
+    const { parallel = 16, leaseSeconds = 60, heartbeatSeconds = 1, timeoutSeconds = 300 } = options;
+    const shared = {
+      host: this.#host,
+      fetch: this.#fetch,
+      url: this.#url,
+      client: this.client,
+      workflow,
+      judge: options.judge,
+      trainableTargets: options.trainableTargets,
+      timeoutMs: timeoutSeconds * 1000,
+      scorePatienceMs: toMs(options.scorePatienceSeconds ?? null),
+      endpointHost,
+      wrapModel: options.wrapModel,
+      onNotice: notices.say,
+    };
+    const execute: WorkerOptions['execute'] = async (episode, episodeSignal) => {
+      const task = book.find(episode.task_id, episode.task);
+      tally.begin(episode, this.#host.now());
+      if (task === undefined) return unknownTask(episode.task_id, this.client);
+      return executeWorkflow(shared, { episode, task, signal: episodeSignal });
+    };
+    return new Worker({
+      ...protocolDefaults,
+      host: this.#host,
+      transport: this.#transport,
+      client: this.client,
+      revision: this.revision,
+      purpose: options.purpose ?? 'any',
+      parallel: checkCount('parallel', parallel),
+      leaseSeconds,
+      heartbeatMs: heartbeatSeconds * 1000,
+      execute,
+      isDone: ({ reason }) => tally.isDone(reason, options.tasks !== undefined),
+      onEnd: (receipt, end) => tally.end(receipt, end, this.#host.now()),
+      onGone: (episodeId, reason) => tally.gone(episodeId, reason),
+      onNotice: notices.say,
+      onRetry: notices.onRetry,
+      signal,
+    });
+  }
+}
+
+type WorkerParts = {
+  readonly workflow: WorkflowSource;
+  readonly options: SwarmRunOptions;
+  readonly book: TaskBook;
+  readonly tally: Tally;
+  readonly notices: Notices;
+  readonly endpointHost: EndpointHost;
+  readonly signal: AbortSignal;
+};
+
+const protocolDefaults = { waitSeconds: 20, idleMs: 200, firstGapMs: 100, maxGapMs: 5000, outageGapMs: 500 };
+
+const defaultName = (): string => `${hostname()}-${path.basename(process.cwd())}`;
+
+const toMs = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
+
+function checkUrl(url: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url.replace(/\/+$/, '');
+  throw new ConfigError(
+    'wrong_type',
+    `The server's address is ${JSON.stringify(url)}. Give one such as http://127.0.0.1:8700.`,
+  );
+}
+
+function checkCount(name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new ConfigError('wrong_type', `${name} is ${value}; it must be a whole number from 1.`);
+}
+
+/** Tasks whose content stays at another client. */
+function unknownTask(taskId: string, client: string): EndRequest {
+  const error = `This client does not have task "${taskId}", and the server does not know its content.`;
+  return { client, status: 'outage', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };
+}

@@ -1,0 +1,27 @@
+"""A small agent in Python: one question for each task. Two of its episodes go wrong, each in its own way."""
+
+import json
+import sys
+import threading
+
+import ajet_swarm
+
+lock = threading.Lock()
+mishaps = [RuntimeError("the agent cannot count"), ajet_swarm.Outage("the sandbox is down")]
+
+
+def workflow(task, episode):
+    answer = episode.chat([{"role": "user", "content": task["main_query"]}], agent="solver")
+    with lock:
+        mishap = mishaps.pop() if mishaps else None
+    if mishap is not None:
+        raise mishap
+    return answer["choices"][0]["message"]["content"]
+
+
+def reward(task, output):
+    return {"reward": float(output == task["metadata"]["a"]["answer"]), "metadata": {"said": output}}
+
+
+with ajet_swarm.SwarmClient(sys.argv[1], client="sums") as swarm:
+    print(json.dumps(swarm.run(workflow, reward_fn=reward, parallel=3)))
