@@ -41,7 +41,8 @@ export type OpenEpisode = {
 };
 
 /** All that is known of an episode, except how good it was. */
-export type EpisodeRecord = Recorded & Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
+export type EpisodeRecord = Recorded &
+  Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;

@@ -1,0 +1,131 @@
+/**
+ * A server in its own process: `server-child.ts <echo|endpoint|swarm|nano> <folder>`. It says `{ url, key }` once it listens, and
+ * answers `usage` with its processor time, its memory and its longest stall.
+ */
+import { serve } from '@hono/node-server';
+import { configuration } from 'agentjet';
+import { startEndpointServer } from '@agentjet/endpoint';
+import { createRules, LmdbStore } from '@agentjet/ledger';
+import { openEpisode } from '@agentjet/rollout';
+import { serveSwarm, SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
+
+import { Hono } from 'hono';
+import type { AddressInfo } from 'node:net';
+import { measureStalls } from '../loop/cpu-stalls.js';
+import { fillStore } from './fill-store.js';
+import { chatTokenizer, openSteadyModel, steadyEngine } from './steady-run.js';
+
+const [kind = '', dir = ''] = process.argv.slice(2);
+
+type Serving = {
+  readonly url: string;
+  readonly key: string;
+  readonly fill?: (request: FillRequest) => Promise<object>;
+};
+type FillRequest = { readonly episodes: number; readonly calls: number };
+
+const settings: SwarmServerOptions['settings'] = {
+  rules: { ...createRules(), batchSize: 1_000_000, oversubscribe: 1, maxStaleness: 1_000_000 },
+  numPlaces: 8,
+  capacity: 1_000_000,
+  tickMs: 500,
+  leaseMs: 3_600_000,
+  aliveMs: 0,
+  stragglerPatienceMs: null,
+  testFreq: 0,
+  numEvaluationTasks: 0,
+  evaluationPlaces: 1,
+  evaluationPatienceMs: 1000,
+  saveFreq: 1_000_000,
+  keptCheckpoints: 2,
+  maxSteps: Infinity,
+  totalEpochs: 1_000_000,
+  seed: 1,
+  maxFileBytes: 256 * 2 ** 20,
+  maxFileEntries: 1_000_000,
+};
+
+/** What any server does: reads a JSON body and writes one. */
+async function startEcho(): Promise<Serving> {
+  const app = new Hono();
+  app.post('/echo', async (context) => context.json(await context.req.json<object>()));
+  const port = await new Promise<number>((resolve) => {
+    const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, () =>
+      resolve((server.address() as AddressInfo).port),
+    );
+  });
+  return { url: `http://127.0.0.1:${port}`, key: '' };
+}
+
+/** The model calls of an ordinary run, without a swarm. */
+async function startEndpoint(): Promise<Serving> {
+  const host = await startEndpointServer();
+  setInterval(() => undefined, 60_000); // the endpoint alone does not keep a process alive
+  const episode = openEpisode(
+    {
+      policy: { kind: 'engine', engine: steadyEngine, chatTokenizer },
+      sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 256 },
+      endpointHost: host,
+    },
+    { episodeId: 'bench', seed: 1 },
+  );
+  const { baseUrl, apiKey } = episode.createTuner().asOpenAIEndpoint({ agentName: 'main' });
+  return { url: baseUrl, key: apiKey };
+}
+
+async function startSwarm(): Promise<Serving> {
+  const server = await SwarmServer.start({
+    openStore: () => LmdbStore.open(`${dir}/ledger`, { takeOver: true }),
+    openModel: (records) => openSteadyModel(dir, records),
+    settings,
+    app: { needsKey: false },
+  });
+  const { swarm } = server;
+  if (swarm === undefined) throw new Error('There is no swarm.');
+  return { url: server.url, key: '', fill: (request) => fillStore(swarm, request) };
+}
+
+async function startNano(): Promise<Serving> {
+  const config = configuration.create({
+    experimentDir: dir,
+    model: { path: 'nano' },
+    data: { trainBatchSize: 4 },
+    rollout: { numRepeat: 4, maxResponseLengthInOneTurn: 32 },
+    trainerCommon: { saveFreq: 1000, totalEpochs: 1000 },
+    onnx: { numThreads: 1 },
+  });
+  const options = { config, composition: configuration, port: 0, takeOver: true, app: { needsKey: false } };
+  const { server } = await serveSwarm({ ...options, onNotice: () => undefined });
+  return { url: server.url, key: '' };
+}
+
+const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
+  echo: startEcho,
+  endpoint: startEndpoint,
+  swarm: startSwarm,
+  nano: startNano,
+};
+
+const start = kinds[kind];
+if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
+const { fill, ...serving } = await start();
+let stopStalls = measureStalls();
+
+process.on('message', (message: { readonly ask: string; readonly id: number } & FillRequest) => {
+  const answer = (value: object): void => void process.send?.({ id: message.id, ...value });
+  if (message.ask === 'usage') answer(readUsage());
+  if (message.ask === 'fill') void fill?.(message).then(answer);
+});
+
+function readUsage(): object {
+  const { user, system } = process.cpuUsage();
+  const stalls = stopStalls();
+  stopStalls = measureStalls();
+  return {
+    cpuMs: (user + system) / 1000,
+    rssMb: process.memoryUsage.rss() / 2 ** 20,
+    longestStallMs: Math.max(0, ...stalls),
+  };
+}
+
+process.send?.({ ready: true, ...serving });

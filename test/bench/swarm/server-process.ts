@@ -1,0 +1,57 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+
+export type Usage = { readonly cpuMs: number; readonly rssMb: number; readonly longestStallMs: number };
+
+/** A server in a child process, which can be asked for its processor time, and killed. */
+export class ServerProcess {
+  readonly url: string;
+  readonly key: string;
+  readonly #child: ChildProcess;
+  #numAsked = 0;
+
+  private constructor(child: ChildProcess, { url, key }: { readonly url: string; readonly key: string }) {
+    this.#child = child;
+    this.url = url;
+    this.key = key;
+  }
+
+  static async start(kind: 'echo' | 'endpoint' | 'swarm' | 'nano', dir: string): Promise<ServerProcess> {
+    const root = path.resolve(import.meta.dirname, '../../..');
+    const tsx = path.join(root, 'node_modules/tsx/dist/loader.mjs');
+    const script = path.join(import.meta.dirname, 'server-child.ts');
+    const child = spawn(process.execPath, ['--import', tsx, script, kind, dir], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const ready = await new Promise<{ readonly url: string; readonly key: string }>((resolve, reject) => {
+      child.once('message', (message) => resolve(message as { readonly url: string; readonly key: string }));
+      child.once('exit', (code) => reject(new Error(`The server "${kind}" ended with code ${code}.`)));
+    });
+    return new ServerProcess(child, ready);
+  }
+
+  usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
+  fill = (episodes: number, calls: number): Promise<unknown> => this.#ask({ ask: 'fill', episodes, calls });
+
+  /** No goodbye: as a power cut, or the kernel when memory is short. */
+  kill(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) return resolve();
+      this.#child.once('exit', () => resolve());
+      this.#child.kill('SIGKILL');
+    });
+  }
+
+  #ask<Answer>(question: object): Promise<Answer> {
+    const id = this.#numAsked++;
+    return new Promise((resolve) => {
+      const listen = (message: unknown): void => {
+        if ((message as { readonly id?: number }).id !== id) return;
+        this.#child.off('message', listen);
+        resolve(message as Answer);
+      };
+      this.#child.on('message', listen);
+      this.#child.send({ ...question, id });
+    });
+  }
+}
