@@ -184,7 +184,7 @@ it('tells failures of the agent from those of the world, and asks the judge here
     reason: 'looked',
     is_success: true,
   });
-}, 30_000);
+});
 
 it('goes on where it was after the server is replaced, in the middle of calls', async () => {
   const first = await serve();
@@ -207,7 +207,7 @@ it('goes on where it was after the server is replaced, in the middle of calls', 
   const [, second] = served;
   expect(result).toMatchObject({ ended: 6, completed: 6 });
   expect(second === undefined ? undefined : accountOf(second)).toMatchObject({ acknowledged: 6 });
-}, 60_000);
+});
 
 it('gives its episodes back at once when it stops, and the next revision goes on at once', async () => {
   const swarm = await serve();

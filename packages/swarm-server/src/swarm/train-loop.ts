@@ -175,6 +175,7 @@ async function saveCheckpoint(context: SwarmContext, step: number): Promise<void
   for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
   await retireFiles(context, kept.length < 2 ? 0 : (kept.at(-1) ?? 0)); // the newest may turn out not to be whole
   weights.phase = 'waiting';
+  context.changes.notify();
 }
 
 /** Removes files that nothing needs: not before what replaces their records is synced. */
