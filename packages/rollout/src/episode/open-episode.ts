@@ -129,6 +129,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     fail: life.fail,
     finish: () => {
       life.close();
+      untrained.close();
       return (finished ??= complete(recorder.finish()));
     },
   };

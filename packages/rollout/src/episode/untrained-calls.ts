@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { toErrorMessage, type ChatMessage } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
-import { readAnswer, readMessages } from './read-call.js';
+import { readMessages } from './read-call.js';
+import { watchAnswer, type CallOutcome } from './watch-answer.js';
 
 /** A call of an agent that does not learn: recorded for people and judges, never trained. */
 export type UntrainedCall = {
@@ -12,7 +13,7 @@ export type UntrainedCall = {
   readonly repeatedMessages: number;
   /** The messages after those. */
   readonly messages: readonly ChatMessage[];
-  /** Null if there is none, or if it was streamed in a form that is not known. */
+  /** Of a streamed answer, as much as the agent has read. Null if there is none. */
   readonly answer: ChatMessage | null;
   readonly error?: string;
   /** In milliseconds since the episode began. */
@@ -20,14 +21,13 @@ export type UntrainedCall = {
   readonly endedMs: number;
 };
 
-type Outcome = { readonly answer: ChatMessage | null } | { readonly error: unknown };
-
 /** What the models of one episode that do not learn are asked and answer. */
 export class UntrainedCalls {
   readonly #startedAt = performance.now();
   readonly #calls: UntrainedCall[] = [];
   readonly #histories = new Map<string, readonly ChatMessage[]>();
   readonly #agents = new Map<unknown, Set<string>>();
+  readonly #open = new Set<(outcome: CallOutcome) => void>();
 
   /** `model` answers this agent. Agents that share a model cannot be told apart by its calls: then all are named. */
   addModel(model: unknown, agentName: string): void {
@@ -42,18 +42,26 @@ export class UntrainedCalls {
   }
 
   /** A call begins; what is returned ends it. */
-  begin(agentName: string, model: string, request: readonly ChatMessage[]): (outcome: Outcome) => void {
+  begin(agentName: string, model: string, request: readonly ChatMessage[]): (outcome: CallOutcome) => void {
     const began = this.#now();
     const before = this.#histories.get(agentName) ?? [];
     const repeatedMessages = isBeginning(before, request) ? before.length : 0;
     const messages = request.slice(repeatedMessages);
-    return (outcome) => {
+    const end = (outcome: CallOutcome): void => {
+      if (!this.#open.delete(end)) return;
       const answer = 'answer' in outcome ? outcome.answer : null;
       this.#histories.set(agentName, answer === null ? request : [...request, answer]);
       const times = { beganMs: began, endedMs: this.#now() };
       const error = 'error' in outcome ? { error: toErrorMessage(outcome.error) } : {};
       this.#calls.push({ agentName, model, repeatedMessages, messages, answer, ...error, ...times });
     };
+    this.#open.add(end);
+    return end;
+  }
+
+  /** The episode is over: what is still under way will not be answered. */
+  close(): void {
+    for (const end of [...this.#open]) end({ error: new Error('The episode ended before the answer was read.') });
   }
 
   /** In the order in which they ended. */
@@ -95,26 +103,12 @@ export function recordCall(model: unknown, args: readonly unknown[], call: () =>
   const end = calls.begin(agent, nameOf(model), readMessages(args));
   return isInside.run(true, () => {
     try {
-      return watchOutcome(call(), end);
+      return watchAnswer(call(), { end, inside: (work) => isInside.run(true, work) });
     } catch (error) {
       end({ error });
       throw error;
     }
   });
-}
-
-function watchOutcome(answer: unknown, end: (outcome: Outcome) => void): unknown {
-  if (answer instanceof Promise) {
-    // The OpenAI SDK's promise reads the body when it is awaited, which must stay the caller's choice.
-    const isLazy = 'asResponse' in answer;
-    if (isLazy) end({ answer: null });
-    else
-      answer.then(
-        (value: unknown) => end({ answer: readAnswer(value) }),
-        (error: unknown) => end({ error }),
-      );
-  } else end({ answer: readAnswer(answer) });
-  return answer;
 }
 
 function nameOf(model: unknown): string {
