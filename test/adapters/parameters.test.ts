@@ -168,6 +168,11 @@ function toRequests(protocol: Protocol, name: string): readonly Request[] {
   if (place === 'include') return [{ ...request, include: types === undefined ? [] : [types] }];
   if (place.startsWith('tools[].function.')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
   if (place.startsWith('tools[].')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
+  if (place.startsWith('messages[].content[].citations')) {
+    const source = { type: 'text', media_type: 'text/plain', data: 'x' };
+    const content = [{ type: 'document', source, citations: { enabled: true } }];
+    return [{ ...request, messages: [{ role: 'user', content }] }];
+  }
   if (place === 'tool_choice.disable_parallel_tool_use')
     return [{ ...request, tool_choice: { type: 'auto', disable_parallel_tool_use: true } }];
   if (place.startsWith('handoffs')) {

@@ -35,11 +35,11 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
     body,
     modelName: model.name,
     requestId: (choice) => (key === null ? undefined : `${key}#${choice}`),
-    generate: async (plain, onDelta) => {
+    generate: async (plain, listeners) => {
       const request = { ...plain, ...mark };
-      if (onDelta === undefined) return model.generate(request, { signal: left.signal });
-      const joined = isHelper ? joinReasoning(onDelta) : { push: onDelta, flush: () => {} };
-      const response = await model.generate(request, { signal: left.signal, onDelta: joined.push });
+      if (listeners === undefined) return model.generate(request, { signal: left.signal });
+      const joined = isHelper ? joinReasoning(listeners.onDelta) : { push: listeners.onDelta, flush: () => {} };
+      const response = await model.generate(request, { ...listeners, signal: left.signal, onDelta: joined.push });
       joined.flush();
       return response;
     },

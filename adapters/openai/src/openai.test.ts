@@ -145,10 +145,10 @@ describe('streams', () => {
     expect(numRunning).toBe(1);
     expect(deltas.map(({ content }) => content ?? '').join('')).toContain('Summing.');
     expect(deltas.map(({ reasoning_content }) => reasoning_content ?? '').join('')).toContain('long hard thought');
-    expect(deltas.flatMap(({ tool_calls = [] }) => tool_calls).map((made) => made.function?.arguments)).toEqual([
-      '{"b": 2,  "a":1.0}',
-      '{"a": 3, "b": 4}',
-    ]);
+    const calls = deltas.flatMap(({ tool_calls = [] }) => tool_calls);
+    expect(
+      [0, 1].map((at) => calls.flatMap(({ index, function: made }) => (index === at ? made?.arguments : [])).join('')),
+    ).toEqual(['{"b": 2,  "a":1.0}', '{"a": 3, "b": 4}']);
     expect(usage).toMatchObject({ completion_tokens: episode.engine.requests[0]?.completion?.ids.length });
   });
 

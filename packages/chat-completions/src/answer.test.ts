@@ -28,15 +28,24 @@ const body: ChatCompletionBody = { model: 'm', messages: [{ role: 'user', conten
 const wireCall = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"b": 2,  "a":1.0}' } };
 
 /** Gives each choice the answer that `generate` makes of its index, after its deltas. */
-function openCall(generate: (index: number) => Promise<ChatResponse> = async () => thought) {
+function openCall(
+  generate: (index: number) => Promise<ChatResponse> = async () => thought,
+  told: NonNullable<ChatResponse['logprobs']> = [],
+) {
   const requests: ChatRequest[] = [];
   const reasons: string[] = [];
+  /** Those that the model has told of by its first deltas. */
+  const tokens = [...told];
   const call: ChatCall = {
     requestId: (choice) => `id-${choice}`,
     cancel: (reason) => void reasons.push(reason),
-    generate: async (request, onDelta) => {
+    generate: async (request, listeners) => {
       const response = await generate(requests.push(request) - 1);
-      if (onDelta !== undefined) deltas.forEach(onDelta);
+      for (const delta of listeners === undefined ? [] : deltas) {
+        const next = tokens.shift();
+        if (next !== undefined) listeners?.onTokens?.([next]);
+        listeners?.onDelta(delta);
+      }
       return response;
     },
   };
@@ -65,8 +74,27 @@ describe('a completion', () => {
           finish_reason: 'tool_calls',
         },
       ],
-      usage: { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 },
+      usage: {
+        prompt_tokens: 7,
+        completion_tokens: 2,
+        total_tokens: 9,
+        prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+        completion_tokens_details: {
+          reasoning_tokens: 0,
+          audio_tokens: 0,
+          accepted_prediction_tokens: 0,
+          rejected_prediction_tokens: 0,
+        },
+      },
     });
+  });
+
+  it('says how many of its tokens are thinking', async () => {
+    const texts = ['<think>', '\n', 'long', ' thought', '\n', '</think>', 'so', '<end>'];
+    const logprobs = texts.map((text, id) => ({ id, text, logprob: -1 }));
+    const message = { role: 'assistant', content: 'so', reasoning: 'long thought' } as const;
+    const { usage } = await completeChat(openCall(async () => ({ ...thought, message, logprobs })).call, body, 'tuned');
+    expect(usage.completion_tokens_details.reasoning_tokens).toBe(4);
   });
 
   it('has an empty text, not none, where the model said nothing', async () => {
@@ -94,7 +122,7 @@ describe('a completion', () => {
     const { choices, usage } = await completeChat(call, { ...body, n: 3 }, 'tuned');
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(requests.map(({ requestId }) => requestId)).toEqual(['id-0', 'id-1', 'id-2']);
-    expect(usage).toEqual({ prompt_tokens: 7, completion_tokens: 6, total_tokens: 13 });
+    expect(usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 6, total_tokens: 13 });
   });
 });
 
@@ -106,15 +134,40 @@ describe('a stream', () => {
       { role: 'assistant', content: '' },
       { reasoning_content: 'hm' },
       { content: 'so' },
-      { tool_calls: [{ index: 0, ...wireCall }] },
+      { tool_calls: [{ index: 0, ...wireCall, function: { name: 'add', arguments: '' } }] },
+      { tool_calls: [{ index: 0, function: { arguments: '{"b": 2,  "a":1.0}' } }] },
       {},
     ]);
-    expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual([null, null, null, null, 'tool_calls']);
+    expect(chunks.map(({ choices }) => choices[0]?.finish_reason)).toEqual([...Array(5).fill(null), 'tool_calls']);
     expect(chunks[0]).toMatchObject({
       object: 'chat.completion.chunk',
       model: 'tuned',
       choices: [{ index: 0, logprobs: null }],
     });
+  });
+
+  it('has the arguments of a call in pieces, and the logprobs of tokens with what they say', async () => {
+    const args = JSON.stringify({ text: 'long '.repeat(20), emoji: '\u{1F600}'.repeat(30) });
+    const toolCall = { id: 'call_1', name: 'add', arguments: args };
+    const call: ChatCall = {
+      ...openCall().call,
+      generate: async (_request, listeners) => {
+        listeners?.onDelta({ type: 'tool_call', index: 0, toolCall });
+        return thought;
+      },
+    };
+    const pieces = (await streamed(body, call)).flatMap(({ choices }) => choices[0]?.delta ?? []);
+    const texts = pieces.flatMap((delta) => ('tool_calls' in delta ? (delta.tool_calls ?? []) : []));
+    expect(texts.length).toBeGreaterThan(5);
+    expect(texts.map(({ function: { arguments: text } }) => text).join('')).toBe(args);
+    expect(texts.every(({ function: { arguments: text } }) => !/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/.test(text))).toBe(
+      true,
+    );
+    const [first] = thought.logprobs ?? [];
+    const told = openCall(async () => thought, first === undefined ? [] : [first]);
+    const chunks = await streamed({ ...body, logprobs: true }, told.call);
+    const logprobs = chunks.map(({ choices }) => choices[0]?.logprobs?.content.map(({ token }) => token));
+    expect(logprobs).toEqual([undefined, ['h'], undefined, undefined, undefined, ['\uFFFD']]);
   });
 
   it('ends with the usage of all answers where that is asked for', async () => {

@@ -1,22 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
+import type { ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
+import { PendingLogprobs } from './pieces.js';
 import { type ChatCompletionBody, toChatRequest } from './request.js';
 import {
   type Chunk,
   type Completion,
   type Head,
   toChatCompletion,
-  toDeltaChunk,
+  toDeltaChunks,
   toFirstChunk,
   toLastChunk,
   toUsageChunk,
 } from './response.js';
 
+/** What a streamed call is told on its way. */
+export type StreamListeners = Pick<Required<ChatOptions>, 'onDelta'> & Pick<ChatOptions, 'onTokens'>;
+
 /** How whoever received a request has it answered. */
 export interface ChatCall {
   /** The same for a client's retry of the same call; undefined where nothing tells a retry from a new call. */
   requestId(choice: number): string | undefined;
-  generate(request: ChatRequest, onDelta?: (delta: ChatDelta) => void): Promise<ChatResponse>;
+  generate(request: ChatRequest, listeners?: StreamListeners): Promise<ChatResponse>;
   /** Ends what still runs. */
   cancel(reason: string): void;
 }
@@ -41,12 +45,17 @@ export async function streamChat(
       if (!isOpen) send(toFirstChunk(head, index));
       isOpen = true;
     };
-    const response = await call.generate(request, (delta) => {
-      open();
-      send(toDeltaChunk(head, index, delta));
+    const withLogprobs = body.logprobs === true;
+    const pending = new PendingLogprobs();
+    const response = await call.generate(request, {
+      onDelta: (delta) => {
+        open();
+        for (const chunk of toDeltaChunks(head, index, delta, withLogprobs ? pending.take() : [])) send(chunk);
+      },
+      ...(withLogprobs && { onTokens: (tokens) => pending.add(tokens) }),
     });
     open();
-    send(toLastChunk(head, index, response, body.logprobs === true));
+    send(toLastChunk(head, index, response, withLogprobs ? pending.rest(response) : undefined));
     return response;
   });
   if (body.stream_options?.include_usage === true) send(toUsageChunk(head, responses));

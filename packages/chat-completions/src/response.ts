@@ -1,4 +1,5 @@
-import type { ChatDelta, ChatFinishReason, ChatResponse, ToolCall } from '@agentjet/core';
+import type { ChatDelta, ChatFinishReason, ChatResponse, TokenLogprob, ToolCall } from '@agentjet/core';
+import { countReasoningTokens, inPieces } from './pieces.js';
 
 /** What a completion and all chunks of a stream begin with; `created` in seconds. */
 export type Head = { readonly id: string; readonly created: number; readonly model: string };
@@ -9,7 +10,7 @@ export function toChatCompletion(head: Head, responses: readonly ChatResponse[],
   const choices = responses.map((response, index) => ({
     index,
     message: toWireMessage(response),
-    logprobs: toWireLogprobs(response, withLogprobs),
+    logprobs: toWireLogprobs(withLogprobs ? response.logprobs : undefined),
     finish_reason: response.finishReason,
   }));
   return { ...head, object: 'chat.completion' as const, choices, usage: toUsage(responses) };
@@ -30,8 +31,8 @@ function toWireToolCall(call: ToolCall) {
   return { id: call.id, type: 'function' as const, function: { name: call.name, arguments: call.arguments } };
 }
 
-function toWireLogprobs({ logprobs }: ChatResponse, isAsked: boolean) {
-  if (!isAsked || logprobs === undefined) return null;
+function toWireLogprobs(logprobs: readonly TokenLogprob[] | undefined) {
+  if (logprobs === undefined) return null;
   return {
     content: logprobs.map(({ text, logprob }) => ({ token: text, logprob, bytes: toBytes(text), top_logprobs: [] })),
     refusal: null,
@@ -51,12 +52,19 @@ export function toUsage(responses: readonly ChatResponse[]) {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: responses.reduce((sum, response) => sum + countReasoningTokens(response), 0),
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
   };
 }
 
 type ChunkChoice = {
   readonly index: number;
-  readonly delta: { readonly role?: 'assistant' } | ReturnType<typeof toWireDelta>;
+  readonly delta: WireDelta;
   readonly logprobs: ReturnType<typeof toWireLogprobs>;
   readonly finish_reason: ChatFinishReason | null;
 };
@@ -71,17 +79,27 @@ export function toFirstChunk(head: Head, index: number): Chunk {
   return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
 }
 
-export function toDeltaChunk(head: Head, index: number, delta: ChatDelta): Chunk {
-  return toChunk(head, { index, delta: toWireDelta(delta), logprobs: null, finish_reason: null });
+/** `tokens`: those since the delta before; none if logprobs are not asked for. */
+export function toDeltaChunks(
+  head: Head,
+  index: number,
+  delta: ChatDelta,
+  tokens: readonly TokenLogprob[],
+): readonly Chunk[] {
+  return toWireDeltas(delta).map((piece, at) => {
+    const logprobs = at === 0 && tokens.length > 0 ? toWireLogprobs(tokens) : null;
+    return toChunk(head, { index, delta: piece, logprobs, finish_reason: null });
+  });
 }
 
-export function toLastChunk(head: Head, index: number, response: ChatResponse, withLogprobs: boolean): Chunk {
-  return toChunk(head, {
-    index,
-    delta: {},
-    logprobs: toWireLogprobs(response, withLogprobs),
-    finish_reason: response.finishReason,
-  });
+/** `tokens`: those after the last delta; undefined if logprobs are not asked for or not known. */
+export function toLastChunk(
+  head: Head,
+  index: number,
+  { finishReason }: ChatResponse,
+  tokens: readonly TokenLogprob[] | undefined,
+): Chunk {
+  return toChunk(head, { index, delta: {}, logprobs: toWireLogprobs(tokens), finish_reason: finishReason });
 }
 
 export function toUsageChunk(head: Head, responses: readonly ChatResponse[]): Chunk {
@@ -92,8 +110,25 @@ function toChunk(head: Head, ...choices: ChunkChoice[]): Chunk {
   return { ...head, object: 'chat.completion.chunk', choices };
 }
 
-function toWireDelta(delta: ChatDelta) {
-  if (delta.type === 'content') return { content: delta.text };
-  if (delta.type === 'reasoning') return { reasoning_content: delta.text };
-  return { tool_calls: [{ index: delta.index, ...toWireToolCall(delta.toolCall) }] };
+type WireDelta =
+  | { readonly role?: 'assistant'; readonly content?: string; readonly reasoning_content?: string }
+  | {
+      readonly tool_calls: {
+        readonly index: number;
+        readonly id?: string;
+        readonly type?: 'function';
+        readonly function: { readonly name?: string; readonly arguments: string };
+      }[];
+    };
+
+/** A call begins with its name and no arguments, which then come in pieces. */
+function toWireDeltas(delta: ChatDelta): readonly WireDelta[] {
+  if (delta.type === 'content') return [{ content: delta.text }];
+  if (delta.type === 'reasoning') return [{ reasoning_content: delta.text }];
+  const { index, toolCall } = delta;
+  const begin = { index, ...toWireToolCall({ ...toolCall, arguments: '' }) };
+  return [
+    { tool_calls: [begin] },
+    ...inPieces(toolCall.arguments).map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
+  ];
 }

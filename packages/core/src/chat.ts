@@ -112,6 +112,8 @@ export type ChatOptions = {
   readonly signal?: AbortSignal;
   /** Called as the engine makes tokens; concatenated deltas equal the final message. */
   readonly onDelta?: (delta: ChatDelta) => void;
+  /** With `onDelta`: told before each delta of the tokens that were sampled since the one before. Not every model knows them. */
+  readonly onTokens?: (tokens: readonly TokenLogprob[]) => void;
 };
 
 /** Messages in, message out. The tuned model, debug models and scripted models all are one. */

@@ -50,12 +50,12 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     session,
     body,
     requestId: (choice) => `${callId}:${choice}`,
-    generate: async (chatRequest, onDelta) => {
+    generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
       return generate(
         session.model,
         { ...chatRequest, ...mark },
-        { signal: AbortSignal.any([left.signal, session.signal]), ...(onDelta !== undefined && { onDelta }) },
+        { signal: AbortSignal.any([left.signal, session.signal]), ...listeners },
       );
     },
     countPromptTokens: async (chatRequest) => {
@@ -96,7 +96,7 @@ async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: (
 async function generate(
   model: ChatModel,
   request: ChatRequest,
-  { signal, onDelta }: ChatOptions & { readonly signal: AbortSignal },
+  { signal, onDelta, ...others }: ChatOptions & { readonly signal: AbortSignal },
 ): Promise<ChatResponse> {
   if (onDelta === undefined) return model.generate(request, { signal });
   let hasStreamed = false;
@@ -104,7 +104,7 @@ async function generate(
     hasStreamed = true;
     onDelta(delta);
   };
-  const response = await model.generate(request, { signal, onDelta: pass });
+  const response = await model.generate(request, { ...others, signal, onDelta: pass });
   if (!hasStreamed) replayDeltas(response, { onDelta });
   return response;
 }

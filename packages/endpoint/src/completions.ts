@@ -36,8 +36,10 @@ export async function handleCompletion(call: Call): Promise<Response> {
     return call.respondJson(pending, openAIProtocol);
   }
   return call.respondEvents(async (stream) => {
-    const response = await call.generate(request, (delta) => {
-      if (delta.type === 'content') stream.send(choice(delta.text, null));
+    const response = await call.generate(request, {
+      onDelta: (delta) => {
+        if (delta.type === 'content') stream.send(choice(delta.text, null));
+      },
     });
     stream.send(choice('', finishOf(response)));
     if (body.stream_options?.include_usage === true) stream.send({ ...head, choices: [], usage: toUsage([response]) });

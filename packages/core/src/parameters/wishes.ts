@@ -277,6 +277,11 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
+    wish: 'citations',
+    note: 'documents and search results are text to the model',
+    names: { messages: ['messages[].content[].citations.enabled'] },
+  },
+  {
     wish: 'speed',
     names: { chat: ['prediction'], messages: ['speed'] },
   },

@@ -1,13 +1,14 @@
 import { jsonObject, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
 import { type ChatMessage, type ChatRequest, isServerTool, type ToolCall } from '@agentjet/core';
 import { z } from 'zod';
+import { toDocumentText } from './document-text.js';
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
 const toolUse = z.looseObject({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown() });
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]).optional(),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
 });
 /** How arguments went out that are no object. */
 const rawInput = z.strictObject({ _raw: z.string() });
@@ -109,7 +110,7 @@ function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
   const results = blocks.flatMap((entry): ChatMessage[] => {
     const parsed = toolResult.safeParse(entry);
     return parsed.success
-      ? [{ role: 'tool', toolCallId: parsed.data.tool_use_id, content: toText(parsed.data.content) }]
+      ? [{ role: 'tool', toolCallId: parsed.data.tool_use_id, content: textOf(parsed.data.content ?? '') }]
       : [];
   });
   const rest = blocks.filter(({ type }) => type !== 'tool_result');
@@ -142,8 +143,11 @@ function toArguments(input: unknown): string {
   return raw.success ? raw.data._raw : JSON.stringify(input ?? {});
 }
 
-function textOf(blocks: readonly Block[]): string {
-  return toText(
-    blocks.map((entry) => ({ type: entry.type, text: typeof entry['text'] === 'string' ? entry['text'] : undefined })),
-  );
+function textOf(content: string | readonly Block[]): string {
+  if (typeof content === 'string') return content;
+  const parts = content.map((entry) => {
+    const text: unknown = entry['text'] ?? toDocumentText(entry);
+    return { type: entry.type, text: typeof text === 'string' ? text : undefined };
+  });
+  return toText(parts);
 }

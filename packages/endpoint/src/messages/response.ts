@@ -1,4 +1,12 @@
-import { parseJsonObject, type ChatDelta, type ChatResponse, type JsonObject, type ToolCall } from '@agentjet/core';
+import { inPieces } from '@agentjet/chat-completions';
+import {
+  parseJsonObject,
+  type ChatDelta,
+  type ChatResponse,
+  type JsonObject,
+  type TokenUsage,
+  type ToolCall,
+} from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
@@ -34,7 +42,16 @@ export function toAnthropicMessage(id: string, model: string, response: ChatResp
       ...toolCalls.map((call) => toolUse(call, toInput(call.arguments))),
     ],
     ...toStop(response),
-    usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
+    usage: toUsage(usage),
+  };
+}
+
+function toUsage({ promptTokens, completionTokens }: TokenUsage) {
+  return {
+    input_tokens: promptTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: completionTokens,
   };
 }
 
@@ -66,10 +83,8 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
   };
   const writeCall = (call: ToolCall): void => {
     start(toolUse(call, {}));
-    send('content_block_delta', {
-      index,
-      delta: { type: 'input_json_delta', partial_json: JSON.stringify(toInput(call.arguments)) },
-    });
+    for (const partial_json of inPieces(JSON.stringify(toInput(call.arguments))))
+      send('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } });
     send('content_block_stop', { index });
   };
 
@@ -84,7 +99,7 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
         stop_reason: null,
         stop_sequence: null,
       };
-      send('message_start', { message: { ...message, usage: { input_tokens: 0, output_tokens: 0 } } });
+      send('message_start', { message: { ...message, usage: toUsage({ promptTokens: 0, completionTokens: 0 }) } });
     },
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
@@ -95,7 +110,7 @@ export function createMessageWriter(stream: EventStream, id: string, model: stri
       const { usage } = response;
       send('message_delta', {
         delta: toStop(response),
-        usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
+        usage: toUsage(usage),
       });
       send('message_stop', {});
     },

@@ -25,7 +25,7 @@ export async function handleMessages(call: Call): Promise<Response> {
   return call.respondEvents(async (stream) => {
     const writer = createMessageWriter(stream, id, body.model);
     writer.start();
-    writer.finish(await call.generate(request, writer.delta));
+    writer.finish(await call.generate(request, { onDelta: writer.delta }));
   }, protocol);
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { WireError } from '@agentjet/chat-completions';
+import { countReasoningTokens, inPieces, PendingLogprobs, type WireError } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
 import type { ResponsesBody } from './request.js';
@@ -110,7 +110,9 @@ export function toResponseBody(
             input_tokens: usage.promptTokens,
             input_tokens_details: { cached_tokens: 0 },
             output_tokens: usage.completionTokens,
-            output_tokens_details: { reasoning_tokens: 0 },
+            output_tokens_details: {
+              reasoning_tokens: result === undefined ? 0 : countReasoningTokens(result.response),
+            },
             total_tokens: usage.promptTokens + usage.completionTokens,
           },
   };
@@ -128,6 +130,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
   let stream: EventStream | undefined;
   let sequence = 0;
   const output: OutputItem[] = [];
+  const pending = new PendingLogprobs();
   let open: { readonly type: 'message' | 'reasoning'; readonly id: string; text: string } | undefined;
   const send = (type: string, fields: object): void =>
     stream?.send({ type, sequence_number: sequence++, ...fields }, type);
@@ -160,8 +163,10 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
   const writeText = (type: 'message' | 'reasoning', text: string): void => {
     const item = ensureOpen(type);
     item.text += text;
-    if (type === 'message') send('response.output_text.delta', { ...place(item.id), delta: text, logprobs: [] });
-    else send('response.reasoning_text.delta', { ...place(item.id), delta: text });
+    if (type === 'message') {
+      const logprobs = pending.take().map(toWireLogprob);
+      send('response.output_text.delta', { ...place(item.id), delta: text, logprobs });
+    } else send('response.reasoning_text.delta', { ...place(item.id), delta: text });
   };
 
   const writeCall = (call: ToolCall): void => {
@@ -173,7 +178,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       output_index: output.length,
       item: callItem(id, call, wireName, 'in_progress'),
     });
-    send('response.function_call_arguments.delta', { ...at, delta: call.arguments });
+    for (const delta of inPieces(call.arguments)) send('response.function_call_arguments.delta', { ...at, delta });
     send('response.function_call_arguments.done', { ...at, name: wireName.name, arguments: call.arguments });
     const done = callItem(id, call, wireName, 'completed');
     send('response.output_item.done', { output_index: output.length, item: done });
@@ -187,6 +192,8 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       send('response.created', { response });
       send('response.in_progress', { response });
     },
+    /** Tokens that go with the next text; the whole answer has them all. */
+    tokens: (tokens: Logprobs): void => pending.add(tokens),
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);

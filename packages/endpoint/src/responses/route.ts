@@ -37,7 +37,10 @@ export async function handleResponses(call: Call): Promise<Response> {
   return call.respondEvents(
     async (stream) => {
       writer.start(stream, toResponseBody(head, body));
-      const response = await call.generate(request, writer.delta);
+      const response = await call.generate(request, {
+        onDelta: writer.delta,
+        ...(view.withLogprobs && { onTokens: writer.tokens }),
+      });
       const output = writer.finish(response);
       remember(output);
       const type = response.finishReason === 'length' ? 'response.incomplete' : 'response.completed';

@@ -11,6 +11,7 @@ import {
   type Completion,
   type CountingChatModel,
   type Engine,
+  type TokenLogprob,
   type TokenSampling,
 } from '@agentjet/core';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '@agentjet/context-tracker';
@@ -212,14 +213,19 @@ async function sample(
   const { controller, release } = linkSignals([options.signal, callOptions.signal]);
   const outlet = createOutlet(callOptions, controller);
   const search = createStopSearch(options.chatTokenizer.tokenizer, stops);
-  const filter = createStopFilter(stops, outlet.emit);
+  const tokens = createTokenLog(options, callOptions);
+  const filter = createStopFilter(stops, (delta) => {
+    outlet.run(tokens.tell);
+    outlet.emit(delta);
+  });
   let hasCall = false;
   const onDelta = (delta: ChatDelta): void => {
     hasCall ||= delta.type === 'tool_call';
     filter.push(delta);
   };
   const stream = callOptions.onDelta === undefined && !isOneCall ? undefined : turn.createStream(onDelta);
-  const onToken = (id: number): 'stop' | undefined => {
+  const onToken = (id: number, logprob: number): 'stop' | undefined => {
+    tokens.add(id, logprob);
     stream?.push(id);
     return outlet.isBroken() || search.push(id) || (isOneCall && hasCall) ? 'stop' : undefined;
   };
@@ -246,20 +252,40 @@ async function sample(
 function createOutlet(
   { onDelta }: ChatOptions,
   controller: AbortController,
-): { emit(delta: ChatDelta): void; isBroken(): boolean; check(): void } {
+): { emit(delta: ChatDelta): void; run(callback: () => void): void; isBroken(): boolean; check(): void } {
   let thrown: { readonly error: unknown } | undefined;
+  const run = (callback: () => void): void => {
+    try {
+      if (thrown === undefined) callback();
+    } catch (error) {
+      thrown = { error };
+      controller.abort(error);
+    }
+  };
   return {
-    emit: (delta) => {
-      try {
-        if (thrown === undefined) onDelta?.(delta);
-      } catch (error) {
-        thrown = { error };
-        controller.abort(error);
-      }
-    },
+    run,
+    emit: (delta) => run(() => onDelta?.(delta)),
     isBroken: () => thrown !== undefined,
     check: () => {
       if (thrown !== undefined) throw thrown.error;
+    },
+  };
+}
+
+/** The tokens since the delta before, for a caller that wants them. */
+function createTokenLog(
+  { chatTokenizer: { tokenizer } }: TunedModelOptions,
+  { onTokens }: ChatOptions,
+): { add(id: number, logprob: number): void; tell(): void } {
+  let log: TokenLogprob[] = [];
+  return {
+    add: (id, logprob) => {
+      if (onTokens !== undefined) log.push({ id, text: tokenizer.decode([id]), logprob });
+    },
+    tell: () => {
+      const tokens = log;
+      log = [];
+      if (tokens.length > 0) onTokens?.(tokens);
     },
   };
 }

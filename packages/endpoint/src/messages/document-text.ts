@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+/** Documents and search results are text to the model: their title, what is said about them, and what they contain. */
+
+const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
+const blocks = z.array(textBlock);
+
+const document = z.looseObject({
+  type: z.literal('document'),
+  title: z.string().nullish(),
+  context: z.string().nullish(),
+  source: z.union([
+    z.looseObject({ type: z.literal('text'), data: z.string() }),
+    z.looseObject({ type: z.literal('content'), content: z.union([z.string(), blocks]) }),
+  ]),
+});
+
+const searchResult = z.looseObject({
+  type: z.literal('search_result'),
+  title: z.string(),
+  source: z.string(),
+  content: blocks,
+});
+
+const join = (parts: z.infer<typeof blocks>): string => parts.map(({ text }) => text).join('\n');
+
+/** Undefined for a block that is neither, or that holds a file instead of text. */
+export function toDocumentText(block: unknown): string | undefined {
+  const given = document.safeParse(block);
+  if (given.success) {
+    const { title, context, source } = given.data;
+    const content = 'data' in source ? source.data : source.content;
+    return toLines([title, context, typeof content === 'string' ? content : join(content as z.infer<typeof blocks>)]);
+  }
+  const found = searchResult.safeParse(block);
+  if (!found.success) return undefined;
+  const { title, source, content } = found.data;
+  return toLines([`${title} (${source})`, join(content)]);
+}
+
+function toLines(parts: readonly (string | null | undefined)[]): string {
+  return parts.filter((part) => typeof part === 'string' && part !== '').join('\n');
+}
