@@ -38,9 +38,9 @@ it('documents and search results reach the model as text, also inside the result
   expect((await post([], [found])).prompt).toContain('Oslo (https://oslo.example)\nA city.');
 });
 
-it('a document that is a file is refused by its type', async () => {
+it('a file is refused by the type of its block', async () => {
   const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
   const { status, body } = await post([{ type: 'document', source }]);
   expect(status).toBe(400);
-  expect(JSON.stringify(body)).toContain("Content of type 'document' without a text is not supported");
+  expect(JSON.stringify(body)).toContain("Content of type 'document' without");
 });

@@ -81,7 +81,7 @@ describe('a streamed answer', () => {
     expect(outcomes).toEqual([said(text)]);
   });
 
-  it('may come in a promise, as a stream beside other fields, or as an object that is iterated', async () => {
+  it('may come in a promise, as a stream among other fields, or as an object that is iterated', async () => {
     const pieces = [{ type: 'text-delta', delta: 'Hello' }];
     const inPromise = watch(Promise.resolve({ stream: ReadableStream.from(pieces), request: 1 }));
     const { stream, request } = (await inPromise.given) as { stream: ReadableStream; request: number };
