@@ -49,5 +49,9 @@ export class Outage extends AgentJetError {
 
 /** The message of anything thrown. */
 export function toErrorMessage(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return 'a value that cannot be shown was thrown'; // a proxy, or an object without a prototype
+  }
 }

@@ -8,6 +8,7 @@ import {
   type WorkflowOutput,
 } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
+import { toReadable } from './outage/readable-error.js';
 
 /** What a judge may look at in addition to the workflow's output. */
 export type JudgeContext = {
@@ -100,7 +101,8 @@ function checkNumbers(name: 'rewards' | 'parts', value: unknown, task: Task): vo
 async function callJudge(ask: () => unknown, task: Task): Promise<unknown> {
   try {
     return await ask();
-  } catch (error) {
+  } catch (thrown) {
+    const error = toReadable(thrown);
     throw new JudgeError('judge_failed', `The judge failed on task "${task.taskId}": ${toErrorMessage(error)}`, {
       cause: error,
     });

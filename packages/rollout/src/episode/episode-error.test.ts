@@ -69,8 +69,8 @@ describe('the agent of a failure', () => {
     const long = { messages: [{ role: 'user' as const, content: 'hello '.repeat(50) }] };
     const error = (await models[1]?.generate(long).catch((thrown: unknown) => thrown)) as Error;
     const throughClient = new Error(`400 ${error.message}`);
-    expect(toEpisodeError(throughClient, open.failedAgent).agent).toBe('bert');
-    expect(toEpisodeError(new Error('of a tool'), open.failedAgent).agent).toBeUndefined();
+    expect(toEpisodeError(throughClient, open).agent).toBe('bert');
+    expect(toEpisodeError(new Error('of a tool'), open).agent).toBeUndefined();
   });
 
   it('is the only agent of an episode that has one, even if no call failed', () => {
@@ -79,6 +79,6 @@ describe('the agent of a failure', () => {
       { episodeId: 'e', seed: 0 },
     );
     open.createTuner().selectModel({ agentName: 'anna' }, (model) => model);
-    expect(toEpisodeError(new Error('of a tool'), open.failedAgent).agent).toBe('anna');
+    expect(toEpisodeError(new Error('of a tool'), open).agent).toBe('anna');
   });
 });

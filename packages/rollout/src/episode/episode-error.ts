@@ -1,6 +1,6 @@
 import { AgentJetError, toErrorMessage, WorkflowError } from '@agentjet/core';
 import { userFrames } from '../user-frames.js';
-import { outageOf, type OutageCause } from '../outage/outage-of.js';
+import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 
 export type EpisodeError = {
   readonly code: string;
@@ -15,6 +15,14 @@ export type EpisodeError = {
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
 };
 
+/** What is known of the model calls of an episode that failed. Over HTTP, and from programs, only words come back. */
+type FailedCalls = {
+  /** The agent whose failed call this text tells of. */
+  readonly failedAgent?: (text: string) => string | undefined;
+  /** Who failed, if this text tells of a call that was lost to the world, or the last call of the episode was. */
+  readonly lostTo?: (text: string) => OutageCause | undefined;
+};
+
 /** Codes of a judge that is broken or missing: not the agent's failure either, but nothing that another attempt repairs. */
 const judgeCodes: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict', 'no_judge']);
 
@@ -27,7 +35,7 @@ export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
  * Why an episode failed, as data. An error of ours speaks for itself, also where a framework has wrapped it; any
  * other is the user's, and keeps the stack of the user's own line.
  */
-export function toEpisodeError(thrown: unknown, failedAgent?: (text: string) => string | undefined): EpisodeError {
+export function toEpisodeError(thrown: unknown, { failedAgent, lostTo }: FailedCalls = {}): EpisodeError {
   const error =
     findOwnError(thrown) ??
     new WorkflowError('workflow_failed', `The workflow threw ${describe(thrown)}`, { cause: thrown });
@@ -38,8 +46,10 @@ export function toEpisodeError(thrown: unknown, failedAgent?: (text: string) => 
     .at(0)
     ?.trim();
   const message = withCauses(error);
-  const agent = failedAgent?.([message, ...chainOf(thrown).map(toErrorMessage)].join('\n'));
-  const outage = outageOf(thrown);
+  const text = [message, ...chainOf(thrown).map(toErrorMessage)].join('\n');
+  const agent = failedAgent?.(text);
+  const isUsers = error.code === 'workflow_failed' && !isAborted(thrown);
+  const outage = outageOf(thrown) ?? (isUsers ? lostTo?.(text) : undefined);
   return {
     code: error.code,
     message,

@@ -6,6 +6,7 @@ import {
   type TrackerStats,
 } from '@agentjet/context-tracker';
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
+import type { OutageCause } from '../outage/outage-of.js';
 import { CallLedger } from '../model/call-ledger.js';
 import { createGuardedModel } from '../model/guarded-model.js';
 import type { RequestSampling } from '../model/sampling.js';
@@ -35,8 +36,15 @@ type EpisodeRecord = {
   readonly transcripts: () => readonly AgentTranscript[];
   /** Puts the calls of an earlier record of the episode into this one, which has none. */
   readonly replay: (calls: readonly RecordedCall[]) => void;
+} & FailedCalls;
+
+type FailedCalls = {
   /** The agent whose call failed with a message that this text repeats. */
   readonly failedAgent: (text: string) => string | undefined;
+  /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
+  readonly lostTo: (text: string) => OutageCause | undefined;
+  /** A call of a model that does not learn has ended: with this error, or with an answer (undefined). */
+  readonly noteCall: (agentName: string, error: unknown) => void;
 };
 
 type RecordOptions = {
@@ -70,7 +78,7 @@ export function openRecord(
       replay: (calls) => {
         if (calls.length > 0) throw new Error('Calls of a model of others are not recorded, so none can be replayed.');
       },
-      failedAgent: (text) => ledger.failedAgent(text),
+      ...toFailedCalls(ledger),
     };
   }
   const { engine, chat, historyPolicy, specialTokensInText, untrainedModels } = policy;
@@ -104,7 +112,15 @@ export function openRecord(
     transcripts: () => tracker.transcripts(),
     replay: (calls) =>
       replayCalls({ tracker, ledger, onTurn, chatOf: (agent) => chat?.(agent) ?? policy.chatTokenizer }, calls),
+    ...toFailedCalls(ledger),
+  };
+}
+
+function toFailedCalls(ledger: CallLedger): FailedCalls {
+  return {
     failedAgent: (text) => ledger.failedAgent(text),
+    lostTo: (text) => ledger.lostTo(text),
+    noteCall: (agentName, error) => (error === undefined ? ledger.noteAnswer() : ledger.noteFailure(agentName, error)),
   };
 }
 

@@ -4,6 +4,7 @@ import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../
 import { createTuner } from '../tuner.js';
 import type { RecordedCall } from '../model/recorded-call.js';
 import type { RequestSampling } from '../model/sampling.js';
+import type { OutageCause } from '../outage/outage-of.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
 import { Spans } from './spans.js';
@@ -34,6 +35,8 @@ export type OpenEpisode = {
   readonly replay: (calls: readonly RecordedCall[]) => void;
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
   readonly failedAgent: (text: string) => string | undefined;
+  /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
+  readonly lostTo: (text: string) => OutageCause | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
@@ -89,7 +92,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     const model = recorder.createModel(agent);
     return wrap === undefined ? model : wrap(model, agent);
   };
-  const untrained = new UntrainedCalls();
+  const untrained = new UntrainedCalls(recorder.noteCall);
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
     ...recorded,
@@ -120,6 +123,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         span: spans.measure,
         reward: (value, to) => turnRewards.give(value, to),
       }),
+    lostTo: recorder.lostTo,
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,

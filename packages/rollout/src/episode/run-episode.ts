@@ -13,6 +13,7 @@ import { createWorkflow, resolveTrainableTargets, type WorkflowSource } from '..
 import { copyPlain } from './copy-plain.js';
 import type { AttemptKeeper } from './attempts.js';
 import { outageOf } from '../outage/outage-of.js';
+import { toReadable } from '../outage/readable-error.js';
 import { toEpisodeError } from './episode-error.js';
 import { judgeAgain } from './judge-again.js';
 import { openEpisode, type OpenEpisode, type OpenEpisodeIdentity, type OpenEpisodeOptions } from './open-episode.js';
@@ -83,10 +84,11 @@ async function settle(
       rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal }), signal);
     unscored = { status: 'unscored', output, ask };
     return toCompleted(output, await ask(open.signal));
-  } catch (thrown) {
+  } catch (caught) {
+    const thrown = toReadable(caught);
     if (thrown instanceof ConfigError) throw thrown;
     const isAway = unscored !== undefined && options.keeper !== undefined && outageOf(thrown) !== undefined;
-    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown, open.failedAgent);
+    return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown, open);
   }
 }
 
@@ -114,8 +116,8 @@ function toCompleted({ metadata, logMetrics }: CheckedOutput, verdict: Verdict):
   return { status: 'completed', ...verdict, metadata, logMetrics };
 }
 
-function toFailed(thrown: unknown, failedAgent?: OpenEpisode['failedAgent']): Outcome {
-  return { status: 'failed', error: toEpisodeError(thrown, failedAgent), metadata: {}, logMetrics: {} };
+function toFailed(thrown: unknown, open?: Pick<OpenEpisode, 'failedAgent' | 'lostTo'>): Outcome {
+  return { status: 'failed', error: toEpisodeError(thrown, open), metadata: {}, logMetrics: {} };
 }
 
 async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<WorkflowOutput> {

@@ -21,6 +21,8 @@ export type UntrainedCall = {
   readonly endedMs: number;
 };
 
+type OnOutcome = (agentName: string, error: unknown) => void;
+
 /** What the models of one episode that do not learn are asked and answer. */
 export class UntrainedCalls {
   readonly #startedAt = performance.now();
@@ -28,6 +30,13 @@ export class UntrainedCalls {
   readonly #histories = new Map<string, readonly ChatMessage[]>();
   readonly #agents = new Map<unknown, Set<string>>();
   readonly #open = new Set<(outcome: CallOutcome) => void>();
+
+  readonly #onOutcome: OnOutcome | undefined;
+
+  /** `onOutcome`: told of each call that ended, with what it threw, or undefined if it was answered. */
+  constructor(onOutcome?: OnOutcome) {
+    this.#onOutcome = onOutcome;
+  }
 
   /** `model` answers this agent. Agents that share a model cannot be told apart by its calls: then all are named. */
   addModel(model: unknown, agentName: string): void {
@@ -49,6 +58,7 @@ export class UntrainedCalls {
     const messages = request.slice(repeatedMessages);
     const end = (outcome: CallOutcome): void => {
       if (!this.#open.delete(end)) return;
+      this.#onOutcome?.(agentName, 'error' in outcome ? outcome.error : undefined);
       const answer = 'answer' in outcome ? outcome.answer : null;
       this.#histories.set(agentName, answer === null ? request : [...request, answer]);
       const times = { beganMs: began, endedMs: this.#now() };
@@ -61,7 +71,8 @@ export class UntrainedCalls {
 
   /** The episode is over: what is still under way will not be answered. */
   close(): void {
-    for (const end of [...this.#open]) end({ error: new Error('The episode ended before the answer was read.') });
+    const error = new Error('The episode ended before the answer was read.');
+    for (const end of this.#open) end({ error });
   }
 
   /** In the order in which they ended. */

@@ -119,13 +119,14 @@ describe('a streamed answer', () => {
 describe('the promise of a client that reads the body when it is awaited', () => {
   class Fetching extends Promise<unknown> {
     numReads = 0;
-    override then: Promise<unknown>['then'];
     readonly fetched: Promise<unknown>;
     parseResponse = async (): Promise<unknown> => (this.numReads++, { choices: [{ message: { content: 'hi' } }] });
     constructor(fetched: Promise<unknown>) {
       super((resolve) => resolve(null));
       this.fetched = fetched;
-      this.then = (onDone, onError) => this.fetched.then(() => this.parseResponse()).then(onDone, onError);
+      const then: Promise<unknown>['then'] = (onDone, onError) =>
+        this.fetched.then(() => this.parseResponse()).then(onDone, onError);
+      Reflect.set(this, 'then', then);
     }
     static override get [Symbol.species]() {
       return Promise;

@@ -1,6 +1,7 @@
 import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
+import { outageOf, type OutageCause } from '../outage/outage-of.js';
 import { isMalformedJson } from './response-format.js';
 
 const maxKeptAnswers = 64;
@@ -31,19 +32,43 @@ export class CallLedger {
   readonly #ignored: Record<string, Record<string, number>> = {};
 
   /** Messages of failed calls, the newest last. */
-  readonly #failures: { readonly agentName: string; readonly message: string }[] = [];
+  readonly #failures: { readonly agentName: string; readonly message: string; readonly error: unknown }[] = [];
+
+  /** What the call that ended last threw; undefined if it was answered. */
+  #lastError: unknown;
 
   /** Answers that the tracker has recorded. */
   numCommitted = 0;
 
   countFailure(agentName: string, error: unknown): void {
     this.#counts.failed++;
-    this.#failures.push({ agentName, message: toErrorMessage(error) });
+    this.noteFailure(agentName, error);
+  }
+
+  /** A call that is counted elsewhere: of a model that does not learn. */
+  noteFailure(agentName: string, error: unknown): void {
+    this.#failures.push({ agentName, message: toErrorMessage(error), error });
+    this.#lastError = error;
+  }
+
+  noteAnswer(): void {
+    this.#lastError = undefined;
   }
 
   /** Whose call failed with a message that this text repeats: frameworks and HTTP clients pass on nothing else. */
   failedAgent(text: string): string | undefined {
     return this.#failures.findLast(({ message }) => message !== '' && text.includes(message))?.agentName;
+  }
+
+  /**
+   * Who failed, if this text repeats the message of a call that was lost to the world, or if the last call of the episode was: what
+   * fails right after it fails because of it.
+   */
+  lostTo(text: string): OutageCause | undefined {
+    const told = this.#failures
+      .filter(({ message }) => message !== '' && text.includes(message))
+      .map(({ error }) => error);
+    return [this.#lastError, ...told.toReversed()].map(outageOf).find((outage) => outage !== undefined);
   }
 
   /** By agent and name. */
@@ -99,6 +124,7 @@ export class CallLedger {
     const { message } = response;
     const toolCalls = message.toolCalls ?? [];
     const known = new Set(request.tools?.map((tool) => tool.name));
+    this.noteAnswer();
     this.#counts.answered++;
     this.#counts.truncated += Number(response.finishReason === 'length');
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;

@@ -28,6 +28,11 @@ function isAbort(error: object): boolean {
   return name === 'AbortError' || name === 'APIUserAbortError' || code === 'aborted' || code === 'closed';
 }
 
+/** True for a call that somebody ended, and for one after the end of its episode. */
+export function isAborted(thrown: unknown): boolean {
+  return errorChain(thrown).some(isAbort);
+}
+
 /** `undefined` if the failure is the agent's. */
 export function outageOf(thrown: unknown): OutageCause | undefined {
   const chain = errorChain(thrown);

@@ -15,10 +15,11 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
 }
 
+const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
+
 /** An agent's failure has reward 0 and is not a success. What the world or the judge lost is counted apart: it is not a wrong answer. */
 export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation, 'step' | 'seconds'> {
   const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
-  const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
   const numScored = episodes.filter(isScored).length;
   const means = meansOf(episodes.map(toEpisodeMeans));
   return {
@@ -33,15 +34,16 @@ export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation
   };
 }
 
-/** Over tasks with several episodes each: how often at least one of them succeeded, and how often all did. */
+/** Over tasks with several episodes each: how often at least one of them succeeded, and how often all did. What the world lost is left out. */
 export function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluation, 'passes'> {
   const numRepeat = groups[0]?.length ?? 0;
   if (numRepeat < 2) return {};
-  const successes = groups.map((episodes) =>
-    episodes.map((episode) => episode.status === 'completed' && episode.isSuccess),
-  );
+  const successes = groups
+    .map((episodes) => episodes.filter(isScored))
+    .filter((episodes) => episodes.length > 0)
+    .map((episodes) => episodes.map((episode) => episode.status === 'completed' && episode.isSuccess));
   const shareOf = (counts: (episodes: readonly boolean[]) => boolean): number =>
-    successes.filter(counts).length / groups.length;
+    successes.filter(counts).length / Math.max(1, successes.length);
   return {
     passes: {
       episodesPerTask: numRepeat,
