@@ -54,6 +54,13 @@ it('runs the first tasks against an endpoint, prints their timelines, and writes
   });
 });
 
+it('an evaluation of an endpoint names the endpoint, not model.path', async () => {
+  const folder = createJobFolder('no-model-needed');
+  const { code, stdout } = await runAjet(folder, ['eval', ...debug(...endpoint())]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`evaluation of shouter at ${new URL(baseUrl).host}: success 1.000`);
+});
+
 it('an error in an edited line is told with that line, by itself', async () => {
   const folder = createJobFolder('no-model-needed');
   const file = path.join(folder, 'agent.ts');

@@ -118,6 +118,8 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   expect(before.stdout.trim()).toBe(path.join(folder, `${String(episode)}.html`));
   const nowhere = await runAjet(folder, ['inspect', run, String(episode), '--html', 'no/page.html']);
   expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringMatching(/Cannot write the page.*--html <file>/)]);
+  const whole = await runAjet(folder, ['inspect', run, '--html']);
+  expect([whole.code, whole.stderr]).toEqual([1, expect.stringMatching(/page of one episode.*report\.html/)]);
   const unknown = await runAjet(folder, ['inspect', run, 'nobody']);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toMatch(/has no episode "nobody"/);

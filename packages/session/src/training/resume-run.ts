@@ -24,7 +24,7 @@ const freeKeys = [
 const changeableKeys = [
   /^trainer_common\.optim\./,
   /^trainer_common\.(val_before_train|val_pass_n)$/,
-  /^rollout\.(num_repeat|user_workflow|failed_episode_policy|min_group_share|refill_groups)$/,
+  /^rollout\.(num_repeat|user_workflow|failed_episode_policy|min_group_share|refill_groups|straggler_patience)$/,
   /^rollout\.val_kwargs\./,
   /^task_judge(\.|$)/,
   /^task_reader(\.|$)/,
