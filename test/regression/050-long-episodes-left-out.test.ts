@@ -1,14 +1,15 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Backbone, Engine, TrainBatch } from '@agentjet/core';
+import { createRandom, type Backbone, type Engine, type TrainBatch } from '@agentjet/core';
 import { createScriptedEngine } from '@agentjet/rollout/testing';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
-import { AgentJetJob, type ConfigInput, type Task, type Tuner } from 'agentjet';
+import { AgentJetJob, Outage, type ConfigInput, type Task, type Tuner } from 'agentjet';
 import { describe, expect, it, vi } from 'vitest';
-import { readMetrics, type Row } from '../e2e/support/read-run.js';
+import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
 /**
@@ -44,12 +45,14 @@ function createCountingBackbone(modelDir: string): Backbone {
     },
     trainStep,
     logprobs: (rows) => Promise.resolve(rows.map(({ ids }) => new Float32Array(ids.length))),
-    save: () => Promise.resolve(),
-    load: () => Promise.resolve(),
+    save: (dir) => writeFile(path.join(dir, 'version'), String(version)),
+    load: async (dir) => void (version = Number(await readFile(path.join(dir, 'version'), 'utf8'))),
     close: () => Promise.resolve(),
   };
 }
 
+const onlyRunOf = (experimentDir: string): string =>
+  path.join(experimentDir, 'pacing', readdirSync(path.join(experimentDir, 'pacing'))[0] ?? '');
 const repeatOf = (tuner: Tuner): number => Number(/-r(\d+)/.exec(tuner.episodeId)?.[1] ?? 0);
 
 /** The more calls an episode makes, the better it is. */
@@ -70,10 +73,19 @@ async function talkOrHang(task: Task, tuner: Tuner) {
   return talk(task, tuner);
 }
 
-async function train(workflow: typeof talk, config: ConfigInput): Promise<readonly Row[]> {
-  const experimentDir = mkdtempSync(path.join(tmpdir(), 'ajet-pacing-'));
-  const modelDir = await writeTinyModel(path.join(experimentDir, 'model'));
-  const steps = 4;
+const steps = 4;
+
+type TrainOptions = {
+  readonly experimentDir?: string;
+  readonly resume?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onStep?: (step: number) => void;
+};
+
+async function train(workflow: typeof talk, config: ConfigInput, given: TrainOptions = {}): Promise<readonly Row[]> {
+  const { experimentDir = mkdtempSync(path.join(tmpdir(), 'ajet-pacing-')), ...tuning } = given;
+  const modelDir = path.join(experimentDir, 'model');
+  if (tuning.resume !== true) await writeTinyModel(modelDir);
   const job = new AgentJetJob({
     backbone: createCountingBackbone(modelDir),
     model: modelDir,
@@ -91,12 +103,18 @@ async function train(workflow: typeof talk, config: ConfigInput): Promise<readon
   })
     .setWorkflow(workflow)
     .setData({ training: Array.from({ length: 4 * steps }, (_, at) => ({ taskId: `t${at}`, mainQuery: String(at) })) });
-  const { runDir } = await job.tune({ onEvent: ({ type, ...event }) => type === 'notice' && notices.push(event) });
+  const { runDir } = await job.tune({
+    ...tuning,
+    onEvent: (event) => {
+      if (event.type === 'notice') notices.push(event.message);
+      if (event.type === 'step_finished') given.onStep?.(event.step);
+    },
+  });
   if (runDir === null) throw new Error('nothing was written');
   return readMetrics(runDir);
 }
 
-const notices: object[] = [];
+const notices: string[] = [];
 
 describe('a run in which long episodes are better', () => {
   it.each([1, 3])('trains them all, with sampling up to %i versions ahead', async (maxStaleness) => {
@@ -123,7 +141,36 @@ describe('a run in which long episodes are better', () => {
     for (const row of given) {
       expect(row['cut_attempts_share']).toBeGreaterThan(0);
     }
-    expect(notices).toContainEqual({ message: expect.stringMatching(/groups were given up .*straggler_patience/) });
+    expect(notices).toContainEqual(expect.stringMatching(/groups were given up .*straggler_patience/));
+  });
+
+  it('loses no draw to outages, to being interrupted, or to both, and draws none twice', async () => {
+    const experimentDir = mkdtempSync(path.join(tmpdir(), 'ajet-pacing-'));
+    const random = createRandom(3);
+    const flaky = async (task: Task, tuner: Tuner) => {
+      const isLost = random.next() < 0.2;
+      const output = await talk(task, tuner);
+      if (isLost) throw new Outage('the service is away', { host: `host ${random.int(1e6)}` });
+      return output;
+    };
+    const config: ConfigInput = { rollout: { maxEnvWorker: 12, maxAttempts: 20 }, trainerCommon: { maxStaleness: 2 } };
+    const stop = new AbortController();
+    const onStep = (step: number): void => void (step === 2 && stop.abort());
+    const first = await train(flaky, config, { experimentDir, signal: stop.signal, onStep });
+    expect(first).toHaveLength(2);
+    const metrics = await train(flaky, config, { experimentDir, resume: true });
+    expect(metrics.map((row) => row['step'])).toEqual([1, 2, 3, 4]);
+    for (const row of metrics) {
+      expect(row).toMatchObject({ episodes: 32, failed_episodes: 0, stale_episodes: 0, groups_skipped: 0 });
+      expect(row['outages']).toBeGreaterThan(0);
+      expect(row['staleness_max']).toBeLessThanOrEqual(2);
+      expect(row['cut_attempts_share']).toBeGreaterThan(0);
+    }
+    const trained = readEpisodes(onlyRunOf(experimentDir)).filter(({ status }) => status === 'completed');
+    expect(trained).toHaveLength(4 * steps * rewards.length);
+    expect(new Set(trained.map((row) => `${String(row['task_id'])} ${String(row['repeat_index'])}`)).size).toBe(
+      4 * steps * rewards.length,
+    );
   });
 
   it('keeps the lines of a run on-policy as they are', async () => {
