@@ -167,6 +167,10 @@ function toRequests(protocol: Protocol, name: string): readonly Request[] {
     return (types ?? '').split('|').map((type) => ({ ...request, tools: [{ type, id: 'x.y', name: 'n', args: {} }] }));
   if (place === 'include') return [{ ...request, include: types === undefined ? [] : [types] }];
   if (place.startsWith('tools[].function.')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
+  if (place === 'tools[].format.type')
+    return [{ ...request, tools: [{ type: 'custom', name: 'edit', format: { type: 'grammar' } }] }];
+  if (place === 'tools[].custom.format.type')
+    return [{ ...request, tools: [{ type: 'custom', custom: { name: 'edit', format: { type: 'grammar' } } }] }];
   if (place.startsWith('tools[].')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
   if (place.startsWith('messages[].content[].citations')) {
     const source = { type: 'text', media_type: 'text/plain', data: 'x' };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
 import { PendingLogprobs } from './pieces.js';
-import { type ChatCompletionBody, toChatRequest } from './request.js';
+import { type ChatCompletionBody, customNames, toChatRequest } from './request.js';
 import {
   type Chunk,
   type Completion,
@@ -28,7 +28,10 @@ export interface ChatCall {
 /** `model`: the name that the answer shows. */
 export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<Completion> {
   const responses = await answerAll(call, body, (request) => call.generate(request));
-  return toChatCompletion(createHead(model), responses, body.logprobs === true);
+  return toChatCompletion(createHead(model), responses, {
+    withLogprobs: body.logprobs === true,
+    custom: customNames(body),
+  });
 }
 
 /** Sends nothing before the first token, so that what goes wrong until then can still have a status of its own. */
@@ -39,6 +42,7 @@ export async function streamChat(
   send: (chunk: Chunk) => void,
 ): Promise<void> {
   const head = createHead(model);
+  const custom = customNames(body);
   const responses = await answerAll(call, body, async (request, index) => {
     let isOpen = false;
     const open = (): void => {
@@ -50,7 +54,8 @@ export async function streamChat(
     const response = await call.generate(request, {
       onDelta: (delta) => {
         open();
-        for (const chunk of toDeltaChunks(head, index, delta, withLogprobs ? pending.take() : [])) send(chunk);
+        const tokens = withLogprobs ? pending.take() : [];
+        for (const chunk of toDeltaChunks(head, index, delta, { tokens, custom })) send(chunk);
       },
       ...(withLogprobs && { onTokens: (tokens) => pending.add(tokens) }),
     });

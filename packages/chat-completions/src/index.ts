@@ -1,4 +1,5 @@
 export { completeChat, streamChat, type ChatCall } from './answer.js';
+export { customFields, readCustomInput, toCustomArguments, toCustomSpec } from './custom-tools.js';
 export { countReasoningTokens, inPieces, PendingLogprobs } from './pieces.js';
 export { chatCompletionSchema, toChatRequest, type ChatCompletionBody } from './request.js';
 export { toUsage, type Chunk, type Completion } from './response.js';

@@ -80,7 +80,11 @@ describe('a body', () => {
     ['stop[1]', { stop: ['a', ''] }, 'is ""; expected string to have >=1 characters'],
     ['stream', { stream: 'yes' }, 'is "yes"; expected boolean'],
     ['tools', { tools: {} }, 'is an object; expected array'],
-    ['tools[0].type', { tools: [{ type: 'custom', function: { name: 'f' } }] }, 'is "custom"; expected "function"'],
+    [
+      'tools[0].type',
+      { tools: [{ type: 'mcp', function: { name: 'f' } }] },
+      `is "mcp"; expected 'function' | 'custom'`,
+    ],
     ['tool_choice', { tool_choice: 'maybe' }, 'is "maybe"; expected one of "auto"|"none"|"required", or object'],
     [
       'response_format.type',

@@ -1,5 +1,6 @@
 import type { AssistantMessage, ChatMessage, ChatRequest, ResponseFormat, ToolCall, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
+import { customFields, toCustomArguments, toCustomSpec } from './custom-tools.js';
 import {
   content,
   functionFields,
@@ -12,11 +13,17 @@ import {
   toToolSpec,
 } from './fields.js';
 
-const toolCall = z.looseObject({
+const functionCall = z.looseObject({
   id: z.string(),
   type: z.literal('function').optional(),
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
+const customCall = z.looseObject({
+  id: z.string(),
+  type: z.literal('custom'),
+  custom: z.looseObject({ name: z.string(), input: z.string() }),
+});
+const toolCall = z.union([functionCall, customCall]);
 const assistantMessage = z.looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),
@@ -31,15 +38,25 @@ const message = z.discriminatedUnion('role', [
   z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string() }),
 ]);
 
-const tool = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
+const tool = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('function'), function: z.looseObject(functionFields) }),
+  z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) }),
+]);
+const named = z.looseObject({ name: z.string() });
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }),
+  z.object({ type: z.literal('custom'), custom: z.object({ name: z.string() }) }),
   z.object({
     type: z.literal('allowed_tools'),
     allowed_tools: z.object({
       mode: z.enum(['auto', 'required']),
-      tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
+      tools: z.array(
+        z.union([
+          z.looseObject({ function: named }).transform((allowed) => allowed.function),
+          z.looseObject({ custom: named }).transform(({ custom }) => custom),
+        ]),
+      ),
     }),
   }),
 ]);
@@ -70,7 +87,9 @@ export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
 
 /** Throws WireError 400 for content that is no text. */
 export function toChatRequest(body: ChatCompletionBody): ChatRequest {
-  const tools = (body.tools ?? []).map((given) => toToolSpec(given.function));
+  const tools = (body.tools ?? []).map((given) =>
+    given.type === 'custom' ? toCustomSpec(given.custom) : toToolSpec(given.function),
+  );
   return {
     messages: body.messages.map(toChatMessage),
     sampling: toSampling({ ...body, max_tokens: body.max_completion_tokens ?? body.max_tokens }),
@@ -96,7 +115,10 @@ function toChatMessage(wire: z.infer<typeof message>): ChatMessage {
 function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMessage {
   const reasoning = wire.reasoning_content ?? wire.reasoning ?? '';
   const toolCalls = (wire.tool_calls ?? []).map(
-    (call): ToolCall => ({ id: call.id, name: call.function.name, arguments: call.function.arguments }),
+    (call): ToolCall =>
+      call.type === 'custom'
+        ? { id: call.id, name: call.custom.name, arguments: toCustomArguments(call.custom.input) }
+        : { id: call.id, name: call.function.name, arguments: call.function.arguments },
   );
   return {
     role: 'assistant',
@@ -104,6 +126,11 @@ function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMe
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && { toolCalls }),
   };
+}
+
+/** Names of the tools whose calls are text. */
+export function customNames({ tools = [] }: Pick<ChatCompletionBody, 'tools'>): ReadonlySet<string> {
+  return new Set(tools.flatMap((given) => (given.type === 'custom' ? [given.custom.name] : [])));
 }
 
 /** The tools that the model sees: all, or those that the request allows. */
@@ -114,8 +141,9 @@ function chooseTools(
   const all = tools.length > 0 ? { tools } : {};
   if (choice === undefined) return all;
   if (typeof choice === 'string') return { ...all, toolChoice: choice };
+  if (choice.type === 'custom') return { ...all, toolChoice: { name: choice.custom.name } };
   if (choice.type === 'function') return { ...all, toolChoice: { name: choice.function.name } };
-  const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));
+  const allowed = new Set(choice.allowed_tools.tools.map(({ name }) => name));
   return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: choice.allowed_tools.mode };
 }
 

@@ -1,4 +1,5 @@
 import type { ChatDelta, ChatFinishReason, ChatResponse, TokenLogprob, ToolCall } from '@agentjet/core';
+import { readCustomInput } from './custom-tools.js';
 import { countReasoningTokens, inPieces } from './pieces.js';
 
 /** What a completion and all chunks of a stream begin with; `created` in seconds. */
@@ -6,10 +7,15 @@ export type Head = { readonly id: string; readonly created: number; readonly mod
 
 export type Completion = ReturnType<typeof toChatCompletion>;
 
-export function toChatCompletion(head: Head, responses: readonly ChatResponse[], withLogprobs: boolean) {
+/** `custom`: names of tools whose calls are text. */
+export function toChatCompletion(
+  head: Head,
+  responses: readonly ChatResponse[],
+  { withLogprobs, custom }: { readonly withLogprobs: boolean; readonly custom: ReadonlySet<string> },
+) {
   const choices = responses.map((response, index) => ({
     index,
-    message: toWireMessage(response),
+    message: toWireMessage(response, custom),
     logprobs: toWireLogprobs(withLogprobs ? response.logprobs : undefined),
     finish_reason: response.finishReason,
   }));
@@ -17,18 +23,20 @@ export function toChatCompletion(head: Head, responses: readonly ChatResponse[],
 }
 
 /** What DeepSeek and others call a thinking block; OpenAI's SDK passes it through, though its types do not know it. */
-function toWireMessage({ message: { content, reasoning, toolCalls = [] } }: ChatResponse) {
+function toWireMessage({ message: { content, reasoning, toolCalls = [] } }: ChatResponse, custom: ReadonlySet<string>) {
   return {
     role: 'assistant' as const,
     content: content === '' && toolCalls.length > 0 ? null : content,
     refusal: null,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
-    ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toWireToolCall) }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls.map((call) => toWireToolCall(call, custom)) }),
   };
 }
 
-function toWireToolCall(call: ToolCall) {
-  return { id: call.id, type: 'function' as const, function: { name: call.name, arguments: call.arguments } };
+function toWireToolCall({ id, name, arguments: text }: ToolCall, custom: ReadonlySet<string>) {
+  return custom.has(name)
+    ? { id, type: 'custom' as const, custom: { name, input: readCustomInput(text) } }
+    : { id, type: 'function' as const, function: { name, arguments: text } };
 }
 
 function toWireLogprobs(logprobs: readonly TokenLogprob[] | undefined) {
@@ -79,14 +87,14 @@ export function toFirstChunk(head: Head, index: number): Chunk {
   return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
 }
 
-/** `tokens`: those since the delta before; none if logprobs are not asked for. */
+/** `tokens`: those since the delta before; none if logprobs are not asked for. `custom`: names of tools whose calls are text. */
 export function toDeltaChunks(
   head: Head,
   index: number,
   delta: ChatDelta,
-  tokens: readonly TokenLogprob[],
+  { tokens, custom }: { readonly tokens: readonly TokenLogprob[]; readonly custom: ReadonlySet<string> },
 ): readonly Chunk[] {
-  return toWireDeltas(delta).map((piece, at) => {
+  return toWireDeltas(delta, custom).map((piece, at) => {
     const logprobs = at === 0 && tokens.length > 0 ? toWireLogprobs(tokens) : null;
     return toChunk(head, { index, delta: piece, logprobs, finish_reason: null });
   });
@@ -113,22 +121,22 @@ function toChunk(head: Head, ...choices: ChunkChoice[]): Chunk {
 type WireDelta =
   | { readonly role?: 'assistant'; readonly content?: string; readonly reasoning_content?: string }
   | {
-      readonly tool_calls: {
-        readonly index: number;
-        readonly id?: string;
-        readonly type?: 'function';
-        readonly function: { readonly name?: string; readonly arguments: string };
-      }[];
+      readonly tool_calls: ({ readonly index: number; readonly id?: string } & (
+        | { readonly type?: 'function'; readonly function: { readonly name?: string; readonly arguments: string } }
+        | { readonly type?: 'custom'; readonly custom: { readonly name?: string; readonly input: string } }
+      ))[];
     };
 
 /** A call begins with its name and no arguments, which then come in pieces. */
-function toWireDeltas(delta: ChatDelta): readonly WireDelta[] {
+function toWireDeltas(delta: ChatDelta, custom: ReadonlySet<string>): readonly WireDelta[] {
   if (delta.type === 'content') return [{ content: delta.text }];
   if (delta.type === 'reasoning') return [{ reasoning_content: delta.text }];
   const { index, toolCall } = delta;
-  const begin = { index, ...toWireToolCall({ ...toolCall, arguments: '' }) };
-  return [
-    { tool_calls: [begin] },
-    ...inPieces(toolCall.arguments).map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] })),
-  ];
+  const begin = { tool_calls: [{ index, ...toWireToolCall({ ...toolCall, arguments: '' }, custom) }] };
+  if (custom.has(toolCall.name)) {
+    const pieces = inPieces(readCustomInput(toolCall.arguments));
+    return [begin, ...pieces.map((input) => ({ tool_calls: [{ index, custom: { input } }] }))];
+  }
+  const pieces = inPieces(toolCall.arguments);
+  return [begin, ...pieces.map((text) => ({ tool_calls: [{ index, function: { arguments: text } }] }))];
 }

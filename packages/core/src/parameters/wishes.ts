@@ -63,6 +63,7 @@ const honoured: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'tools that the agent runs',
+    note: 'over HTTP also custom tools, which take text: to the model they are functions with one argument',
     names: {
       chat: ['tools'],
       responses: ['tools'],
@@ -239,11 +240,11 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'constrained sampling of a schema',
-    note: 'what does not match the schema is counted as malformed',
+    wish: 'constrained sampling of a schema or a grammar',
+    note: 'what does not match a schema is counted as malformed',
     names: {
-      chat: ['tools[].function.strict', 'response_format.json_schema.strict'],
-      responses: ['tools[].strict', 'text.format.strict'],
+      chat: ['tools[].function.strict', 'response_format.json_schema.strict', 'tools[].custom.format.type=grammar'],
+      responses: ['tools[].strict', 'text.format.strict', 'tools[].format.type=grammar'],
       messages: ['tools[].strict'],
       langgraph: ['strict', 'response_format.json_schema.strict', 'tools[].function.strict'],
       aiSdk: ['tools[].strict'],

@@ -1,4 +1,12 @@
-import { jsonObject, labelFields, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
+import {
+  jsonObject,
+  labelFields,
+  samplingFields,
+  toCustomArguments,
+  toSampling,
+  toText,
+  WireError,
+} from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { z } from 'zod';
 import type { ResponseTools } from './tools.js';
@@ -16,8 +24,15 @@ const callItem = z.looseObject({
   namespace: z.string().nullish(),
   arguments: z.string(),
 });
+const customCallItem = z.looseObject({
+  type: z.literal('custom_tool_call'),
+  call_id: z.string(),
+  name: z.string(),
+  namespace: z.string().nullish(),
+  input: z.string(),
+});
 const outputItem = z.looseObject({
-  type: z.literal('function_call_output'),
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
   call_id: z.string(),
   output: z.union([z.string(), parts]),
 });
@@ -26,11 +41,11 @@ const reasoningItem = z.looseObject({
   summary: parts.optional(),
   content: parts.nullish(),
 });
-const item = z.union([callItem, outputItem, reasoningItem, messageItem]);
+const item = z.union([callItem, customCallItem, outputItem, reasoningItem, messageItem]);
 export type InputItem = z.infer<typeof item>;
 /** An item of an earlier answer in this episode, by its id. */
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
-const sentItem = z.union([callItem, outputItem, reasoningItem, messageItem, itemReference], {
+const sentItem = z.union([callItem, customCallItem, outputItem, reasoningItem, messageItem, itemReference], {
   error: ({ input }) =>
     `is not a message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
 });
@@ -56,7 +71,7 @@ export const responsesSchema = z.strictObject({
   tool_choice: z
     .union([
       z.enum(['auto', 'none', 'required']),
-      z.object({ type: z.literal('function'), name: z.string(), namespace: z.string().nullish() }),
+      z.object({ type: z.enum(['function', 'custom']), name: z.string(), namespace: z.string().nullish() }),
       allowedTools,
     ])
     .optional(),
@@ -117,7 +132,7 @@ function chooseTools(
   const all = tools.specs.length > 0 ? { tools: tools.specs } : {};
   if (choice === undefined) return all;
   if (typeof choice === 'string') return { ...all, toolChoice: choice };
-  if (choice.type === 'function')
+  if (choice.type !== 'allowed_tools')
     return { ...all, toolChoice: { name: tools.toShownName({ ...choice, namespace: choice.namespace ?? undefined }) } };
   const allowed = new Set(choice.tools.map(({ name }) => name));
   return { tools: tools.specs.filter(({ name }) => allowed.has(tools.toWireName(name).name)), toolChoice: choice.mode };
@@ -140,7 +155,7 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
     // A text after calls, or a reasoning after anything, starts the next turn.
     if (turn !== undefined && startsTurn(entry, turn)) flush();
     turn ??= { content: '', reasoning: '', toolCalls: [] };
-    if (entry.type === 'function_call') turn.toolCalls.push(toToolCall(entry, tools));
+    if (isCallItem(entry)) turn.toolCalls.push(toToolCall(entry, tools));
     else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary, 'input');
     else turn.content += toText(entry.content, 'input');
   }
@@ -148,19 +163,20 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
   return messages;
 }
 
-function toToolCall(
-  { call_id: id, name, namespace, arguments: text }: z.infer<typeof callItem>,
-  tools: ResponseTools,
-): ToolCall {
+function toToolCall({ call_id: id, name, namespace, ...call }: CallItem, tools: ResponseTools): ToolCall {
+  const text = call.type === 'custom_tool_call' ? toCustomArguments(call.input) : call.arguments;
   return { id, name: tools.toShownName({ name, namespace: namespace ?? undefined }), arguments: text };
 }
 
-type AssistantItem = z.infer<typeof callItem> | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
+type CallItem = z.infer<typeof callItem> | z.infer<typeof customCallItem>;
+type AssistantItem = CallItem | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
 
 function isAssistantItem(entry: InputItem): entry is AssistantItem {
-  return (
-    entry.type === 'function_call' || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant')
-  );
+  return isCallItem(entry) || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant');
+}
+
+function isCallItem(entry: InputItem): entry is CallItem {
+  return entry.type === 'function_call' || entry.type === 'custom_tool_call';
 }
 
 function startsTurn(
@@ -168,7 +184,7 @@ function startsTurn(
   turn: { readonly content: string; readonly toolCalls: readonly ToolCall[] },
 ): boolean {
   if (entry.type === 'reasoning') return true;
-  return entry.type !== 'function_call' && (turn.toolCalls.length > 0 || turn.content !== '');
+  return !isCallItem(entry) && (turn.toolCalls.length > 0 || turn.content !== '');
 }
 
 function toAssistant({
@@ -189,7 +205,7 @@ function toAssistant({
 }
 
 function toInputMessage(entry: InputItem): ChatMessage {
-  if (entry.type === 'function_call_output')
+  if (entry.type === 'function_call_output' || entry.type === 'custom_tool_call_output')
     return { role: 'tool', content: toText(entry.output, 'input'), toolCallId: entry.call_id };
   if ('role' in entry && typeof entry.role === 'string') {
     const content = toText(messageItem.parse(entry).content, 'input');

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { countReasoningTokens, inPieces, PendingLogprobs, type WireError } from '@agentjet/chat-completions';
+import {
+  countReasoningTokens,
+  inPieces,
+  PendingLogprobs,
+  readCustomInput,
+  type WireError,
+} from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
 import type { ResponsesBody } from './request.js';
@@ -43,15 +49,19 @@ const reasoningItem = (id: string, text: string): OutputItem => ({
   content: text === '' ? [] : [thoughtPart(text)],
 });
 
-const callItem = (id: string, call: ToolCall, { name, namespace }: WireName, status: string): OutputItem => ({
-  id,
-  type: 'function_call',
-  call_id: call.id,
-  name,
-  ...(namespace !== undefined && { namespace }),
-  arguments: status === 'in_progress' ? '' : call.arguments,
-  status,
-});
+const callItem = (call: ToolCall, { name, namespace, isCustom }: WireName, status: string): OutputItem => {
+  const text = status === 'in_progress' ? '' : call.arguments;
+  const said = isCustom === true ? { input: readCustomInput(text) } : { arguments: text };
+  return {
+    id: `${isCustom === true ? 'ctc' : 'fc'}_${randomUUID()}`,
+    type: isCustom === true ? 'custom_tool_call' : 'function_call',
+    call_id: call.id,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...said,
+    status,
+  };
+};
 
 export function toOutputItems(
   { message, logprobs }: ChatResponse,
@@ -63,9 +73,7 @@ export function toOutputItems(
     ...(message.content === '' && message.toolCalls !== undefined
       ? []
       : [messageItem(`msg_${randomUUID()}`, message.content, status, withLogprobs ? logprobs : [])]),
-    ...(message.toolCalls ?? []).map((call) =>
-      callItem(`fc_${randomUUID()}`, call, tools.toWireName(call.name), status),
-    ),
+    ...(message.toolCalls ?? []).map((call) => callItem(call, tools.toWireName(call.name), status)),
   ];
 }
 
@@ -171,16 +179,19 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
 
   const writeCall = (call: ToolCall): void => {
     close();
-    const id = `fc_${randomUUID()}`;
     const wireName = tools.toWireName(call.name);
-    const { content_index: _unused, ...at } = place(id);
-    send('response.output_item.added', {
-      output_index: output.length,
-      item: callItem(id, call, wireName, 'in_progress'),
-    });
-    for (const delta of inPieces(call.arguments)) send('response.function_call_arguments.delta', { ...at, delta });
-    send('response.function_call_arguments.done', { ...at, name: wireName.name, arguments: call.arguments });
-    const done = callItem(id, call, wireName, 'completed');
+    const begun = callItem(call, wireName, 'in_progress');
+    const { content_index: _unused, ...at } = place(begun.id);
+    send('response.output_item.added', { output_index: output.length, item: begun });
+    if (wireName.isCustom === true) {
+      const input = readCustomInput(call.arguments);
+      for (const delta of inPieces(input)) send('response.custom_tool_call_input.delta', { ...at, delta });
+      send('response.custom_tool_call_input.done', { ...at, input });
+    } else {
+      for (const delta of inPieces(call.arguments)) send('response.function_call_arguments.delta', { ...at, delta });
+      send('response.function_call_arguments.done', { ...at, name: wireName.name, arguments: call.arguments });
+    }
+    const done = { ...callItem(call, wireName, 'completed'), id: begun.id };
     send('response.output_item.done', { output_index: output.length, item: done });
     output.push(done);
   };

@@ -1,8 +1,9 @@
-import { functionFields, toToolSpec, WireError } from '@agentjet/chat-completions';
+import { customFields, functionFields, toCustomSpec, toToolSpec, WireError } from '@agentjet/chat-completions';
 import { isServerTool, type ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 
 const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
+const customTool = z.looseObject({ type: z.literal('custom'), ...customFields });
 const namespaceTool = z.looseObject({
   type: z.literal('namespace'),
   name: z.string(),
@@ -10,7 +11,12 @@ const namespaceTool = z.looseObject({
 });
 
 /** How a function is called on the wire: Codex, for one, groups functions in namespaces. */
-export type WireName = { readonly name: string; readonly namespace?: string | undefined };
+export type WireName = {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  /** Its calls are text. */
+  readonly isCustom?: true;
+};
 
 /** The functions of a request, as the model sees them. It knows no namespaces, so each function has one name. */
 export interface ResponseTools {
@@ -45,10 +51,13 @@ function readFunctions(tool: { readonly type: string }, namespace?: string): rea
     return group.data.tools.flatMap((inner) => readFunctions(inner, group.data.name));
   const parsed = functionTool.safeParse(tool);
   if (parsed.success) return [{ wire: { name: parsed.data.name, namespace }, spec: toToolSpec(parsed.data) }];
+  const custom = customTool.safeParse(tool);
+  if (custom.success)
+    return [{ wire: { name: custom.data.name, namespace, isCustom: true }, spec: toCustomSpec(custom.data) }];
   throw new WireError(
     400,
     'unsupported_tool',
-    `Tools of type '${tool.type}' are not supported: only functions, which the agent runs itself.`,
+    `Tools of type '${tool.type}' are not supported: only functions and custom tools, which the agent runs itself.`,
     'tools',
   );
 }

@@ -1,0 +1,34 @@
+import { parseJsonObject, type ToolSpec } from '@agentjet/core';
+import { z } from 'zod';
+
+/**
+ * Custom tools take text where functions take arguments. The chat templates of models know functions alone, so to the model a
+ * custom tool is a function with one argument, and on the wire its call has the text of that argument.
+ */
+
+const argument = 'input';
+
+export const customFields = {
+  name: z.string(),
+  description: z.string().nullish(),
+  /** A grammar is not enforced: sampling is not constrained. */
+  format: z.looseObject({ type: z.string() }).nullish(),
+};
+
+export function toCustomSpec({ name, description }: z.infer<z.ZodObject<typeof customFields>>): ToolSpec {
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    parameters: { type: 'object', properties: { [argument]: { type: 'string' } }, required: [argument] },
+  };
+}
+
+export function toCustomArguments(input: string): string {
+  return JSON.stringify({ [argument]: input });
+}
+
+/** The text of a call; arguments of another form are passed on as they are, and the tool will say so. */
+export function readCustomInput(args: string): string {
+  const input = parseJsonObject(args)?.[argument];
+  return typeof input === 'string' ? input : args;
+}
