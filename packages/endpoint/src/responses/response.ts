@@ -133,6 +133,14 @@ export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, me
 const toPart = (type: 'message' | 'reasoning', text: string) =>
   type === 'message' ? textPart(text) : thoughtPart(text);
 
+/** What a call says: its arguments, or the text of a custom tool, in pieces and then whole. */
+function callEvents(call: ToolCall, { name, isCustom }: WireName): readonly ({ readonly type: string } & object)[] {
+  const kind = isCustom === true ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
+  const text = isCustom === true ? readCustomInput(call.arguments) : call.arguments;
+  const whole = isCustom === true ? { input: text } : { name, arguments: text };
+  return [...inPieces(text).map((delta) => ({ type: `${kind}.delta`, delta })), { type: `${kind}.done`, ...whole }];
+}
+
 /** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
 export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
   let stream: EventStream | undefined;
@@ -183,14 +191,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
     const begun = callItem(call, wireName, 'in_progress');
     const { content_index: _unused, ...at } = place(begun.id);
     send('response.output_item.added', { output_index: output.length, item: begun });
-    if (wireName.isCustom === true) {
-      const input = readCustomInput(call.arguments);
-      for (const delta of inPieces(input)) send('response.custom_tool_call_input.delta', { ...at, delta });
-      send('response.custom_tool_call_input.done', { ...at, input });
-    } else {
-      for (const delta of inPieces(call.arguments)) send('response.function_call_arguments.delta', { ...at, delta });
-      send('response.function_call_arguments.done', { ...at, name: wireName.name, arguments: call.arguments });
-    }
+    for (const { type, ...fields } of callEvents(call, wireName)) send(type, { ...at, ...fields });
     const done = { ...callItem(call, wireName, 'completed'), id: begun.id };
     send('response.output_item.done', { output_index: output.length, item: done });
     output.push(done);
