@@ -20,7 +20,7 @@ export function toReadable(thrown: unknown): unknown {
 /** Throws if looking at the error would. */
 function look(error: object): void {
   for (const name of properties) void Reflect.get(error, name);
-  if (!(error instanceof Error)) void String(error);
-  else if (typeof error.message !== 'string' || !['string', 'undefined'].includes(typeof error.stack))
+  if (!(error instanceof Error)) return;
+  if (typeof error.message !== 'string' || !['string', 'undefined'].includes(typeof error.stack))
     throw new TypeError('The message and the stack of an error are strings.');
 }
