@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import inspector from 'node:inspector';
-import { EngineError, WorkflowError } from '@agentjet/core';
+import { EngineError, toErrorMessage, WorkflowError } from '@agentjet/core';
 
 /** How long one episode lasts: until it is closed, runs out of time, is stopped, or loses an error. */
 export type EpisodeLife = {
@@ -22,8 +22,11 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // one for each call that runs
   const end = (reason: unknown): void => controller.abort(reason);
-  const stop = (): void =>
-    end(new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause: signal?.reason }));
+  const stop = (): void => {
+    const cause: unknown = signal?.reason;
+    const isTold = cause instanceof WorkflowError; // that a group is given up, for one
+    end(isTold ? cause : new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause }));
+  };
   // Time stands still at a breakpoint, but clocks do not: with a debugger there is no limit.
   const expire = (): void => {
     if (inspector.url() === undefined)
@@ -41,7 +44,7 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
     signal: controller.signal,
     fail: (error) => {
       if (controller.signal.aborted)
-        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${String(error)}`);
+        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${toErrorMessage(error)}`);
       else end(error);
     },
     close: () => {

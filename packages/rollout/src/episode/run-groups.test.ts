@@ -49,6 +49,25 @@ describe('runGroups', () => {
     expect(new Set(groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId))).size).toBe(12);
   });
 
+  it('gives up a group that takes longer than the others, and tells of its episodes', async () => {
+    const told: string[] = [];
+    const hang = async (task: Task) => (task.taskId === 't0' ? new Promise<never>(() => {}) : { reward: 1 });
+    const options = {
+      stragglerPatienceMs: 20,
+      maxOpenGroups: 7,
+      onEpisode: ({ episodeId }: Episode) => told.push(episodeId),
+    };
+    const groups = await collect(open(hang, options));
+    expect(groups.map(({ groupId, isGivenUp }) => [groupId, isGivenUp])).toEqual([
+      ['t0', true],
+      ...['t1', 't2', 't3', 't4', 't5'].map((id) => [id, undefined]),
+    ]);
+    const [late] = groups;
+    expect(late?.episodes).toMatchObject(Array(2).fill({ status: 'failed', error: { code: 'stale' } }));
+    expect(late && toEpisodeGroup(late, 'zero_reward')).toBeUndefined();
+    expect(told).toHaveLength(12);
+  });
+
   it('gives the same seeds whatever runs beside it, and others for another seed', async () => {
     const seeds = async (options: Partial<GroupsOptions>) =>
       (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
@@ -75,7 +94,7 @@ describe('runGroups', () => {
     await collect(
       open(async () => ((most = Math.max(most, ++running)), await pause(3), running--, { reward: 1 }), {
         maxParallel: 3,
-        maxOpenGroups: 6,
+        maxOpenGroups: 7,
       }),
     );
     expect(most).toBe(3);

@@ -30,7 +30,10 @@ export type GroupsOptions = EpisodeOptions & {
   readonly maxParallel: number;
   /** Shared by runs that go on at the same time; then `maxParallel` is not looked at. Default: `maxParallel` workers. */
   readonly workers?: Semaphore | undefined;
-  /** ms that the last groups may take longer than half of the others before they are given up; null (default): for ever. */
+  /**
+   * ms that the last groups may take longer than half of the others before they are given up; null (default): for ever. It counts
+   * once all groups have begun, so `maxOpenGroups` must be more than there are.
+   */
   readonly stragglerPatienceMs?: number | null;
   /**
    * Groups that may be started and not yet handed over; bounds memory, and how far one slow group lets the others

@@ -43,6 +43,8 @@ export type PhaseOptions = {
   /** Shared with phases that go on at the same time. */
   readonly workers?: Semaphore;
   readonly stragglerPatienceMs?: number | null;
+  /** Groups that may be started and not yet handed over. */
+  readonly maxOpenGroups?: number;
   readonly seed: number;
   /** Keeps episode ids of different phases apart. */
   readonly idPrefix: string;

@@ -128,7 +128,11 @@ async function runTasks(
     tasks,
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
-    stragglerPatienceMs: rollout.stragglerPatience === null ? null : rollout.stragglerPatience * 1000,
+    // All must have begun before one of them can be late; only with room for one more is it seen that these are all.
+    ...(rollout.stragglerPatience !== null && {
+      stragglerPatienceMs: rollout.stragglerPatience * 1000,
+      maxOpenGroups: tasks.length + 1,
+    }),
     sampling: samplingDefaults(context.config),
     requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
