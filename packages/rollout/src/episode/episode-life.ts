@@ -44,7 +44,7 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
     signal: controller.signal,
     fail: (error) => {
       if (controller.signal.aborted)
-        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${toErrorMessage(error)}`);
+        process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${describe(error)}`);
       else end(error);
     },
     close: () => {
@@ -53,4 +53,13 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
       end(new EngineError('closed', `Episode "${episodeId}" has ended.`));
     },
   };
+}
+
+/** With its name, if it can be printed at all. */
+function describe(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return toErrorMessage(error);
+  }
 }
