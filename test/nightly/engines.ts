@@ -7,5 +7,6 @@ export async function run(): Promise<NightlyOutcome> {
     'trainer/src/backbones/torch',
     'trainer/src/backbones/python-worker',
     'test/bench/parity',
+    'test/after-training',
   ]);
 }

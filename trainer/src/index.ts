@@ -40,6 +40,7 @@ export { createTinkerBackbone, type TinkerBackboneOptions } from './backbones/ti
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';
+export { exportModel, readBaseModel, type ExportedModel } from './model-files/export-model.js';
 export {
   readModelFolder,
   writeModelFolder,

@@ -57,6 +57,7 @@ export type ServeFlags = {
   readonly key?: boolean;
   readonly json?: boolean;
 };
+export type ExportFlags = { readonly base?: string; readonly json?: boolean };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
@@ -77,6 +78,7 @@ Examples:
   ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
+  ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
 
 Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
 
@@ -140,6 +142,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
 
   addInit(program, setExitCode);
   addServe(program, setExitCode);
+  addExport(program, setExitCode);
   addSwarm(program, setExitCode);
   return program;
 }
@@ -175,6 +178,22 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     .action(async (model: string, flags: ServeFlags) => {
       const { serveRun } = await import('./commands/serve-run.js');
       setExitCode(await serveRun(model, flags));
+    });
+}
+
+function addExport(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('export')
+    .description(
+      'Writes a trained model as a plain folder for transformers, vLLM and others; merges an adapter (LoRA).',
+    )
+    .argument('<model>', 'a run folder (its last checkpoint), a checkpoint, or any model folder')
+    .argument('<folder>', 'a new folder')
+    .option('--base <model>', 'the model that the adapter belongs to; default: the one that it names')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (model: string, folder: string, flags: ExportFlags) => {
+      const { exportRun } = await import('./commands/export-run.js');
+      setExitCode(await exportRun(model, folder, flags));
     });
 }
 

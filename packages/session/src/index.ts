@@ -3,7 +3,7 @@ export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
-export { evaluateJob, serveModelJob, tuneJob } from './jobs.js';
+export { evaluateJob, exportModelJob, serveModelJob, tuneJob } from './jobs.js';
 export { openFrozenModel, type FrozenModel } from './policy/frozen-model.js';
 export type { FrozenModelOptions } from './policy/open-model.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';

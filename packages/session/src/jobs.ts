@@ -1,6 +1,8 @@
 import type { CommonConfig } from '@agentjet/core';
+import type { ExportedModel } from '@agentjet/trainer';
 import type { EvaluateParts } from './evaluate-model.js';
 import type { Evaluation, JobResult } from './events.js';
+import type { ExportModelOptions } from './policy/export-tuned-model.js';
 import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 import type { TuneParts } from './tune.js';
 
@@ -25,4 +27,10 @@ export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): P
 export async function serveModelJob(dir: string, options: ServeModelOptions): Promise<ServedModel> {
   const { serveTunedModel } = await import('./policy/serve-tuned-model.js');
   return serveTunedModel(dir, options);
+}
+
+/** Writes what was trained for other programs: see `exportTunedModel`. */
+export async function exportModelJob(dir: string, target: string, options: ExportModelOptions): Promise<ExportedModel> {
+  const { exportTunedModel } = await import('./policy/export-tuned-model.js');
+  return exportTunedModel(dir, target, options);
 }

@@ -12,6 +12,39 @@ export function float16ToFloat32(halves: Uint16Array, into: Float32Array): void 
   for (let index = 0; index < halves.length; index++) into[index] = values[halves[index] ?? 0] ?? 0;
 }
 
+/** Rounds to the nearest, ties to even. Both have the same length. */
+export function float32ToBfloat16(values: Float32Array, into: Uint16Array): void {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  for (let index = 0; index < bits.length; index++) {
+    const word = bits[index] ?? 0;
+    const isNan = (word & 0x7fffffff) > 0x7f800000;
+    into[index] = isNan ? (word >>> 16) | 0x40 : (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
+  }
+}
+
+/** Rounds to the nearest, ties to even; what is too large becomes infinite. Both have the same length. */
+export function float32ToFloat16(values: Float32Array, into: Uint16Array): void {
+  for (let index = 0; index < values.length; index++) into[index] = float16Bits(values[index] ?? 0);
+}
+
+function float16Bits(value: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (Number.isNaN(size)) return 0x7e00;
+  if (size >= 65520) return sign | 0x7c00;
+  // Steps of the result: 2^-24 below the smallest normal number, else 2^-10 of the power of two below the value.
+  const exponent = Math.max(-14, Math.floor(Math.log2(size)));
+  const steps = roundToEven(size * 2 ** (10 - exponent));
+  // 1024 steps too many carry into the exponent, as they should.
+  return sign | (steps < 1024 && exponent === -14 ? steps : (exponent + 14) * 1024 + steps);
+}
+
+function roundToEven(value: number): number {
+  const down = Math.floor(value);
+  const rest = value - down;
+  return rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? down + 1 : down;
+}
+
 let allFloat16Values: Float32Array | undefined;
 
 function float16Values(): Float32Array {

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, toErrorMessage } from '@agentjet/core';
-import { bfloat16ToFloat32, float16ToFloat32 } from './half-precision.js';
+import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16, float32ToFloat16 } from './half-precision.js';
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16';
 
@@ -60,6 +60,30 @@ export async function readTensorInto(entry: TensorEntry, destination: Float32Arr
     const convert = dtype === 'BF16' ? bfloat16ToFloat32 : float16ToFloat32;
     convert(halves, destination);
   });
+}
+
+/** Writes a tensor's elements to its place in its file, in the dtype that it has there. */
+export async function overwriteTensor(entry: TensorEntry, values: Float32Array): Promise<void> {
+  const handle = await open(entry.file, 'r+');
+  try {
+    const bytes = toBytes(entry, values);
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, entry.start + done);
+      done += bytesWritten;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function toBytes({ file, name, dtype }: TensorEntry, values: Float32Array): Uint8Array {
+  if (!isSupportedDtype(dtype)) throw badFile(file, `tensor "${name}" has dtype ${dtype}; supported: F32, F16, BF16`);
+  if (dtype === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const halves = new Uint16Array(values.length);
+  const convert = dtype === 'BF16' ? float32ToBfloat16 : float32ToFloat16;
+  convert(values, halves);
+  return new Uint8Array(halves.buffer);
 }
 
 /** Writes float32 tensors in the order given. `metadata` values must be strings; transformers wants `format: 'pt'`. */

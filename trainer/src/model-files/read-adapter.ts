@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
+import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
+
+/** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
+export type Adapter = {
+  /** The model it belongs to: a folder, or a name of the hub. */
+  readonly baseModel: string;
+  /** By the name of the tensor that it changes: W + scale B A, with A [rank, in] and B [out, rank]. */
+  readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
+  readonly scale: number;
+};
+
+const configFile = 'adapter_config.json';
+const weightsFile = 'adapter_model.safetensors';
+const prefix = 'base_model.model.';
+
+/** Settings that make more of an adapter than W + scale B A, if they are neither absent, false, empty nor null. */
+const unsupported = [
+  'use_dora',
+  'fan_in_fan_out',
+  'modules_to_save',
+  'rank_pattern',
+  'alpha_pattern',
+  'lora_bias',
+  'megatron_config',
+  'trainable_token_indices',
+];
+
+/** Undefined if the folder holds no adapter. Rejects with BackboneError `bad_model_files` for one that cannot be merged here. */
+export async function readAdapter(dir: string): Promise<Adapter | undefined> {
+  const file = path.join(dir, configFile);
+  if (!existsSync(file)) return undefined;
+  const config = parseJsonObject(await readFile(file, 'utf8'));
+  if (config === undefined) throw badFile(file, 'it holds no JSON object');
+  const {
+    peft_type: type,
+    base_model_name_or_path: baseModel,
+    r: rank,
+    lora_alpha: alpha,
+    use_rslora: isRootScaled,
+  } = config;
+  if (type !== 'LORA') throw badFile(file, `"peft_type" is ${JSON.stringify(type)}; only LORA can be merged here`);
+  const odd = unsupported.find((name) => !isAbsent(config, name));
+  if (odd !== undefined) throw badFile(file, `"${odd}" is set, which only peft itself can merge`);
+  if (typeof rank !== 'number' || typeof alpha !== 'number' || typeof baseModel !== 'string')
+    throw badFile(file, 'it lacks "r", "lora_alpha" or "base_model_name_or_path"');
+  const scale = alpha / (isRootScaled === true ? Math.sqrt(rank) : rank);
+  return { baseModel, scale, changes: await readChanges(path.join(dir, weightsFile)) };
+}
+
+function isAbsent(config: JsonObject, name: string): boolean {
+  const value = config[name];
+  const isEmpty =
+    (Array.isArray(value) && value.length === 0) || (isJsonObject(value) && Object.keys(value).length === 0);
+  return value === undefined || value === null || value === false || isEmpty;
+}
+
+async function readChanges(file: string): Promise<Adapter['changes']> {
+  const entries = new Map((await readTensorEntries(file)).map((entry) => [entry.name, entry]));
+  const changes = new Map<string, { readonly a: TensorEntry; readonly b: TensorEntry }>();
+  for (const [name, a] of entries) {
+    if (name.endsWith('.lora_B.weight')) continue;
+    const b = entries.get(name.replace(/\.lora_A\.weight$/, '.lora_B.weight'));
+    if (!name.endsWith('.lora_A.weight') || b === undefined || a.shape.length !== 2 || b.shape.length !== 2)
+      throw badFile(file, `tensor "${name}" is not half of a pair lora_A.weight and lora_B.weight of a linear layer`);
+    const module = name.slice(0, -'.lora_A.weight'.length);
+    changes.set(`${module.startsWith(prefix) ? module.slice(prefix.length) : module}.weight`, { a, b });
+  }
+  return changes;
+}
