@@ -72,9 +72,9 @@ async function readSums(dir: string): Promise<SumsRead> {
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .slice(0, -1)) {
-    const entries = Object.entries(parseJsonObject(line) ?? {});
-    if (entries.length === 0) isBroken = true;
-    for (const [name, sum] of entries)
+    const parsed = parseJsonObject(line); // an empty object: nothing was recorded yet
+    if (parsed === undefined) isBroken = true;
+    for (const [name, sum] of Object.entries(parsed ?? {}))
       if (isSum(sum)) sums.set(name, sum);
       else isBroken = true;
   }
