@@ -144,6 +144,16 @@ const rollout = z.strictObject({
     null,
     'seconds that an episode waits for a judge that cannot be reached; null: as max_outage',
   ),
+  group_patience: setting(
+    positive.max(mostSeconds),
+    1800,
+    'swarm: seconds from the first claim of a task until its episodes that are still missing are given up',
+  ),
+  oversubscribe: setting(
+    z.number().min(1).max(16),
+    1,
+    'swarm: groups that are sampled at a time, as a multiple of a batch; above 1 only with max_staleness',
+  ),
   name: setting(
     z.enum(['builtin', 'vllm']),
     'builtin',
@@ -202,6 +212,11 @@ const trainerCommon = z.strictObject({
     z.boolean(),
     true,
     'evaluate before training; false together with test_freq 0 turns evaluation off',
+  ),
+  evaluation_patience: setting(
+    positive.max(mostSeconds),
+    600,
+    'swarm: seconds that the next step waits for the episodes of an evaluation',
   ),
   val_pass_n: setting(
     count(4096),
@@ -329,6 +344,21 @@ export const commonSections = {
       ),
     })
     .describe('torch only'),
+  swarm: z
+    .strictObject({
+      recovery_budget: setting(
+        positive.max(mostSeconds),
+        120,
+        'a checkpoint is due, too, when making the steps since the last one again would take so many seconds',
+      ),
+      store_dir: setting(
+        text.nullable(),
+        null,
+        'folder of the ledger, on a local disk; null: ledger/ in the run folder',
+        { path: 'output' },
+      ),
+    })
+    .describe('ajet swarm serve'),
   debug: z
     .strictObject({
       debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),

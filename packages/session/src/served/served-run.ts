@@ -51,7 +51,7 @@ export async function openServedRun<Config extends CommonConfig>(
     config,
     folder,
     isResumed,
-    storeDir: path.join(folder.dir, 'ledger'),
+    storeDir: storeDirOf(config, folder.dir),
     openWeights: createOpenWeights({
       config,
       inputs,
@@ -91,7 +91,7 @@ async function openFolder(
 ): Promise<Opened> {
   const { experimentDir, experimentName, trainerCommon } = config;
   const newest = run ?? (isNew ? undefined : await findLatestRun(experimentDir, experimentName));
-  if (newest !== undefined && (run !== undefined || hasLedger(newest))) {
+  if (newest !== undefined && (run !== undefined || hasLedger(config, newest))) {
     const again = await openFolderAgain(config, { dir: newest, modelDir, onNotice, composition });
     return { folder: again.run, changes: again.changes, isResumed: true };
   }
@@ -106,8 +106,12 @@ async function openFolder(
   return { folder, changes: [], isResumed: false };
 }
 
-const hasLedger = (dir: string): boolean =>
-  existsSync(path.join(dir, 'ledger')) && readdirSync(path.join(dir, 'ledger')).some((name) => name.endsWith('.mdb'));
+const storeDirOf = ({ swarm }: CommonConfig, dir: string): string => swarm.storeDir ?? path.join(dir, 'ledger');
+
+function hasLedger(config: CommonConfig, dir: string): boolean {
+  const storeDir = storeDirOf(config, dir);
+  return existsSync(storeDir) && readdirSync(storeDir).some((name) => name.endsWith('.mdb'));
+}
 
 type WeightsParts = {
   readonly config: CommonConfig;
@@ -136,7 +140,7 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {
       // A run that never began must not be the newest one.
-      if (!hasLedger(folder.dir)) await rm(folder.dir, { recursive: true, force: true });
+      if (!hasLedger(config, folder.dir)) await rm(folder.dir, { recursive: true, force: true });
       throw error;
     }
   };
