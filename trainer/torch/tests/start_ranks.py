@@ -19,7 +19,7 @@ def start_ranks(out: Path, size: int, *modes: str, nodes: int = 1) -> None:
     processes = [subprocess.Popen(command, env={**env, **place}, stderr=subprocess.PIPE, text=True) for place in places]
     try:
         for process in processes:
-            _, errors = process.communicate(timeout=240)
+            _, errors = process.communicate(timeout=600)
             assert process.returncode == 0, errors[-3000:]
     finally:
         for process in processes:
