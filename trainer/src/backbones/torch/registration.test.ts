@@ -90,6 +90,14 @@ describe('what the GPU worker gets from the names of the YAML', () => {
   });
 });
 
+it('the line for every node reaches the user', () => {
+  const said: string[] = [];
+  const config = create({ torch: { launch: 'attach' } });
+  const notice = (message: string): void => void said.push(message);
+  toTorchOptions(config.torch, { config, modelDir, notice }).attach?.onCommand('torchrun ...');
+  expect(said).toEqual(['Waiting for the torch worker. Run on every node: torchrun ...']);
+});
+
 it('what the worker says of its own is passed on, what its libraries say is not', () => {
   expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch INFO The model has 0.5 M parameters.')).toBe(
     'torch worker: The model has 0.5 M parameters.',
