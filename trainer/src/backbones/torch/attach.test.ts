@@ -90,8 +90,7 @@ describe.skipIf(!hasTorch)('a torch worker that launchers start', { timeout: 400
 
   test('is refused if it has other processes than the configuration says', async () => {
     const sharedDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-attach-'));
-    const onCommand = (command: string): void =>
-      void launch(command.replace(/torchrun .* -m/, `${testPython} -m`), 0); // one process without a launcher
+    const onCommand = (command: string): void => void launch(command.replace(/torchrun .* -m/, `${testPython} -m`), 0); // one process without a launcher
     const attached = startTiny(await makeTinyModel(), {
       numGpus: 2,
       attach: { numNodes: 1, port: 0, sharedDir, onCommand },
