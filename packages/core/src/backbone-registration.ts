@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Backbone, BackboneCapabilities, OptimizerOptions } from './backbone.js';
 import type { CommonConfig } from './config/compose-schema.js';
 import type { Registration } from './config/registration.js';
+import type { NeedRequest, ResourceNeed } from './resource-need.js';
 
 /** What every backbone is opened with besides its own section. */
 export type BackboneParts = {
@@ -22,6 +23,8 @@ export type BackboneRegistration<
   readonly capabilities: BackboneCapabilities;
   /** False: of the model's folder it takes the small files alone, so weights need not be there. True unless given. */
   readonly readsWeights?: boolean;
+  /** What a job would need, for a question before the start; undefined: unknown. Throws BackboneError `unsupported_model`. */
+  estimate?(request: NeedRequest): ResourceNeed;
 };
 
 /** A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. */

@@ -68,6 +68,7 @@ export {
   type BackboneParts,
   type BackboneRegistration,
 } from './backbone-registration.js';
+export { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from './resource-need.js';
 export type { ContractCase } from './contract-case.js';
 export { z } from 'zod';
 export {

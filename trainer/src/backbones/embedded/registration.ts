@@ -1,5 +1,6 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
 import { embeddedCapabilities } from './capabilities.js';
+import { estimateEmbedded } from './estimate-need.js';
 
 /** `backbone: onnx`: samples and trains on the CPU of this machine. Nothing native is loaded before it is opened. */
 export const onnx = defineBackbone({
@@ -11,6 +12,7 @@ export const onnx = defineBackbone({
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,
   allows: { 'trainer_common.loss_mode': ['ppo'], 'trainer_common.tis_cap': [0], 'lora.rank': [0] },
+  estimate: estimateEmbedded,
   async open({ numThreads }, { config, modelDir, optimizer }) {
     const { createOnnxBackbone } = await import('./create-onnx-backbone.js');
     return createOnnxBackbone({

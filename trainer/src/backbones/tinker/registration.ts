@@ -1,5 +1,6 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
 import { tinkerCapabilities } from './capabilities.js';
+import { readModelShape } from '../needs/model-shape.js';
 import { profileNames } from './profiles.js';
 
 /** `backbone: tinker`: a server that speaks the Tinker API trains and samples; nothing else is installed. */
@@ -26,6 +27,13 @@ export const tinker = defineBackbone({
   freeOnResume: ['base_url', 'api_key', 'profile', 'keep_state_every'],
   capabilities: tinkerCapabilities,
   readsWeights: false,
+  estimate: ({ model }) => ({
+    numParameters: readModelShape(model).numParameters,
+    place: 'none',
+    parts: [],
+    fullPackBytes: null,
+    stepSeconds: null,
+  }),
   allows: {
     'trainer_common.loss_mode': ['ppo'],
     'trainer_common.tis_cap': [0],

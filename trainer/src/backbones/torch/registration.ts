@@ -1,5 +1,6 @@
 import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, type SectionOf } from '@agentjet/core';
 import { torchCapabilities } from './capabilities.js';
+import { estimateTorch } from './estimate-need.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine, or of several that launchers join. */
@@ -157,6 +158,7 @@ export const torch = defineBackbone({
     'token',
   ],
   capabilities: torchCapabilities,
+  estimate: estimateTorch,
   async open(settings, parts) {
     const { createTorchBackbone } = await import('./index.js');
     const onLogLine = (line: string): void => {

@@ -31,6 +31,16 @@ export type MicrobatchLimits = {
   readonly pathReadCost: number;
 };
 
+/** How one tree would be laid out. `depth`: tokens of its longest path. */
+export function gridOfTree(
+  { size, depth }: { readonly size: number; readonly depth: number },
+  limits: MicrobatchLimits,
+): { readonly numRows: number; readonly rowLength: number; readonly numKeys: number } {
+  const rowLength = pathRowLength(depth, limits);
+  if (pathCost(depth, rowLength, limits) >= size) return { numRows: 1, rowLength: size, numKeys: size };
+  return { numRows: Math.ceil(size / rowLength), rowLength, numKeys: depth + rowLength };
+}
+
 export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimits): readonly Microbatch[] {
   const isLarge = (tree: Tree): boolean =>
     pathCost(tree.depth, pathRowLength(tree.depth, limits), limits) < sizeOf(tree);

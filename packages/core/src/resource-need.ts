@@ -1,0 +1,48 @@
+import type { CommonConfig } from './config/compose-schema.js';
+import type { JsonObject } from './json-object.js';
+
+/** What a job would need, told from config.json and the configuration alone: before weights are downloaded or read. */
+
+export type NeedRequest = {
+  readonly config: CommonConfig;
+  /** The backbone's own settings, in camelCase. */
+  readonly section: Readonly<Record<string, unknown>>;
+  /** config.json of the model. */
+  readonly model: JsonObject;
+  /** False: it only samples. */
+  readonly trains: boolean;
+  readonly cores: number;
+  /** Null: a machine without GPUs. */
+  readonly gpus: Gpus | null;
+  /** Instead of what the configuration allows: the longest sample in tokens, or the largest pack. */
+  readonly longestSample?: number;
+  readonly packTokens?: number;
+};
+
+/** GPUs of one kind, all used. */
+export type Gpus = {
+  readonly count: number;
+  /** Of each. */
+  readonly bytes: number;
+  /** As the driver says it; null if the machine was only described. */
+  readonly name: string | null;
+};
+
+export type MemoryPart = { readonly name: string; readonly bytes: number };
+
+export type ResourceNeed = {
+  readonly numParameters: number;
+  /** `host`: this machine's memory. `gpu`: that of each GPU. `none`: the model is elsewhere. */
+  readonly place: 'host' | 'gpu' | 'none';
+  /** What adds up to the peak, with one sample as long as the configuration allows. */
+  readonly parts: readonly MemoryPart[];
+  /** The peak if a pack is as large as `trainer_common.max_pack_tokens` allows; null if nothing is trained. */
+  readonly fullPackBytes: number | null;
+  /** Of one step if each answer is as long as the configuration allows; null if no machine of the kind was measured. */
+  readonly stepSeconds: number | null;
+};
+
+/** Bytes of all parts. */
+export function sumParts(parts: readonly MemoryPart[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}

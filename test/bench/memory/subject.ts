@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { createRandom, type OptimizerOptions, type Random, type Sample } from '@agentjet/core';
+import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
+import type { MemoryCase } from './memory-cases.js';
+
+/**
+ * A process that samples and trains with one model, as a run does, and says how much memory it has taken at most after each
+ * phase: one line of JSON each. Called with a folder and a MemoryCase as JSON.
+ */
+
+const optimizer: OptimizerOptions = {
+  learningRate: 1e-5,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  maxGradNorm: 1,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 100,
+};
+
+type Workload = MemoryCase & { readonly vocabSize: number; readonly random: Random };
+
+function randomIds({ random, vocabSize }: Workload, length: number): readonly number[] {
+  return Array.from({ length }, () => random.int(vocabSize));
+}
+
+/** Answers that share their prompt, as a group of episodes does; without sharing each has its own. */
+function createSamples(workload: Workload): Sample[] {
+  const { groups, episodes, promptTokens, answerTokens } = workload;
+  return Array.from({ length: groups }, () => {
+    const prompt = randomIds(workload, promptTokens);
+    return Array.from({ length: episodes }, () => [...prompt, ...randomIds(workload, answerTokens)]);
+  })
+    .flat()
+    .map((ids, index) => toSample(ids, index, promptTokens));
+}
+
+function toSample(ids: readonly number[], index: number, promptTokens: number): Sample {
+  const lossMask = Uint8Array.from(ids, (_, position) => (position < promptTokens ? 0 : 1));
+  return {
+    episodeId: `episode-${index}`,
+    agentName: 'agent',
+    targetTag: 'agent',
+    ids: Int32Array.from(ids),
+    lossMask,
+    logprobs: Float32Array.from(lossMask, (mask) => (mask === 1 ? -1 : 0)),
+    policyVersions: Int32Array.from(lossMask, (mask) => (mask === 1 ? 0 : -1)),
+    advantages: Float32Array.from(lossMask, (mask) => (mask === 1 ? (index % 2) * 2 - 1 : 0)),
+  };
+}
+
+function say(phase: string, startedAt: number): void {
+  const [peak, now] = [process.resourceUsage().maxRSS * 1024, process.memoryUsage.rss()];
+  console.log(JSON.stringify({ phase, peak, now, seconds: (performance.now() - startedAt) / 1000 }));
+}
+
+const [folder = '', json = ''] = process.argv.slice(2);
+const memoryCase = JSON.parse(json) as MemoryCase;
+const { vocab_size: vocabSize } = JSON.parse(readFileSync(`${folder}/config.json`, 'utf8')) as { vocab_size: number };
+const workload: Workload = { ...memoryCase, vocabSize, random: createRandom(1) };
+const { groups, episodes, promptTokens, answerTokens, kl, trains } = memoryCase;
+
+let startedAt = performance.now();
+say('start', startedAt);
+const backbone = await createOnnxBackbone({
+  modelDir: folder,
+  contextLength: promptTokens + answerTokens,
+  ...(trains ? { optimizer } : { train: false }),
+});
+say('open', startedAt);
+for (let step = 0; step < (trains ? 3 : 1); step++) {
+  startedAt = performance.now();
+  const prompts = Array.from({ length: groups }, () => Int32Array.from(randomIds(workload, promptTokens)));
+  await Promise.all(
+    Array.from({ length: groups * episodes }, (_, call) =>
+      backbone.engine.generate({
+        promptIds: prompts[call % groups] ?? new Int32Array(0),
+        sampling: { maxTokens: memoryCase.sampledTokens, temperature: 1, topP: 1, topK: 0, stopIds: [], seed: call },
+      }),
+    ),
+  );
+  say('sample', startedAt);
+  if (!trains) continue;
+  startedAt = performance.now();
+  const { packs } = packTrees(createSamples(workload), { maxPackTokens: memoryCase.packTokens });
+  const metrics = await backbone.trainStep({
+    packs,
+    loss: {
+      kind: 'policy',
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      dualClip: 0,
+      klCoef: kl ? 0.01 : 0,
+      klEstimator: 'k3',
+      entropyCoef: 0,
+      temperature: 1,
+    },
+  });
+  if (!Number.isFinite(metrics.loss)) throw new Error('The loss is not finite.');
+  say('train', startedAt);
+}
+await backbone.close();

@@ -1,0 +1,63 @@
+import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+
+/** What sizes depend on. Taken from any config.json of a decoder, also of those that the embedded engine does not run. */
+export type ModelShape = {
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly numLayers: number;
+  /** Widths of the query projection, and of keys and values together. */
+  readonly queryWidth: number;
+  readonly keyValueWidth: number;
+  /** Of all experts that a token uses. */
+  readonly innerSize: number;
+  readonly contextLength: number;
+  /** In the layers. */
+  readonly layerParameters: number;
+  /** Of the layers for one token: less than all if there are experts. */
+  readonly activeParameters: number;
+  /** Embedding and head; once if they are tied. */
+  readonly embeddingParameters: number;
+  /** vocabSize x hiddenSize. */
+  readonly headParameters: number;
+  readonly numParameters: number;
+};
+
+/** Throws BackboneError `unsupported_model` if a size is missing. */
+export function readModelShape(json: JsonObject): ModelShape {
+  const config = isJsonObject(json['text_config']) ? json['text_config'] : json;
+  const count = (key: string, fallback?: number): number => {
+    const value = config[key] ?? fallback;
+    if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;
+    throw new BackboneError(
+      'unsupported_model',
+      `"${key}" of config.json is ${JSON.stringify(value) ?? 'missing'}, so the size of the model is unknown.`,
+    );
+  };
+  const [vocabSize, hiddenSize, numLayers] = [count('vocab_size'), count('hidden_size'), count('num_hidden_layers')];
+  const heads = count('num_attention_heads');
+  const headDim = count('head_dim', Math.floor(hiddenSize / heads));
+  const [queryWidth, keyValueWidth] = [heads * headDim, 2 * count('num_key_value_heads', heads) * headDim];
+  const experts = count('num_experts', count('num_local_experts', 1));
+  const inner = experts > 1 ? count('moe_intermediate_size', count('intermediate_size')) : count('intermediate_size');
+  const innerSize = experts > 1 ? inner * count('num_experts_per_tok', 1) : inner;
+  const attention = hiddenSize * (2 * queryWidth + keyValueWidth);
+  const perLayer = (width: number): number => attention + 3 * hiddenSize * width + 2 * hiddenSize;
+  const headParameters = vocabSize * hiddenSize;
+  const isTied = config['tie_word_embeddings'] === true || json['tie_word_embeddings'] === true;
+  const embeddingParameters = isTied ? headParameters : 2 * headParameters;
+  const layerParameters = numLayers * perLayer(experts * inner);
+  return {
+    vocabSize,
+    hiddenSize,
+    numLayers,
+    queryWidth,
+    keyValueWidth,
+    innerSize,
+    contextLength: count('max_position_embeddings', 2 ** 20),
+    layerParameters,
+    activeParameters: numLayers * perLayer(innerSize),
+    embeddingParameters,
+    headParameters,
+    numParameters: layerParameters + embeddingParameters,
+  };
+}

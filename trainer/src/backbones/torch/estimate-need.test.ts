@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { composeConfig, sumParts, type NeedRequest } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { estimateTorch } from './estimate-need.js';
+import { torch } from './registration.js';
+
+const gib = 2 ** 30;
+const composition = composeConfig({ backbones: [torch], algorithms: [], readers: [], judges: [], templates: [] });
+
+/** The shapes of trainer/torch/bench/shapes.py. */
+const qwen = (hidden: number, layers: number, heads: number, kvHeads: number, inner: number, vocab = 151_936) => ({
+  model_type: 'qwen2',
+  hidden_size: hidden,
+  num_hidden_layers: layers,
+  num_attention_heads: heads,
+  num_key_value_heads: kvHeads,
+  intermediate_size: inner,
+  vocab_size: vocab,
+  tie_word_embeddings: vocab === 151_936,
+  max_position_embeddings: 65_536,
+});
+const shapes: Readonly<Record<string, ReturnType<typeof qwen>>> = {
+  '0.5B': qwen(896, 24, 14, 2, 4864),
+  '1.5B': qwen(1536, 28, 12, 2, 8960),
+  '3B': qwen(2048, 36, 16, 2, 11_008),
+  '7B': qwen(3584, 28, 28, 4, 18_944, 152_064),
+  '32B': qwen(5120, 64, 40, 8, 27_648, 152_064),
+};
+
+type Work = { readonly model: string; readonly tokens: number; readonly packs: number; readonly gpus: number };
+
+/** A job whose largest step is so many packs of so many tokens on each GPU. */
+function requestOf({ model, tokens, packs, gpus }: Work, section: Readonly<Record<string, unknown>> = {}): NeedRequest {
+  const config = composition.create({
+    data: { trainBatchSize: packs * gpus, maxPromptLength: 1, maxResponseLength: tokens - 1 },
+    rollout: { numRepeat: 1, maxModelLen: tokens, maxResponseLengthInOneTurn: tokens, name: 'vllm', colocated: false },
+    trainerCommon: { maxPackTokens: tokens },
+  });
+  const shape = shapes[model];
+  if (shape === undefined) throw new Error(`no shape ${model}`);
+  return {
+    config,
+    section,
+    model: shape,
+    trains: true,
+    cores: 8,
+    gpus: { count: gpus, bytes: 139.8 * gib, name: 'NVIDIA H200' },
+  };
+}
+
+const kept = JSON.parse(
+  readFileSync(path.resolve(import.meta.dirname, '../../../torch/bench/results/step.json'), 'utf8'),
+) as { readonly rows?: readonly StepRow[] } & Readonly<Record<string, unknown>>;
+type StepRow = {
+  readonly model: string;
+  readonly tokens_per_pack: number;
+  readonly packs_per_step: number;
+  readonly gpus: number;
+  readonly peak_gib?: number;
+  readonly seconds_per_step?: number;
+  readonly activation_checkpointing?: boolean;
+};
+const rows = Object.values(kept).flatMap((value) => (Array.isArray(value) ? (value as StepRow[]) : []));
+const measured = rows.filter((row) => row.peak_gib !== undefined && shapes[row.model] !== undefined);
+
+describe('memory of a GPU', () => {
+  it.each(
+    measured.map(
+      (row) =>
+        [`${row.model}, ${row.tokens_per_pack} tokens, ${row.packs_per_step} packs, ${row.gpus} GPUs`, row] as const,
+    ),
+  )('is at least the measured peak, and at most a fifth more: %s', (_, row) => {
+    const work = { model: row.model, tokens: row.tokens_per_pack, packs: row.packs_per_step, gpus: row.gpus };
+    const section = row.activation_checkpointing === true ? { activationCheckpointing: true } : {};
+    const ratio = sumParts(estimateTorch(requestOf(work, section)).parts) / gib / (row.peak_gib ?? Number.NaN);
+    expect(ratio).toBeGreaterThanOrEqual(0.995);
+    expect(ratio).toBeLessThanOrEqual(1.2);
+  });
+
+  it('tells what 32B at 8k and 7B at 64k need on four GPUs: activations that are computed again', () => {
+    const need = (work: Work, section = {}): number => sumParts(estimateTorch(requestOf(work, section)).parts) / gib;
+    const checkpointing = { activationCheckpointing: true };
+    for (const work of [
+      { model: '32B', tokens: 8192, packs: 1, gpus: 4 },
+      { model: '7B', tokens: 65_536, packs: 1, gpus: 4 },
+    ]) {
+      expect(need(work)).toBeGreaterThan(200);
+      expect(need(work, checkpointing)).toBeLessThan(145);
+    }
+  });
+});
+
+it('takes less with adapters, with offloaded states, and with a smaller share of activations', () => {
+  const work = { model: '7B', tokens: 4096, packs: 4, gpus: 1 };
+  const bytes = (request: NeedRequest): number => sumParts(estimateTorch(request).parts);
+  const full = bytes(requestOf(work));
+  const request = requestOf(work);
+  const lora = { ...request, config: { ...request.config, lora: { ...request.config.lora, rank: 16 } } };
+  expect(bytes(lora)).toBeLessThan(0.4 * full);
+  expect(bytes(requestOf(work, { cpuOffload: true }))).toBeLessThan(0.5 * full);
+  expect(bytes(requestOf(work, { activationBudget: 0.5 }))).toBeLessThan(full);
+});
+
+it('estimates the seconds of training on a GPU that was measured, and none on others', () => {
+  const request = requestOf({ model: '1.5B', tokens: 8192, packs: 1, gpus: 1 });
+  const { stepSeconds } = estimateTorch(request);
+  expect(stepSeconds).toBeGreaterThan(0.182 / 2);
+  expect(stepSeconds).toBeLessThan(0.182 * 2);
+  expect(estimateTorch({ ...request, gpus: { count: 1, bytes: 80 * gib, name: 'other' } }).stepSeconds).toBeNull();
+});
+
+it('says the memory of a CPU without GPUs: 12.4 GB were measured for 0.5B with rows of 512 tokens', () => {
+  const need = estimateTorch({ ...requestOf({ model: '0.5B', tokens: 512, packs: 8, gpus: 1 }), gpus: null });
+  expect(need.place).toBe('host');
+  expect(sumParts(need.parts) / 12.4e9).toBeGreaterThanOrEqual(1);
+  expect(sumParts(need.parts) / 12.4e9).toBeLessThanOrEqual(1.2);
+});

@@ -1,0 +1,185 @@
+import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
+import { readModelShape, type ModelShape } from '../needs/model-shape.js';
+import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
+
+/**
+ * Memory and time of the torch backbone, per GPU, from the shape of the model. Fitted to the peaks in
+ * trainer/torch/bench/results/step.json (H200, PyTorch 2.11); a test compares them. All factors are in this table.
+ */
+const measured = {
+  /** Bytes a parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
+  weights: 4,
+  /** With `master_weights: bfloat16`. */
+  roundedWeights: 2,
+  moments: 8,
+  /** A gradient appears where activations disappear, so they count only if few activations are kept. */
+  gradients: 2,
+  /** From one pack of a step to the next, gradients are kept in single precision, whole on each GPU. */
+  keptGradients: 4,
+  /** Several GPUs: float32 masters and moments, sharded. */
+  shardedStates: 12,
+  /** Gathered bfloat16 weights of all layers, unless they are freed after each; by itself a GPU keeps what is at most a sixth of it. */
+  gatheredWeights: 2,
+  wholeShare: 6,
+  /** Numbers that a layer keeps for backward, per token: so many hidden states and inner states. */
+  hiddenStates: 11,
+  innerStates: 3,
+  bytesPerNumber: 2,
+  /** Logits that are kept for backward; more are computed again. */
+  keptLogits: 12 * 2 ** 30,
+  /** CUDA, kernels, one chunk of logits. */
+  context: 2.1 * 2 ** 30,
+  /** Share of a GPU that the sampler takes: vLLM beside the trainer, and our own. */
+  vllmShare: 0.45,
+  builtinShare: 1 / 12,
+  /** On a CPU without compilation: float32 states, activations against those of a GPU, and the process. */
+  cpuStates: 16,
+  cpuActivations: 4,
+  cpuLogits: 16,
+  cpuProcess: 1e9,
+  /** Operations a second of a training step, by the name of the GPU. Others were not measured. */
+  flops: [[/H200|H100/, 450e12]] as readonly (readonly [RegExp, number])[],
+} as const;
+
+type TorchSettings = {
+  readonly masterWeights: 'float32' | 'bfloat16';
+  readonly activationCheckpointing: boolean;
+  readonly activationBudget: number;
+  readonly cpuOffload: boolean;
+  readonly reshard: 'auto' | 'always' | 'never';
+};
+
+const defaults: TorchSettings = {
+  masterWeights: 'float32',
+  activationCheckpointing: false,
+  activationBudget: 1,
+  cpuOffload: false,
+  reshard: 'auto',
+};
+
+/** Without GPUs: of the CPU. Throws BackboneError `unsupported_model` if config.json lacks a size. */
+export function estimateTorch(request: NeedRequest): ResourceNeed {
+  const settings: TorchSettings = { ...defaults, ...request.section };
+  const shape = readModelShape(request.model);
+  const workload = readWorkload(request, shape.contextLength);
+  const { gpus } = request;
+  const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
+  const parts = (tokens: number): readonly MemoryPart[] =>
+    gpus === null
+      ? cpuParts(shape, request, tokens)
+      : gpuParts(shape, { settings, request, gpus, tokens, hasSeveralPacks });
+  return {
+    numParameters: shape.numParameters,
+    place: gpus === null ? 'host' : 'gpu',
+    parts: parts(workload.longestSample),
+    fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
+    stepSeconds: gpus === null || !request.trains ? null : trainingSeconds(shape, workload, gpus),
+  };
+}
+
+type OnGpu = {
+  readonly settings: TorchSettings;
+  readonly request: NeedRequest;
+  readonly gpus: Gpus;
+  /** Of the largest pack. */
+  readonly tokens: number;
+  /** Whether a GPU computes more than one pack in a step. */
+  readonly hasSeveralPacks: boolean;
+};
+
+function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
+  const { config, trains } = work.request;
+  const sampler = samplerPart(work);
+  const context = { name: 'CUDA and kernels', bytes: measured.context };
+  if (!trains) return [{ name: 'weights', bytes: 2 * shape.numParameters }, context, sampler];
+  const states = config.lora.rank > 0 ? loraParts(shape, config.lora.rank) : fullParts(shape, work);
+  const kept = activationBytes(shape, work.tokens, work.settings);
+  const reference =
+    hasReference(config) && config.lora.rank === 0
+      ? [{ name: 'reference weights', bytes: (2 * shape.numParameters) / work.gpus.count }]
+      : [];
+  return [...states, ...reference, { name: 'activations', bytes: kept }, context, sampler];
+}
+
+/** One GPU holds everything; several share masters and moments, and gather the weights of a layer, or of all. */
+function fullParts(shape: ModelShape, { settings, gpus, hasSeveralPacks }: OnGpu): readonly MemoryPart[] {
+  const { numParameters } = shape;
+  const part = (name: string, perParameter: number): MemoryPart => ({ name, bytes: perParameter * numParameters });
+  const late = settings.activationCheckpointing ? measured.gradients : 0;
+  if (settings.cpuOffload) return [gatheredPart(shape, false)];
+  if (gpus.count === 1)
+    return [
+      part('weights', settings.masterWeights === 'bfloat16' ? measured.roundedWeights : measured.weights),
+      part('moments', measured.moments),
+      part('gradients', hasSeveralPacks ? measured.keptGradients : late),
+    ];
+  const own = measured.keptGradients / gpus.count;
+  const keepsWhole = measured.gatheredWeights * numParameters <= gpus.bytes / measured.wholeShare;
+  return [
+    part('sharded weights and moments', measured.shardedStates / gpus.count),
+    gatheredPart(shape, settings.reshard === 'never' || (settings.reshard === 'auto' && keepsWhole)),
+    part('gradients', hasSeveralPacks ? measured.keptGradients + own : late === 0 ? 0 : own),
+  ];
+}
+
+/** Of all layers, or of two of them, embedding and head. */
+function gatheredPart(
+  { numParameters, layerParameters, numLayers, embeddingParameters }: ModelShape,
+  isWhole: boolean,
+): MemoryPart {
+  const gathered = isWhole ? numParameters : (2 * layerParameters) / numLayers + embeddingParameters;
+  return { name: 'gathered weights', bytes: measured.gatheredWeights * gathered };
+}
+
+/** The frozen base in bfloat16; for the adapters of all projections masters, moments and gradients. */
+function loraParts(
+  { numParameters, hiddenSize, queryWidth, keyValueWidth, innerSize, numLayers }: ModelShape,
+  rank: number,
+): readonly MemoryPart[] {
+  const adapters =
+    rank * numLayers * (2 * (hiddenSize + queryWidth) + 2 * hiddenSize + keyValueWidth + 3 * (hiddenSize + innerSize));
+  return [
+    { name: 'frozen weights', bytes: 2 * numParameters },
+    { name: 'adapters', bytes: 16 * adapters },
+  ];
+}
+
+function activationBytes(shape: ModelShape, tokens: number, settings: TorchSettings): number {
+  const { hiddenSize, innerSize, numLayers, vocabSize } = shape;
+  const layer = measured.bytesPerNumber * (measured.hiddenStates * hiddenSize + measured.innerStates * innerSize);
+  const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * tokens);
+  const { activationCheckpointing, activationBudget } = settings;
+  const perToken = activationCheckpointing
+    ? measured.bytesPerNumber * numLayers * hiddenSize + 2 * layer
+    : numLayers * layer * Math.max(activationBudget, 0.1);
+  return tokens * perToken + logits;
+}
+
+function samplerPart({ request, gpus }: OnGpu): MemoryPart {
+  const { name, gpuMemoryUtilization, colocated } = request.config.rollout;
+  if (name === 'vllm')
+    return { name: 'vLLM', bytes: colocated ? (gpuMemoryUtilization ?? measured.vllmShare) * gpus.bytes : 0 };
+  return { name: 'sampling', bytes: measured.builtinShare * gpus.bytes };
+}
+
+function cpuParts(shape: ModelShape, { trains }: NeedRequest, tokens: number): readonly MemoryPart[] {
+  const { numParameters, numLayers, hiddenSize, innerSize, vocabSize } = shape;
+  const layer = measured.hiddenStates * hiddenSize + measured.innerStates * innerSize;
+  const kept = tokens * (numLayers * layer * 2 * measured.cpuActivations + measured.cpuLogits * vocabSize);
+  return [
+    { name: 'process', bytes: measured.cpuProcess },
+    { name: 'weights, moments, gradients', bytes: (trains ? measured.cpuStates : 4) * numParameters },
+    ...(trains ? [{ name: 'activations', bytes: kept }] : []),
+  ];
+}
+
+/** Of training alone: how fast a GPU samples depends on the sampler. */
+function trainingSeconds(shape: ModelShape, workload: Workload, gpus: Gpus): number | null {
+  const flops = measured.flops.find(([name]) => gpus.name !== null && name.test(gpus.name))?.[1];
+  if (flops === undefined) return null;
+  const { tasks, promptTokens, episodes, answerTokens, longestSample } = workload;
+  const tokens = tasks * promptTokens + episodes * answerTokens;
+  const attention = shape.numLayers * shape.queryWidth * longestSample;
+  const work = 6 * tokens * (shape.activeParameters + attention) + 6 * episodes * answerTokens * shape.headParameters;
+  return work / (flops * gpus.count);
+}
