@@ -58,6 +58,8 @@ export type ServeFlags = {
   readonly json?: boolean;
 };
 export type ExportFlags = { readonly base?: string; readonly json?: boolean };
+export type ModelFlags = { readonly json?: boolean };
+export type CheckFlags = ModelFlags & { readonly conf?: string; readonly gpus?: string; readonly gpuMemory?: string };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
@@ -77,6 +79,7 @@ Examples:
   ajet --conf math_agent.yaml --resume                     go on where the newest run of this experiment stopped
   ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
+  ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
 
@@ -141,6 +144,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     });
 
   addInit(program, setExitCode);
+  addModel(program, setExitCode);
   addServe(program, setExitCode);
   addExport(program, setExitCode);
   addSwarm(program, setExitCode);
@@ -156,6 +160,43 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
     .action(async (folder: string, { framework }: { readonly framework?: string }) => {
       const { initProject } = await import('./commands/init-project.js');
       setExitCode(await initProject(folder, { framework, version: readVersion() }));
+    });
+}
+
+function addModel(program: Command, setExitCode: (code: number) => void): void {
+  const json = ['--json', 'end with one line of JSON on stdout; everything else goes to stderr'] as const;
+  const model = program
+    .command('model')
+    .description('Models by name: what is here, downloads, and what a model needs.');
+  model
+    .command('list')
+    .description('The models that model.path may name without a download.')
+    .option(...json)
+    .action(async (flags: ModelFlags) => {
+      const { listKnownModels } = await import('./commands/model.js');
+      setExitCode(await listKnownModels(flags));
+    });
+  model
+    .command('get')
+    .description('Downloads a model of the Hugging Face hub, or its newest commit; goes on where it was stopped.')
+    .argument('<name>', 'org/name, or org/name@revision')
+    .option(...json)
+    .action(async (name: string, flags: ModelFlags) => {
+      const { getNamedModel } = await import('./commands/model.js');
+      setExitCode(await getNamedModel(name, flags));
+    });
+  model
+    .command('check')
+    .description('Says what memory and time a model needs on each backbone, and what to do if it does not fit.')
+    .argument('<model>', 'a model folder, org/name of the hub, or nano')
+    .argument('[overrides...]', overridesHelp)
+    .option('--conf <file>', 'the YAML file of the job: its lengths, batch and settings; default: the defaults')
+    .option('--gpus <number>', 'instead of the GPUs of this machine, with --gpu-memory')
+    .option('--gpu-memory <amount>', 'of each GPU, such as 80GiB')
+    .option(...json)
+    .action(async (name: string, overrides: string[], flags: CheckFlags) => {
+      const { checkNamedModel } = await import('./commands/model.js');
+      setExitCode(await checkNamedModel(name, flags, overrides));
     });
 }
 

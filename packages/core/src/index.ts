@@ -74,6 +74,7 @@ export { z } from 'zod';
 export {
   composeConfig,
   openEntry,
+  sectionOf,
   type ConfigComposition,
   type ConfigDifference,
   type LoadOptions,

@@ -60,7 +60,14 @@ export type RunPlan = {
 
 /** What happens in a job, in order; for whoever shows it. */
 export type JobEvent =
-  | { readonly type: 'run_started'; readonly runDir: string; readonly model: string; readonly plan: RunPlan }
+  /** `modelSummary`: its parameters, memory and time, if they are known before. */
+  | {
+      readonly type: 'run_started';
+      readonly runDir: string;
+      readonly model: string;
+      readonly modelSummary?: string;
+      readonly plan: RunPlan;
+    }
   | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
   | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }

@@ -3,7 +3,18 @@ export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
-export { evaluateJob, exportModelJob, serveModelJob, tuneJob } from './jobs.js';
+export {
+  checkModelJob,
+  evaluateJob,
+  exportModelJob,
+  getModelJob,
+  listModelsJob,
+  serveModelJob,
+  tuneJob,
+} from './jobs.js';
+export type { BackboneCheck, ModelCheck } from './models/check-model.js';
+export { describeNeed, describeParts } from './needs/describe-need.js';
+export type { Verdict } from './needs/judge-need.js';
 export { openFrozenModel, type FrozenModel } from './policy/frozen-model.js';
 export type { FrozenModelOptions } from './policy/open-model.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
@@ -11,4 +22,4 @@ export { openTunedModel, type TunedModel, type TunedModelOptions } from './polic
 export { closeBackbones } from './policy/open-backbones.js';
 export { wrapWithCallLimit } from './rollout/call-limit.js';
 export { hashCode } from './training/code-hashes.js';
-export { formatCount, formatSeconds } from './quantities.js';
+export { formatBytes, formatCount, formatSeconds } from './quantities.js';

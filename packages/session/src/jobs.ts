@@ -3,6 +3,8 @@ import type { ExportedModel } from '@agentjet/trainer';
 import type { EvaluateParts } from './evaluate-model.js';
 import type { Evaluation, JobResult } from './events.js';
 import type { ExportModelOptions } from './policy/export-tuned-model.js';
+import type { CheckModelOptions, ModelCheck } from './models/check-model.js';
+import type { GetModelOptions, KnownModel, KnownModels } from './models/known-models.js';
 import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 import type { TuneParts } from './tune.js';
 
@@ -33,4 +35,21 @@ export async function serveModelJob(dir: string, options: ServeModelOptions): Pr
 export async function exportModelJob(dir: string, target: string, options: ExportModelOptions): Promise<ExportedModel> {
   const { exportTunedModel } = await import('./policy/export-tuned-model.js');
   return exportTunedModel(dir, target, options);
+
+/** What is in the cache of the hub: see `listModels`. */
+export async function listModelsJob(): Promise<KnownModels> {
+  const { listModels } = await import('./models/known-models.js');
+  return listModels();
+}
+
+/** Downloads a model: see `getModel`. */
+export async function getModelJob(name: string, options: GetModelOptions): Promise<KnownModel> {
+  const { getModel } = await import('./models/known-models.js');
+  return getModel(name, options);
+}
+
+/** What a model needs on each backbone: see `checkModel`. */
+export async function checkModelJob(model: string, options: CheckModelOptions): Promise<ModelCheck> {
+  const { checkModel } = await import('./models/check-model.js');
+  return checkModel(model, options);
 }

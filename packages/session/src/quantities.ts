@@ -1,7 +1,8 @@
-/** 950, 12.3k, 4.5M: as a person writes a count. */
+/** 950, 12.3k, 4.5M, 7.6B: as a person writes a count. */
 export function formatCount(count: number): string {
   if (count < 1000) return String(Math.round(count));
-  return count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
+  if (count < 1e6) return `${(count / 1000).toFixed(1)}k`;
+  return count < 1e9 ? `${(count / 1e6).toFixed(1)}M` : `${(count / 1e9).toFixed(1)}B`;
 }
 
 /** 512 B, 4.2 MiB, 13.1 GiB: as a person writes an amount of memory. */

@@ -24,7 +24,9 @@ export type SessionOptions = {
 /** Trains `run` to its last step, or until its signal aborts. Throws WorkflowError `nothing_completed` if every episode failed. */
 export async function runSession({ run, source, evaluations = noEvaluations }: SessionOptions): Promise<JobResult> {
   const { config, folder, emit, tally } = run;
-  emit({ type: 'run_started', runDir: folder.dir, model: config.model.path, plan: toPlan(run, source) });
+  const { modelSummary } = run;
+  const about = { model: config.model.path, ...(modelSummary === undefined ? {} : { modelSummary }) };
+  emit({ type: 'run_started', runDir: folder.dir, ...about, plan: toPlan(run, source) });
   const steps = new StepObserver(emit, {
     totalSteps: source.totalSteps,
     maxEmptySteps: config.trainerCommon.maxEmptySteps,

@@ -23,9 +23,9 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   const startedAt = performance.now();
   const { inputs, signal } = options;
   const { schedule, evaluationTasks } = await readPlan(config, inputs.reader, options.emit);
-  const modelDir = await prepareModel(config, inputs.backbone, options);
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
-  return withTrainingRun(config, { ...options, modelDir, startedAt, totalSteps: schedule.totalSteps }, (run) => {
+  const model = await prepareModel(config, inputs.backbone, { ...options, trains: true });
+  const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
+  return withTrainingRun(config, { ...options, model, startedAt, totalSteps: schedule.totalSteps }, (run) => {
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     return withRollout(config, { inputs, policy, emit: run.emit, checkEngine: run.watched.check }, (context) =>
       runSession({

@@ -5,6 +5,7 @@ import type { JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';
+import type { PreparedModel } from './policy/prepare-model.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
 import { noticeHistories } from './training/notice-histories.js';
 import { noticeSampling } from './training/notice-sampling.js';
@@ -27,13 +28,15 @@ export type TrainingRun = {
   readonly tally: EpisodeTally;
   /** Aborting it ends the run after the step in progress. */
   readonly signal: AbortSignal | undefined;
+  /** Parameters, memory and time of the model in a few words; undefined if nobody can tell. */
+  readonly modelSummary?: string | undefined;
   /** `performance.now()` when the job began. */
   readonly startedAt: number;
 };
 
 export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emit'> & {
   /** What `prepareModel` gave. */
-  readonly modelDir: string;
+  readonly model: PreparedModel;
   readonly totalSteps: number;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /** True: go on from the last checkpoint of the experiment's newest run. A string: of that run folder. */
@@ -64,7 +67,8 @@ export async function withTrainingRun<T>(
 }
 
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
-  const { resume, from, totalSteps, inputs, modelDir, signal, startedAt } = options;
+  const { resume, from, totalSteps, inputs, model, signal, startedAt } = options;
+  const { modelDir, summary: modelSummary } = model;
   const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
   const open = (): Promise<Backbone> =>
@@ -79,7 +83,8 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const { emit, tally } = countEpisodes(
     noticeStall(noticeSampling(noticeHistories(options.emit), config), config.trainableTargets),
   );
-  return { ...opened, config, algorithm, watched: watchEngine(opened.backbone.engine), emit, tally, signal, startedAt };
+  const watched = watchEngine(opened.backbone.engine);
+  return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
 }
 
 type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint'>;

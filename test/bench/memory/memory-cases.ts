@@ -1,8 +1,8 @@
 /** A model shape, and the work that a process does with it. */
 export type MemoryCase = {
   readonly name: string;
-  /** Of config.json. */
-  readonly shape: Readonly<Record<string, unknown>>;
+  /** Of config.json; null: nano. */
+  readonly shape: Readonly<Record<string, unknown>> | null;
   readonly trains: boolean;
   /** With a KL term: the weights are held a second time. */
   readonly kl: boolean;
@@ -15,3 +15,85 @@ export type MemoryCase = {
   readonly sampledTokens: number;
   readonly packTokens: number;
 };
+
+const llama = {
+  model_type: 'llama',
+  hidden_act: 'silu',
+  rms_norm_eps: 1e-5,
+  rope_theta: 10_000,
+  tie_word_embeddings: true,
+  max_position_embeddings: 4096,
+};
+/** 31.5 M parameters, most of them in the embedding. */
+const llama30M = {
+  ...llama,
+  hidden_size: 384,
+  num_hidden_layers: 8,
+  num_attention_heads: 6,
+  num_key_value_heads: 2,
+  intermediate_size: 1024,
+  vocab_size: 49_152,
+};
+/** SmolLM2-135M. */
+const llama135M = {
+  ...llama,
+  hidden_size: 576,
+  num_hidden_layers: 30,
+  num_attention_heads: 9,
+  num_key_value_heads: 3,
+  intermediate_size: 1536,
+  vocab_size: 49_152,
+};
+/** Qwen2.5-0.5B. */
+const qwen500M = {
+  ...llama,
+  model_type: 'qwen2',
+  rope_theta: 1_000_000,
+  hidden_size: 896,
+  num_hidden_layers: 24,
+  num_attention_heads: 14,
+  num_key_value_heads: 2,
+  intermediate_size: 4864,
+  vocab_size: 151_936,
+};
+
+type Work = readonly [groups: number, episodes: number, promptTokens: number, answerTokens: number, sampled: number];
+
+function createCase(
+  model: string,
+  [groups, episodes, promptTokens, answerTokens, sampledTokens]: Work,
+  { shape, trains = true, kl = false }: Pick<MemoryCase, 'shape'> & Partial<MemoryCase>,
+): MemoryCase {
+  const episodesText = episodes === 1 ? 'rows' : `groups of ${episodes}`;
+  const work = `${groups} ${episodesText}, ${promptTokens} + ${answerTokens} tokens`;
+  const doing = trains ? (kl ? 'training with KL' : 'training') : 'sampling';
+  return {
+    name: `${model}, ${doing}, ${work}`,
+    shape,
+    trains,
+    kl,
+    groups,
+    episodes,
+    promptTokens,
+    answerTokens,
+    sampledTokens,
+    packTokens: 4096,
+  };
+}
+
+/** Quick ones first: a benchmark that is stopped has measured something. */
+export const memoryCases: readonly MemoryCase[] = [
+  createCase('nano', [2, 4, 100, 50, 20], { shape: null }),
+  createCase('nano', [8, 8, 1024, 100, 20], { shape: null }),
+  createCase('nano', [2, 1, 1024, 1024, 4], { shape: null, kl: true }),
+  createCase('30M', [4, 4, 512, 107, 16], { shape: llama30M, trains: false }),
+  createCase('30M', [2, 1, 256, 256, 8], { shape: llama30M }),
+  createCase('30M', [4, 1, 128, 128, 4], { shape: llama30M, kl: true }),
+  createCase('30M', [3, 8, 512, 107, 8], { shape: llama30M }),
+  createCase('30M', [1, 1, 1536, 512, 4], { shape: llama30M }),
+  createCase('30M', [2, 8, 1024, 380, 4], { shape: llama30M }),
+  createCase('135M', [4, 4, 512, 107, 8], { shape: llama135M, trains: false }),
+  createCase('135M', [2, 1, 256, 256, 4], { shape: llama135M }),
+  createCase('135M', [3, 8, 512, 107, 4], { shape: llama135M }),
+  createCase('0.5B', [2, 4, 512, 16, 4], { shape: qwen500M, trains: false }),
+];

@@ -9,6 +9,7 @@ import {
   type RunPlan,
   type StepMetrics,
 } from '@agentjet/session';
+import { ProgressLines } from './progress-lines.js';
 import { formatTranscript, type TranscriptStyle } from './format-transcript.js';
 
 const fixed = (value: number | undefined, digits: number): string =>
@@ -80,7 +81,7 @@ function showPath(file: string): string {
 export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | undefined {
   switch (event.type) {
     case 'run_started':
-      return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}`;
+      return `run ${showPath(event.runDir)}: ${formatPlan(event.plan)}, model ${showPath(event.model)}${event.modelSummary === undefined ? '' : ` (${event.modelSummary})`}`;
     case 'evaluated':
       return formatEvaluation(event.evaluation, event.subject);
     case 'step_finished':
@@ -98,9 +99,11 @@ export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | 
   }
 }
 
-/** Writes each event's line. */
+/** Writes each event's line, and now and then how far a long phase is. */
 export function createLineListener(write: (line: string) => void): JobListener {
+  const progress = new ProgressLines(write);
   return (event) => {
+    progress.watch(event);
     const line = formatEvent(event);
     if (line !== undefined) write(line);
   };

@@ -40,6 +40,11 @@ const model = z.strictObject({
       path: 'model',
     },
   ),
+  memory_check: setting(
+    z.enum(['refuse', 'warn']),
+    'refuse',
+    'a model that needs more memory than there is: refuse (before the start) | warn; `ajet model check` tells more',
+  ),
 });
 
 const data = z.strictObject({

@@ -102,8 +102,8 @@ function checkSectionNames(kind: Kind, entry: Entry, taken: ReadonlySet<string>)
     );
 }
 
-/** Settings of an entry, from the configuration that has its section. */
-function sectionOf(config: CommonConfig, kind: Kind, { name, section, isFlat }: Entry): JsonObject {
+/** The settings of an entry, in camelCase, as the configuration has them. */
+export function sectionOf(config: CommonConfig, kind: Kind, { name, section, isFlat }: Entry): JsonObject {
   if (section === undefined) return {};
   const parts = kinds[kind].host.split('.').filter((part) => part !== '');
   const host = parts.reduce<unknown>((inner, part) => (isJsonObject(inner) ? inner[toCamelCase(part)] : {}), config);
@@ -128,10 +128,10 @@ export function openEntry<Common, Made>(
 export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   readonly registrations: Registrations;
   /**
-   * The defaults, then the file, then the overrides (`key.path=value`, with or without `ajet.` in front).
+   * The defaults, then the file (null: none), then the overrides (`key.path=value`, with or without `ajet.` in front).
    * Throws ConfigError naming file and line, the value seen and the repair.
    */
-  load(file: string, overrides?: readonly string[], options?: LoadOptions): Config;
+  load(file: string | null, overrides?: readonly string[], options?: LoadOptions): Config;
   /** The defaults, then what code gives. Throws ConfigError like `load`. */
   create(input?: InputOf<Config>, options?: LoadOptions): Config;
   /** The configuration as a YAML text that `load` reads back. `comment` lines go on top; secrets do not go in. */
@@ -184,8 +184,9 @@ function compose(registrations: Registrations, outside: OutsideEntries): ConfigC
   return {
     registrations,
     load(file, overrides = [], { cwd = process.cwd() } = {}) {
-      const sources = [readConfigFile(file, cwd), ...overrides.map(readOverride)];
-      return resolve({ sources, folders: [path.dirname(path.resolve(cwd, file)), cwd], cwd });
+      const sources = [...(file === null ? [] : [readConfigFile(file, cwd)]), ...overrides.map(readOverride)];
+      const beside = file === null ? [] : [path.dirname(path.resolve(cwd, file))];
+      return resolve({ sources, folders: [...beside, cwd], cwd });
     },
     create: (input = {}, { cwd = process.cwd() } = {}) => create(input as JsonObject, cwd),
     recheck: (config) => {

@@ -8,7 +8,9 @@ import {
   type BackboneParts,
   type CommonConfig,
   type ConfigComposition,
+  type NeedRequest,
   type OpenableEntry,
+  type ResourceNeed,
 } from '@agentjet/core';
 import {
   createJudge,
@@ -29,6 +31,7 @@ import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } fr
 export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
   readonly capabilities?: BackboneCapabilities;
   readonly readsWeights?: boolean;
+  estimate?(request: NeedRequest): ResourceNeed;
 };
 
 /** What the user brings or names: an agent, problems, a judge if the agent does not reward itself, and what trains. */

@@ -41,7 +41,7 @@ export async function openUntrainedPolicy(
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const modelDir = await prepareModel(config, inputs.backbone, { emit, signal });
+  const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, trains: false });
   const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
   const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };

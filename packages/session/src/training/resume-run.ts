@@ -11,6 +11,7 @@ import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@
 
 /** Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they decide how long and how fast it goes, not what it computes. */
 const freeKeys = [
+  /^model\.memory_check$/,
   /^trainer_common\.(max_empty_steps|keep_best|logger)$/,
   /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe)$/,
   /^trainer_common\.evaluation_patience$/,

@@ -15,83 +15,111 @@ import { parseModelConfig, type ModelConfig } from './training/model/model-confi
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** Node, ONNX Runtime, an agent's framework. */
-const processBytes = 300 * mebibyte;
-/** Copies of a row of logits that the loss and its gradient hold. */
-const logitCopies = 6;
-/** What opening a sampling session needs for a moment, as a share of the weights. */
-const openingShare = 0.3;
+const processBytes = 260 * mebibyte;
+/** Copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
+const logitCopies = { training: 6, scoring: 2 };
+/** What opening a sampling session needs for a moment, as a share of the weights: the buffer they are read into, and more. */
+const openingShare = 1.7;
+/** A cache that grows is copied, and the old one is freed later. */
+const cacheGrowth = 1.6;
 /** Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and what two cores read of memory. */
 const flopsOfCore = 50e9;
 const bytesPerSecond = 30e9;
 
 /** Throws BackboneError `unsupported_model`. */
 export function estimateEmbedded(request: NeedRequest): ResourceNeed {
-  const { config, section, model, trains, cores } = request;
-  const modelConfig = parseModelConfig(model);
+  const { section, model, trains, cores } = request;
+  const config = parseModelConfig(model);
   const shape = readModelShape(model);
   const workload = readWorkload(request, shape.contextLength);
-  const fixed = [...openParts(shape, trains), ...(trains ? trainingParts(shape, hasReference(config)) : [])];
-  const keysAndValues = { name: 'keys and values', bytes: cacheBytes(modelConfig, shape, workload) };
-  const parts = [{ name: 'process', bytes: processBytes }, ...fixed, keysAndValues];
-  const activations = (size: number): MemoryPart => ({
-    name: 'activations',
-    bytes: activationBytes(modelConfig, { size, workload }),
-  });
+  const job: Job = { config, shape, workload, hasReference: hasReference(request.config) };
+  const parts = trains ? trainingParts(job, workload.longestSample) : samplingParts(job);
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
   return {
     numParameters: shape.numParameters,
     place: 'host',
-    parts: trains ? [...parts, activations(workload.longestSample)] : parts,
-    fullPackBytes: trains ? sumParts([...parts, activations(workload.packTokens)]) : null,
+    parts,
+    fullPackBytes: trains ? sumParts(trainingParts(job, workload.packTokens)) : null,
     stepSeconds: trains ? stepSeconds(shape, workload, flopsOfCore * threads) : null,
   };
 }
 
-/** The weights in single precision; the session's own packed copy, and a tied embedding once more as a table; the reading buffer or what opening needs. */
-function openParts({ numParameters, headParameters }: ModelShape, trains: boolean): readonly MemoryPart[] {
-  const weights = numParameters * bytesPerFloat;
+type Job = {
+  readonly config: ModelConfig;
+  readonly shape: ModelShape;
+  readonly workload: Workload;
+  readonly hasReference: boolean;
+};
+
+/** The weights in single precision; the session's own packed copy, and a tied embedding once more as a table. */
+function openParts({ numParameters, headParameters }: ModelShape): readonly MemoryPart[] {
   return [
-    { name: 'weights', bytes: weights },
-    { name: 'sampling copies', bytes: weights + headParameters * bytesPerFloat },
-    // A training step needs more than opening, and at another time.
-    ...(trains ? [] : [{ name: 'opening', bytes: (1 + openingShare) * weights }]),
+    { name: 'process', bytes: processBytes },
+    { name: 'weights', bytes: numParameters * bytesPerFloat },
+    { name: 'sampling copies', bytes: (numParameters + headParameters) * bytesPerFloat },
   ];
 }
 
-/** ONNX Runtime copies gradients when they are fetched; the second micro-batch's are held until they are added. */
-function trainingParts({ numParameters }: ModelShape, hasFrozen: boolean): readonly MemoryPart[] {
-  const weights = numParameters * bytesPerFloat;
+/** Opening comes before the first call, so only the larger of both counts. */
+function samplingParts(job: Job): readonly MemoryPart[] {
+  const cache = cacheBytes(job);
+  const opening = openingShare * job.shape.numParameters * bytesPerFloat;
   return [
+    ...openParts(job.shape),
+    { name: 'keys and values', bytes: cache },
+    { name: 'opening', bytes: Math.max(0, opening - cache) },
+  ];
+}
+
+/**
+ * ONNX Runtime copies gradients when they are fetched; the second micro-batch's are held until they are added. `size`: tokens of
+ * the largest tree.
+ */
+function trainingParts(job: Job, size: number): readonly MemoryPart[] {
+  const weights = job.shape.numParameters * bytesPerFloat;
+  const { training, scoring } = activationBytes(job, size);
+  return [
+    ...openParts(job.shape),
     { name: 'gradients', bytes: 2 * weights },
     { name: 'moments', bytes: 2 * weights },
     { name: 'gradient copies', bytes: 2 * weights },
-    ...(hasFrozen ? [{ name: 'reference weights', bytes: weights }] : []),
+    ...(job.hasReference ? [{ name: 'reference', bytes: weights + scoring }] : []),
+    { name: 'keys and values', bytes: cacheBytes(job) },
+    { name: 'activations', bytes: training },
   ];
 }
 
-/** Counted as in microbatchLimits, with logits for the tokens that are trained. `size`: tokens of the largest tree. */
+/** Counted as in microbatchLimits, with logits only for the tokens that are trained. Scoring keeps nothing for a gradient. */
 function activationBytes(
-  config: ModelConfig,
-  { size, workload }: { readonly size: number; readonly workload: Workload },
-): number {
+  { config, workload }: Job,
+  size: number,
+): { readonly training: number; readonly scoring: number } {
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
   const limits = microbatchLimits(config);
-  const { longestSample, promptTokens } = workload;
+  const { longestSample, promptTokens, tasks } = workload;
   const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, longestSample) }, limits);
-  const perToken = numLayers * (10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize);
-  const perScore = numHeads * (numLayers + 3);
-  const rowsThatFit = Math.max(1, Math.floor(limits.maxTokens(numKeys) / rowLength));
-  const tokens = Math.max(numRows, rowsThatFit) * rowLength;
-  const trained = Math.max(0, tokens - promptTokens * Math.max(1, Math.floor(tokens / Math.max(size, 1))));
-  return bytesPerFloat * (tokens * (perToken + perScore * numKeys) + trained * logitCopies * vocabSize);
+  const perTree = numRows * rowLength;
+  const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));
+  const perLayer = 10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
+  const logits = Math.max(1, size - promptTokens) * vocabSize;
+  const bytesOf = (perToken: number, copies: number): number =>
+    bytesPerFloat * numTrees * (perTree * perToken + copies * logits);
+  return {
+    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + 3) * numKeys, logitCopies.training),
+    scoring: bytesOf(perLayer + 3 * numHeads * numKeys, logitCopies.scoring),
+  };
 }
 
-function cacheBytes({ numKvHeads, headDim }: ModelConfig, shape: ModelShape, workload: Workload): number {
-  const perToken = 2 * shape.numLayers * numKvHeads * headDim * bytesPerFloat;
+function cacheBytes({ config, shape, workload }: Job): number {
+  const { longestSample, promptTokens, episodesAtOnce, episodes, tasks } = workload;
+  const perToken = 2 * config.numLayers * config.numKvHeads * config.headDim * bytesPerFloat;
   const { maxKvBytes, maxPrefixCacheBytes, maxBatchSize } = resolveEngineLimits({}, shape.numParameters);
-  const all = Math.min(maxBatchSize, workload.episodesAtOnce) * workload.longestSample * perToken;
-  return Math.max(workload.longestSample * perToken, Math.min(maxKvBytes, all)) + Math.min(maxPrefixCacheBytes, all);
+  const atOnce = Math.min(maxBatchSize, episodesAtOnce);
+  const rows = Math.max(longestSample * perToken, Math.min(maxKvBytes, atOnce * longestSample * perToken));
+  const prefixes =
+    (Math.ceil((atOnce / episodes) * tasks) * promptTokens + atOnce * (longestSample - promptTokens)) * perToken;
+  return cacheGrowth * rows + Math.min(maxPrefixCacheBytes, prefixes);
 }
 
 /** Each task's prompt is read once; all answers are as long as one may be. */

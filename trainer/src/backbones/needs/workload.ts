@@ -25,7 +25,8 @@ export function readWorkload(
   const { data, rollout, trainerCommon } = config;
   const most = Math.min(data.maxPromptLength + data.maxResponseLength, rollout.maxModelLen, contextLength);
   const longest = Math.min(longestSample ?? most, most);
-  const promptTokens = Math.max(1, Math.min(data.maxPromptLength, longest - 1));
+  const promptShare = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
+  const promptTokens = Math.max(1, Math.min(longest - 1, Math.round(longest * promptShare)));
   const episodes = data.trainBatchSize * rollout.numRepeat;
   return {
     longestSample: longest,

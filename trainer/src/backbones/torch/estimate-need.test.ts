@@ -34,7 +34,13 @@ type Work = { readonly model: string; readonly tokens: number; readonly packs: n
 function requestOf({ model, tokens, packs, gpus }: Work, section: Readonly<Record<string, unknown>> = {}): NeedRequest {
   const config = composition.create({
     data: { trainBatchSize: packs * gpus, maxPromptLength: 1, maxResponseLength: tokens - 1 },
-    rollout: { numRepeat: 1, maxModelLen: tokens, maxResponseLengthInOneTurn: tokens, name: 'vllm', colocated: false },
+    rollout: {
+      numRepeat: 1,
+      maxModelLen: tokens,
+      maxResponseLengthInOneTurn: tokens - 1,
+      name: 'vllm',
+      colocated: false,
+    },
     trainerCommon: { maxPackTokens: tokens },
   });
   const shape = shapes[model];

@@ -1,0 +1,65 @@
+import { formatSeconds, type JobEvent } from '@agentjet/session';
+
+/** Phases whose episodes come one by one. */
+const names: Readonly<Record<string, string>> = { evaluate: 'evaluating', sample: 'sampling' };
+
+/** Nothing is said of a phase that takes less. */
+const everyMs = 15_000;
+
+type Phase = {
+  readonly name: string;
+  readonly episodes: number;
+  readonly startedAt: number;
+  readonly timer: NodeJS.Timeout;
+  finished: number;
+  rewardSum: number;
+};
+
+/** Says how far an evaluation, or the sampling of a step, is, for logs without a progress bar. */
+export class ProgressLines {
+  readonly #write: (line: string) => void;
+  readonly #clock: () => number;
+  readonly #phases = new Map<string, Phase>();
+
+  constructor(write: (line: string) => void, clock: () => number = () => performance.now()) {
+    this.#write = write;
+    this.#clock = clock;
+  }
+
+  watch(event: JobEvent): void {
+    if (event.type === 'phase_started') this.#start(event.phase, event.step, event.episodes);
+    if (event.type === 'phase_finished') this.#end(`${event.phase} ${event.step}`);
+    if (event.type === 'run_finished') for (const key of this.#phases.keys()) this.#end(key);
+    if (event.type !== 'episode_finished') return;
+    const phase = this.#phases.get(`${event.phase} ${event.step}`);
+    if (phase === undefined) return;
+    phase.finished++;
+    if (event.episode.status === 'completed') phase.rewardSum += event.episode.reward;
+  }
+
+  #start(phase: string, step: number, episodes: number): void {
+    const [key, name] = [`${phase} ${step}`, names[phase]];
+    this.#end(key);
+    if (name === undefined) return;
+    const timer = setInterval(() => this.#tell(key), everyMs);
+    timer.unref();
+    const label = step === 0 ? name : `step ${step} ${name}`;
+    this.#phases.set(key, { name: label, episodes, startedAt: this.#clock(), timer, finished: 0, rewardSum: 0 });
+  }
+
+  #end(key: string): void {
+    clearInterval(this.#phases.get(key)?.timer);
+    this.#phases.delete(key);
+  }
+
+  #tell(key: string): void {
+    const phase = this.#phases.get(key);
+    if (phase === undefined) return;
+    const { name, episodes, startedAt, finished, rewardSum } = phase;
+    const seconds = (this.#clock() - startedAt) / 1000;
+    const so = `${name}: ${finished}/${episodes} episodes after ${formatSeconds(seconds)}`;
+    if (finished === 0) return this.#write(so);
+    const left = (seconds / finished) * (episodes - finished);
+    this.#write(`${so}, reward ${(rewardSum / finished).toFixed(3)}, ${formatSeconds(left)} left`);
+  }
+}

@@ -1,0 +1,166 @@
+import { ConfigError, sumParts } from '@agentjet/core';
+import {
+  checkModelJob,
+  describeNeed,
+  describeParts,
+  formatBytes,
+  getModelJob,
+  listModelsJob,
+  type BackboneCheck,
+  type ModelCheck,
+  type Verdict,
+} from '@agentjet/session';
+import { configuration } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { CheckFlags, ModelFlags } from '../program.js';
+
+/** `ajet model list`. Returns the exit code. */
+export async function listKnownModels(flags: ModelFlags): Promise<number> {
+  const output = createOutput(flags);
+  const { cacheDir, models } = await listModelsJob();
+  for (const { name, bytes, hasWeights, dir } of models)
+    output.writeLine(`${name}  ${formatBytes(bytes)}${hasWeights ? '' : ', without weights'}  ${dir}`);
+  if (models.length === 1)
+    output.writeLine(`none of the hub in ${cacheDir}; \`ajet model get org/name\` downloads one`);
+  output.writeJson({
+    cache_dir: cacheDir,
+    models: models.map(({ name, commit, dir, bytes, hasWeights }) => ({
+      name,
+      commit,
+      dir,
+      bytes,
+      has_weights: hasWeights,
+    })),
+  });
+  return 0;
+}
+
+/** `ajet model get`. Returns the exit code. */
+export async function getNamedModel(name: string, flags: ModelFlags): Promise<number> {
+  const output = createOutput(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping. What has come is kept.'),
+    async (signal) => {
+      const { commit, dir, bytes } = await getModelJob(name, { signal, onNotice: output.writeLine });
+      output.writeLine(`${name}  ${formatBytes(bytes)}  ${dir}`);
+      output.writeJson({ name, commit, dir, bytes });
+      return 0;
+    },
+  );
+}
+
+/** `ajet model check`. Returns the exit code: 0 also for a model that does not fit, for that is an answer. */
+export async function checkNamedModel(model: string, flags: CheckFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  const config = configuration.load(flags.conf ?? null, overrides);
+  const gpus = toGpus(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping.'),
+    async (signal) => {
+      const check = await checkModelJob(model, { config, signal, onNotice: output.writeLine, ...(gpus && { gpus }) });
+      for (const line of describe(check)) output.writeLine(line);
+      output.writeJson(toJson(check));
+      return 0;
+    },
+  );
+}
+
+function toGpus({ gpus, gpuMemory }: CheckFlags): { readonly count: number; readonly bytes: number } | undefined {
+  if (gpus === undefined && gpuMemory === undefined) return undefined;
+  const count = Number(gpus ?? '1');
+  if (!Number.isInteger(count) || count < 1 || count > 100_000)
+    throw new ConfigError('wrong_type', `--gpus is ${JSON.stringify(gpus)}, not a number of GPUs such as 4.`);
+  if (gpuMemory === undefined)
+    throw new ConfigError('wrong_value', '--gpus needs --gpu-memory as well, such as --gpu-memory 80GiB.');
+  return { count, bytes: toBytes(gpuMemory) };
+}
+
+const units: Readonly<Record<string, number>> = { gib: 2 ** 30, gb: 1e9, mib: 2 ** 20, mb: 1e6 };
+
+function toBytes(text: string): number {
+  const [, value, unit = ''] = /^(\d+(?:\.\d+)?)\s*([GM]i?B)$/i.exec(text) ?? [];
+  const factor = units[unit.toLowerCase()];
+  if (value !== undefined && factor !== undefined && Number(value) > 0) return Math.round(Number(value) * factor);
+  throw new ConfigError(
+    'wrong_type',
+    `--gpu-memory is ${JSON.stringify(text)}, not an amount such as 80GiB or 139GiB.`,
+  );
+}
+
+function describe({ model, machine, backbones }: ModelCheck): readonly string[] {
+  const { memory, gpus } = machine;
+  const gpuText = gpus === null ? 'no GPU' : `${gpus.count} x ${gpus.name ?? 'GPU'} of ${formatBytes(gpus.bytes)}`;
+  const limit = memory.limitedBy === 'container' ? ' in this container' : '';
+  return [
+    `${model}: ${formatBytes(memory.bytes)} of memory available${limit}, ${gpuText}`,
+    ...backbones.flatMap((backbone) => describeBackbone(backbone)),
+  ];
+}
+
+function describeBackbone({ name, training, sampling, problem, waysOut }: BackboneCheck): readonly string[] {
+  if (problem !== undefined) return [`${name}: cannot run it. ${problem}`];
+  if (training === undefined) return [`${name}: unknown`];
+  const { need, fits, packTokens } = training;
+  if (need.place === 'none') return [`${name}: ${describeNeed(training)}: the server has the model`];
+  const cpu = need.place === 'host' && name === 'torch' ? ', on the CPU' : '';
+  const word = fits === null ? 'depends on the GPUs (--gpus 4 --gpu-memory 80GiB)' : fits ? 'fits' : 'does not fit';
+  const alone = sampling === undefined ? [] : [`  sampling alone: about ${formatBytes(sampling.neededBytes)}`];
+  const pack =
+    fits === true && packTokens !== null && need.fullPackBytes !== null
+      ? [
+          `  a full pack would need ${formatBytes(need.fullPackBytes)}: trainer_common.max_pack_tokens=${packTokens} fits`,
+        ]
+      : [];
+  return [
+    `${name}: ${word}${cpu}; ${describeNeed(training)}`,
+    `  ${describeParts(training)}`,
+    ...alone,
+    ...pack,
+    ...waysOut.map((way) => `  - ${way}`),
+  ];
+}
+
+function toJson({ model, machine, backbones }: ModelCheck): unknown {
+  const known = backbones.find(({ training }) => training !== undefined)?.training;
+  return {
+    model,
+    parameters: known?.need.numParameters ?? null,
+    available_bytes: machine.memory.bytes,
+    limited_by: machine.memory.limitedBy,
+    gpus: machine.gpus,
+    backbones: Object.fromEntries(backbones.map((backbone) => [backbone.name, toBackboneJson(backbone)])),
+  };
+}
+
+function toBackboneJson({ training, sampling, problem, waysOut }: BackboneCheck): unknown {
+  return {
+    problem: problem ?? null,
+    place: training?.need.place ?? null,
+    fits: training?.fits ?? null,
+    needed_bytes: whole(training?.neededBytes),
+    available_bytes: whole(training?.available?.bytes),
+    sampling_bytes: whole(sampling?.neededBytes),
+    full_pack_bytes: whole(training?.need.fullPackBytes),
+    step_seconds: training?.need.stepSeconds ?? null,
+    largest_parameters: whole(training?.largestParameters),
+    longest_sample: training?.longestSample ?? null,
+    pack_tokens: training?.packTokens ?? null,
+    parts: partsOf(training),
+    ways_out: waysOut,
+  };
+}
+
+function whole(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.ceil(value);
+}
+
+function partsOf(verdict: Verdict | undefined): Readonly<Record<string, number | null>> {
+  const parts = verdict?.need.parts ?? [];
+  return Object.fromEntries(
+    [...new Set(parts.map(({ name }) => name))].map((name) => [
+      name,
+      whole(sumParts(parts.filter((part) => part.name === name))),
+    ]),
+  );
+}

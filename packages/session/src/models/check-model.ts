@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  BackboneError,
+  parseJsonObject,
+  sectionOf,
+  toErrorMessage,
+  type CommonConfig,
+  type JsonObject,
+} from '@agentjet/core';
+import { backbones } from '@agentjet/trainer/registrations';
+import { readAvailableMemory } from '../needs/available-memory.js';
+import { waysOut } from '../needs/describe-need.js';
+import { judgeNeed, type Machine, type Verdict } from '../needs/judge-need.js';
+import { readGpus } from '../needs/read-gpus.js';
+import { resolveModelDir } from '../policy/model-dir.js';
+
+export type ModelCheck = {
+  readonly model: string;
+  readonly machine: Machine;
+  readonly backbones: readonly BackboneCheck[];
+};
+
+export type BackboneCheck = {
+  readonly name: string;
+  /** Training, and sampling alone. Undefined if the backbone cannot run this model. */
+  readonly training: Verdict | undefined;
+  readonly sampling: Verdict | undefined;
+  /** Why it cannot run this model. */
+  readonly problem: string | undefined;
+  /** If training does not fit. */
+  readonly waysOut: readonly string[];
+};
+
+export type CheckModelOptions = {
+  /** Whose lengths, batch and settings count; its `model.path` does not. */
+  readonly config: CommonConfig;
+  /** Instead of the GPUs of this machine. */
+  readonly gpus?: { readonly count: number; readonly bytes: number };
+  readonly signal?: AbortSignal;
+  readonly onNotice: (message: string) => void;
+};
+
+/** What the model would need on each backbone. Of a model of the hub only the small files are downloaded. */
+export async function checkModel(model: string, options: CheckModelOptions): Promise<ModelCheck> {
+  const { config, signal, onNotice } = options;
+  const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
+  const description = await readDescription(dir);
+  const gpus = options.gpus === undefined ? await readGpus() : { ...options.gpus, name: null };
+  const machine = { memory: readAvailableMemory(), gpus };
+  return {
+    model,
+    machine,
+    backbones: backbones.map((backbone) => checkBackbone(backbone, { config, description, machine })),
+  };
+}
+
+async function readDescription(dir: string): Promise<JsonObject> {
+  const file = path.join(dir, 'config.json');
+  const description = parseJsonObject(await readFile(file, 'utf8').catch(() => ''));
+  if (description !== undefined) return description;
+  throw new BackboneError(
+    'bad_model_files',
+    `${file} is missing or holds no JSON object. Name a folder in the Hugging Face layout.`,
+  );
+}
+
+type Job = { readonly config: CommonConfig; readonly description: JsonObject; readonly machine: Machine };
+
+function checkBackbone(backbone: (typeof backbones)[number], { config, description, machine }: Job): BackboneCheck {
+  const section = sectionOf(config, 'backbones', backbone);
+  const judge = (trains: boolean): Verdict | undefined =>
+    judgeNeed({ backbone, config, section, model: description, trains, machine });
+  try {
+    const [training, sampling] = [judge(true), judge(false)];
+    const ways = training?.fits === false ? waysOut(training, config, true) : [];
+    return { name: backbone.name, training, sampling, problem: undefined, waysOut: ways };
+  } catch (error) {
+    if (!(error instanceof BackboneError)) throw error;
+    return {
+      name: backbone.name,
+      training: undefined,
+      sampling: undefined,
+      problem: toErrorMessage(error),
+      waysOut: [],
+    };
+  }
+}

@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { freemem, totalmem } from 'node:os';
+import path from 'node:path';
+
+/** Memory that this process may still take, its own included, and who sets the limit. */
+export type AvailableMemory = { readonly bytes: number; readonly limitedBy: 'machine' | 'container' };
+
+export type MemorySources = {
+  /** `/` unless given: where `proc` and `sys` are. */
+  readonly root?: string;
+  readonly platform?: NodeJS.Platform;
+  readonly freeBytes?: number;
+  readonly totalBytes?: number;
+  /** What this process holds now. */
+  readonly ownBytes?: number;
+};
+
+/** macOS says that little is free while most of it could be: what it compresses and swaps is not counted. */
+const shareOfMac = 0.8;
+
+/** On Linux the least of what the machine has and of what each control group around this process leaves (cgroup 1 and 2). */
+export function readAvailableMemory(sources: MemorySources = {}): AvailableMemory {
+  const { root = '/', platform = process.platform, ownBytes = process.memoryUsage.rss() } = sources;
+  const { freeBytes = freemem(), totalBytes = totalmem() } = sources;
+  const free = platform === 'darwin' ? Math.max(freeBytes, shareOfMac * totalBytes - ownBytes) : freeBytes;
+  const machine = (platform === 'linux' ? readMeminfo(root) : undefined) ?? free;
+  const groups = platform === 'linux' ? [...readGroups2(root), ...readGroups1(root)] : [];
+  const group = Math.min(Number.POSITIVE_INFINITY, ...groups);
+  return group < machine
+    ? { bytes: Math.max(0, group) + ownBytes, limitedBy: 'container' }
+    : { bytes: machine + ownBytes, limitedBy: 'machine' };
+}
+
+/** What programs may take without swapping: free memory and what file caches would give back. */
+function readMeminfo(root: string): number | undefined {
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readText(path.join(root, 'proc/meminfo')))?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
+function readGroups2(root: string): readonly number[] {
+  const own = /^0::(.*)$/m.exec(readText(path.join(root, 'proc/self/cgroup')))?.[1];
+  return foldersUp(path.join(root, 'sys/fs/cgroup'), own).map((dir) => {
+    const limit = readBytes(path.join(dir, 'memory.max'));
+    const used = readBytes(path.join(dir, 'memory.current')) ?? 0;
+    return limit === undefined ? Number.POSITIVE_INFINITY : limit - used + reclaimable(dir, 'inactive_file');
+  });
+}
+
+function readGroups1(root: string): readonly number[] {
+  const own = /^\d+:(?:\w+,)*memory(?:,\w+)*:(.*)$/m.exec(readText(path.join(root, 'proc/self/cgroup')))?.[1];
+  return foldersUp(path.join(root, 'sys/fs/cgroup/memory'), own).map((dir) => {
+    const limit = readBytes(path.join(dir, 'memory.limit_in_bytes'));
+    const used = readBytes(path.join(dir, 'memory.usage_in_bytes')) ?? 0;
+    return limit === undefined ? Number.POSITIVE_INFINITY : limit - used + reclaimable(dir, 'total_inactive_file');
+  });
+}
+
+/** The group's folder and those around it, which limit it too. In a container the path may be that of the host: then only the top exists. */
+function foldersUp(top: string, own: string | undefined): readonly string[] {
+  const folders: string[] = [];
+  for (let dir = path.join(top, own ?? ''); dir.length > top.length; dir = path.dirname(dir)) folders.push(dir);
+  return [...folders, top].filter((dir) => existsSync(dir));
+}
+
+/** A group is charged for the files it has read; those it does not use now are given back. */
+function reclaimable(dir: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(path.join(dir, 'memory.stat')))?.[1] ?? 0);
+}
+
+/** Undefined for `max`, and for a file that does not exist. */
+function readBytes(file: string): number | undefined {
+  const text = readText(file).trim();
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // another system, another version of control groups, or no permission
+  }
+}

@@ -1,0 +1,63 @@
+import type { CommonConfig } from '@agentjet/core';
+import { formatBytes, formatCount } from '../quantities.js';
+import type { Verdict } from './judge-need.js';
+
+/** A verdict in words, for the first lines of a run and for `ajet model check`. */
+
+/** `0.47 M parameters, about 930 MiB of 21.2 GiB`. */
+export function describeNeed({ need, neededBytes, available }: Verdict): string {
+  const parameters = `${formatCount(need.numParameters)} parameters`;
+  if (need.place === 'none') return `${parameters}, no memory here`;
+  const place = need.place === 'gpu' ? ' of each GPU' : '';
+  const most = available === null ? '' : ` of ${formatBytes(available.bytes)}`;
+  const seconds = need.stepSeconds === null ? '' : `, a step up to about ${roughly(need.stepSeconds)}`;
+  return `${parameters}, up to about ${formatBytes(neededBytes)}${most}${place}${seconds}`;
+}
+
+/** `5 s`, `20 min`, `3 h`: one figure is all that such an estimate is worth. */
+function roughly(seconds: number): string {
+  if (seconds < 50) return `${Math.max(1, Math.ceil(seconds))} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 100
+    ? `${minutes < 10 ? minutes : Math.ceil(minutes / 10) * 10} min`
+    : `${Math.ceil(minutes / 60)} h`;
+}
+
+/** Where the bytes go, the largest first: `moments 1.0 GiB, ...`. */
+export function describeParts({ need }: Verdict): string {
+  const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
+  return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');
+}
+
+/** What to do if it does not fit, most useful first. */
+export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean): readonly string[] {
+  const { need, longestSample, largestParameters } = verdict;
+  const { data, lora } = config;
+  const ways: string[] = [];
+  if (largestParameters !== null && trains)
+    ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
+  if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data));
+  if (need.place === 'gpu') {
+    ways.push(
+      'set torch.activation_checkpointing=true, or torch.cpu_offload=true',
+      'use more GPUs (trainer_common.n_gpus_per_node)',
+    );
+    if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
+  } else
+    ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
+  ways.push('free memory, or take a machine with more');
+  return ways;
+}
+
+function shorterSamples(tokens: number, data: CommonConfig['data']): string {
+  const share = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
+  const prompt = Math.floor(roundDown(tokens) * share);
+  const answer = roundDown(tokens) - prompt;
+  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer}`;
+}
+
+/** 2,347 becomes 2,300. */
+function roundDown(value: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, value))) - 1);
+  return Math.floor(value / unit) * unit;
+}

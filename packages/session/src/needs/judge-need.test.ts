@@ -1,0 +1,99 @@
+import { composeConfig, type CommonConfig } from '@agentjet/core';
+import { backbones } from '@agentjet/trainer/registrations';
+import { describe, expect, it } from 'vitest';
+import { describeNeed, describeParts, waysOut } from './describe-need.js';
+import { judgeNeed, type Verdict } from './judge-need.js';
+import { parseGpus } from './read-gpus.js';
+
+const gib = 2 ** 30;
+const [onnx, torch, tinker] = backbones;
+const composition = composeConfig({ backbones, algorithms: [], readers: [], judges: [], templates: [] });
+const qwen = {
+  model_type: 'qwen2',
+  hidden_size: 896,
+  num_hidden_layers: 24,
+  num_attention_heads: 14,
+  num_key_value_heads: 2,
+  intermediate_size: 4864,
+  vocab_size: 151_936,
+  tie_word_embeddings: true,
+  max_position_embeddings: 32_768,
+};
+
+type Asked = {
+  readonly backbone?: (typeof backbones)[number];
+  readonly config?: CommonConfig;
+  readonly memory?: number;
+  readonly gpu?: number;
+};
+
+function judge({ backbone = onnx, config = composition.create(), memory = 24 * gib, gpu }: Asked): Verdict {
+  const gpus = gpu === undefined ? null : { count: 4, bytes: gpu, name: null };
+  const machine = { memory: { bytes: memory, limitedBy: 'machine' as const }, gpus };
+  const verdict = judgeNeed({ backbone, config, section: {}, model: qwen, trains: true, machine });
+  if (verdict === undefined) throw new Error('a verdict was expected');
+  return verdict;
+}
+
+describe('a model that does not fit', () => {
+  it('comes with the largest model and the longest sample that would', () => {
+    const verdict = judge({});
+    expect(verdict.fits).toBe(false);
+    expect(verdict.largestParameters).toBeGreaterThan(50e6);
+    expect(verdict.largestParameters).toBeLessThan(494e6);
+    const longest = verdict.longestSample ?? 0;
+    expect(longest).toBeGreaterThan(0);
+    const [, prompt, answer] =
+      /max_prompt_length=(\d+) data.max_response_length=(\d+)/.exec(
+        waysOut(verdict, composition.create(), true).join(),
+      ) ?? [];
+    const shorter = composition.create({
+      data: { maxPromptLength: Number(prompt), maxResponseLength: Number(answer) },
+    });
+    expect(judge({ config: shorter }).fits).toBe(true);
+  });
+
+  it('says what to do, with figures', () => {
+    const config = composition.create();
+    const ways = waysOut(judge({}), config, true).join('\n');
+    expect(ways).toMatch(/a model of at most about \d+(\.\d)?M parameters/);
+    expect(ways).toMatch(/shorter samples: data.max_prompt_length=\d+ data.max_response_length=\d+/);
+    expect(ways).toContain('backbone=torch');
+    expect(waysOut(judge({ backbone: torch, gpu: 4 * gib }), config, true).join()).toContain(
+      'torch.activation_checkpointing=true',
+    );
+  });
+
+  it('can be helpless: no sample is short enough', () => {
+    const verdict = judge({ memory: 4 * gib });
+    expect(verdict.longestSample).toBe(0);
+    expect(waysOut(verdict, composition.create(), true).join()).not.toContain('shorter samples');
+  });
+});
+
+it('fits, but a full pack would not: then the largest pack that does is named', () => {
+  const config = composition.create({ data: { maxPromptLength: 256, maxResponseLength: 256 } });
+  const { fits, packTokens } = judge({ config });
+  expect(fits).toBe(true);
+  expect(packTokens).toBeGreaterThan(512);
+  expect(packTokens).toBeLessThan(4096);
+});
+
+it('says parameters, memory and time in one phrase', () => {
+  expect(describeNeed(judge({ memory: 64 * gib }))).toMatch(
+    /^494\.0M parameters, up to about [\d.]+ GiB of 64\.0 GiB, a step up to about \d/,
+  );
+  expect(describeParts(judge({}))).toMatch(/^activations [\d.]+ GiB, /);
+  expect(describeNeed(judge({ backbone: tinker }))).toBe('494.0M parameters, no memory here');
+});
+
+it('knows GPUs from what the driver lists, and judges by one of them', () => {
+  expect(parseGpus('NVIDIA H200, 143771\nNVIDIA H200, 143771\n')).toEqual({
+    count: 2,
+    name: 'NVIDIA H200',
+    bytes: 143_771 * 2 ** 20,
+  });
+  expect(parseGpus('')).toBeNull();
+  expect(judge({ backbone: torch, gpu: 80 * gib }).fits).toBe(true);
+  expect(judge({ backbone: torch, gpu: 8 * gib }).fits).toBe(false);
+});

@@ -1,0 +1,101 @@
+import { sumParts, type CommonConfig, type Gpus, type JsonObject, type ResourceNeed } from '@agentjet/core';
+import { availableParallelism } from 'node:os';
+import type { BackboneEntry } from '../inputs/job-inputs.js';
+import type { AvailableMemory } from './available-memory.js';
+
+/** What a job needs against what there is, and what would fit instead. */
+
+export type Verdict = {
+  readonly need: ResourceNeed;
+  readonly neededBytes: number;
+  /** Of this machine, or of one GPU; null if the model is elsewhere, or the GPUs are unknown. */
+  readonly available: AvailableMemory | null;
+  /** Null if nothing is known of the machine that would do it. */
+  readonly fits: boolean | null;
+  /** Parameters of the largest model of about this form that fits; null if all is well or nothing is known. */
+  readonly largestParameters: number | null;
+  /** With this model, the longest sample and the largest pack that fit; 0: none. Null if they need not be smaller. */
+  readonly longestSample: number | null;
+  readonly packTokens: number | null;
+};
+
+export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | null };
+
+export type JudgeOptions = {
+  readonly backbone: BackboneEntry;
+  readonly config: CommonConfig;
+  readonly section: Readonly<Record<string, unknown>>;
+  /** config.json. */
+  readonly model: JsonObject;
+  readonly trains: boolean;
+  readonly machine: Machine;
+};
+
+type Sizes = { readonly longestSample?: number; readonly packTokens?: number };
+
+/** Undefined if the backbone cannot tell. Throws BackboneError `unsupported_model`. */
+export function judgeNeed(options: JudgeOptions): Verdict | undefined {
+  const { backbone, machine, config } = options;
+  const { gpus } = machine;
+  const estimate = (sizes: Sizes = {}): ResourceNeed | undefined =>
+    backbone.estimate?.({ ...options, ...sizes, cores: availableParallelism(), gpus });
+  const need = estimate();
+  if (need === undefined) return undefined;
+  const neededBytes = sumParts(need.parts);
+  const available = placeOf(need, machine);
+  if (available === null)
+    return {
+      need,
+      neededBytes,
+      available,
+      fits: need.place === 'none' ? true : null,
+      largestParameters: null,
+      longestSample: null,
+      packTokens: null,
+    };
+  const holds = (sizes: Sizes): boolean => bytesOf(estimate(sizes), sizes) <= available.bytes;
+  const fits = neededBytes <= available.bytes;
+  const { maxPackTokens } = config.trainerCommon;
+  const packFits = need.fullPackBytes === null || need.fullPackBytes <= available.bytes;
+  return {
+    need,
+    neededBytes,
+    available,
+    fits,
+    largestParameters: fits ? null : largestParameters(need, available.bytes),
+    longestSample: fits ? null : largestThat((longestSample) => holds({ longestSample }), maxPackTokens),
+    packTokens: packFits ? null : largestThat((packTokens) => holds({ packTokens }), maxPackTokens),
+  };
+}
+
+function placeOf(need: ResourceNeed, { memory, gpus }: Machine): AvailableMemory | null {
+  if (need.place === 'host') return memory;
+  return need.place === 'none' || gpus === null ? null : { bytes: gpus.bytes, limitedBy: 'machine' };
+}
+
+function bytesOf(need: ResourceNeed | undefined, { packTokens }: Sizes): number {
+  if (need === undefined) return Number.POSITIVE_INFINITY;
+  return packTokens === undefined ? sumParts(need.parts) : (need.fullPackBytes ?? 0);
+}
+
+const isOfTokens = /activations|keys and values|process|CUDA|vLLM|sampling$/;
+
+/** All that grows with the weights shrinks with them; activations do so more slowly, as the square root. */
+function largestParameters({ parts, numParameters }: ResourceNeed, bytes: number): number {
+  const fixed = sumParts(parts.filter(({ name }) => /process|CUDA|vLLM|sampling$/.test(name)));
+  const ofTokens = sumParts(parts.filter(({ name }) => isOfTokens.test(name))) - fixed;
+  const ofWeights = sumParts(parts) - fixed - ofTokens;
+  const holds = (share: number): boolean => fixed + share * ofWeights + Math.sqrt(share) * ofTokens <= bytes;
+  return (largestThat((thousandth) => holds(thousandth / 1000), 1000) / 1000) * numParameters;
+}
+
+/** The largest whole number up to `most` that `holds`; 0 if none does. It holds for all below one for which it holds. */
+function largestThat(holds: (value: number) => boolean, most: number): number {
+  let [low, high] = [0, most];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (holds(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

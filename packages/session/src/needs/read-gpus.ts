@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Gpus } from '@agentjet/core';
+
+/** The GPUs that the driver lists; null without a driver. Of several kinds the smallest memory counts. */
+export async function readGpus(): Promise<Gpus | null> {
+  try {
+    const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
+    const { stdout } = await promisify(execFile)('nvidia-smi', query, { timeout: 5000 });
+    return parseGpus(stdout);
+  } catch {
+    return null; // most machines have none
+  }
+}
+
+/** Lines such as `NVIDIA H200, 143771`, in MiB. */
+export function parseGpus(list: string): Gpus | null {
+  const found = [...list.matchAll(/^(.+), *(\d+)\s*$/gm)].map(([, name = '', mebibytes]) => ({
+    name,
+    bytes: Number(mebibytes) * 2 ** 20,
+  }));
+  const [first] = found.toSorted((left, right) => left.bytes - right.bytes);
+  return first === undefined ? null : { count: found.length, ...first };
+}

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { freemem, tmpdir } from 'node:os';
+import path from 'node:path';
+import { sumParts, type JsonObject } from '@agentjet/core';
+import { nanoModelDir } from '@agentjet/nano';
+import { createModelFolder } from '@agentjet/trainer';
+import { backbones } from '@agentjet/trainer/registrations';
+import { configuration } from 'agentjet';
+import type { BenchOptions, BenchResult } from '../bench.js';
+import { memoryCases, type MemoryCase } from './memory-cases.js';
+
+/**
+ * Does the embedded backbone need as much memory as `ajet model check` says before a run? Each case is a process that samples and
+ * trains three steps with random weights of a real shape; its peak is compared with the estimate. `--only 30M` takes the cases
+ * whose name contains that. A case that may need more than is free is left out.
+ */
+
+type Measured = {
+  readonly case: string;
+  readonly predicted_bytes: number;
+  readonly measured_bytes: number;
+  readonly ratio: number;
+};
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const only = args[args.indexOf('--only') + 1];
+  const wanted = memoryCases.filter(({ name }) => !args.includes('--only') || name.includes(only ?? ''));
+  const [measured, leftOut]: [Measured[], string[]] = [[], []];
+  for (const memoryCase of wanted) {
+    const folder = await modelFolderOf(memoryCase);
+    const predicted = predict(memoryCase, folder);
+    if (predicted > freemem()) leftOut.push(memoryCase.name);
+    else measured.push(toMeasured(memoryCase, predicted, measurePeak(memoryCase, folder)));
+    report(
+      measured.length > 0 && leftOut.at(-1) !== memoryCase.name
+        ? formatMeasured(measured.at(-1))
+        : `left out: ${memoryCase.name}`,
+    );
+  }
+  const ratios = measured.map(({ ratio }) => ratio);
+  const summary = {
+    cases: measured.length,
+    lowest_ratio: Math.min(...ratios),
+    highest_ratio: Math.max(...ratios),
+    left_out: leftOut.length,
+  };
+  return { summary, details: { ratio_is: 'predicted / measured', measured, left_out_cases: leftOut } };
+}
+
+/** The figure that `ajet model check` gives for the largest work of the case. */
+function predict(
+  { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens }: MemoryCase,
+  folder: string,
+): number {
+  const [onnx] = backbones;
+  const config = configuration.create({
+    data: { trainBatchSize: groups, maxPromptLength: promptTokens, maxResponseLength: answerTokens },
+    rollout: {
+      numRepeat: Math.max(1, episodes),
+      maxModelLen: promptTokens + answerTokens,
+      maxResponseLengthInOneTurn: Math.min(answerTokens, promptTokens + answerTokens - 1),
+    },
+    trainerCommon: { maxPackTokens: Math.min(packTokens, promptTokens + episodes * answerTokens), useKlLoss: kl },
+  });
+  const model = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8')) as JsonObject;
+  const need = onnx.estimate?.({ config, section: {}, model, trains, cores: 2, gpus: null });
+  if (need === undefined) throw new Error('The embedded backbone gives no estimate.');
+  return need.fullPackBytes ?? sumParts(need.parts);
+}
+
+async function modelFolderOf({ name, shape }: MemoryCase): Promise<string> {
+  if (shape === null) return nanoModelDir;
+  const folder = path.join(tmpdir(), `agentjet-memory-${name.split(',')[0]}`);
+  if (!existsSync(folder)) await createModelFolder(folder, { config: shape, seed: 1 });
+  return folder;
+}
+
+function measurePeak(memoryCase: MemoryCase, folder: string): number {
+  const subject = path.join(import.meta.dirname, 'subject.ts');
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', subject, folder, JSON.stringify(memoryCase)],
+    { cwd: root, encoding: 'utf8', env: { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json') } },
+  );
+  if (status !== 0) throw new Error(`${memoryCase.name}: the process ended with ${status}. ${stderr.slice(-500)}`);
+  const peaks = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => (JSON.parse(line) as { readonly peak: number }).peak);
+  return Math.max(...peaks);
+}
+
+function toMeasured({ name }: MemoryCase, predicted: number, measured: number): Measured {
+  return {
+    case: name,
+    predicted_bytes: Math.round(predicted),
+    measured_bytes: measured,
+    ratio: Math.round((1000 * predicted) / measured) / 1000,
+  };
+}
+
+function formatMeasured(measured: Measured | undefined): string {
+  if (measured === undefined) return '';
+  const [predicted, peak] = [measured.predicted_bytes, measured.measured_bytes].map(
+    (bytes) => `${(bytes / 2 ** 30).toFixed(2)} GiB`,
+  );
+  return `${measured.case}: ${predicted} predicted, ${peak} measured, ${measured.ratio}`;
+}

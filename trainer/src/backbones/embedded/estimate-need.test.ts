@@ -1,0 +1,109 @@
+import { composeConfig, sumParts, type JsonObject, type NeedRequest, type ResourceNeed } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { estimateEmbedded } from './estimate-need.js';
+import { onnx } from './registration.js';
+
+const composition = composeConfig({ backbones: [onnx], algorithms: [], readers: [], judges: [], templates: [] });
+const base = { model_type: 'llama', tie_word_embeddings: true, vocab_size: 49_152, num_key_value_heads: 2 };
+const shapes = {
+  '30M': { ...base, hidden_size: 384, num_hidden_layers: 8, num_attention_heads: 6, intermediate_size: 1024 },
+  '135M': {
+    ...base,
+    hidden_size: 576,
+    num_hidden_layers: 30,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    intermediate_size: 1536,
+  },
+  '0.5B': {
+    ...base,
+    model_type: 'qwen2',
+    hidden_size: 896,
+    num_hidden_layers: 24,
+    num_attention_heads: 14,
+    intermediate_size: 4864,
+    vocab_size: 151_936,
+    max_position_embeddings: 32_768,
+  },
+} satisfies Readonly<Record<string, JsonObject>>;
+
+type Work = { readonly groups: number; readonly episodes: number; readonly prompt: number; readonly answer: number };
+
+function requestOf(
+  model: JsonObject,
+  { groups, episodes, prompt, answer }: Work,
+  more: Partial<NeedRequest> & { readonly kl?: boolean } = {},
+): NeedRequest {
+  const { kl = false, ...rest } = more;
+  const config = composition.create({
+    data: { trainBatchSize: groups, maxPromptLength: prompt, maxResponseLength: answer },
+    rollout: { numRepeat: episodes, maxModelLen: prompt + answer, maxResponseLengthInOneTurn: answer },
+    trainerCommon: { maxPackTokens: prompt + episodes * answer, useKlLoss: kl },
+  });
+  return { config, section: {}, model, trains: true, cores: 2, gpus: null, ...rest };
+}
+
+const peakOf = ({ fullPackBytes, parts }: ResourceNeed): number => fullPackBytes ?? sumParts(parts);
+
+describe('memory of the embedded backbone', () => {
+  // Peaks of processes, in MB: `npm run bench -- memory`.
+  it.each([
+    ['30M', { groups: 2, episodes: 1, prompt: 256, answer: 256 }, true, false, 1717.7],
+    ['30M', { groups: 4, episodes: 1, prompt: 128, answer: 128 }, true, true, 2073.6],
+    ['30M', { groups: 3, episodes: 8, prompt: 512, answer: 107 }, true, false, 2817.5],
+    ['30M', { groups: 1, episodes: 1, prompt: 1536, answer: 512 }, true, false, 3168.6],
+    ['30M', { groups: 4, episodes: 4, prompt: 512, answer: 107 }, false, false, 791.3],
+    ['135M', { groups: 2, episodes: 1, prompt: 256, answer: 256 }, true, false, 5721.5],
+    ['135M', { groups: 3, episodes: 8, prompt: 512, answer: 107 }, true, false, 9167.5],
+    ['135M', { groups: 1, episodes: 1, prompt: 1536, answer: 512 }, true, false, 12_031.3],
+    ['135M', { groups: 4, episodes: 4, prompt: 512, answer: 107 }, false, false, 2139.9],
+    ['0.5B', { groups: 2, episodes: 4, prompt: 512, answer: 16 }, false, false, 7231.4],
+  ] as const)(
+    'is at least the measured peak, and at most a fifth more: %s, %o',
+    (model, work, trains, kl, megabytes) => {
+      const ratio = peakOf(estimateEmbedded(requestOf(shapes[model], work, { trains, kl }))) / (megabytes * 1e6);
+      expect(ratio).toBeGreaterThanOrEqual(1);
+      expect(ratio).toBeLessThanOrEqual(1.2);
+    },
+  );
+
+  it('says of 0.5B what killed the process on 24 GiB: a tree of 512 + 8 x 107 tokens', () => {
+    const work = { groups: 3, episodes: 8, prompt: 512, answer: 107 };
+    expect(peakOf(estimateEmbedded(requestOf(shapes['0.5B'], work)))).toBeGreaterThan(21.8e9);
+    expect(peakOf(estimateEmbedded(requestOf(shapes['0.5B'], work, { trains: false })))).toBeLessThan(9e9);
+  });
+
+  it('grows with the longest sample, up to what the model allows', () => {
+    const work = { groups: 4, episodes: 8, prompt: 1024, answer: 1024 };
+    const at = (longestSample: number): number =>
+      sumParts(estimateEmbedded(requestOf(shapes['30M'], work, { longestSample })).parts);
+    expect(at(512)).toBeLessThan(at(1024));
+    expect(at(1024)).toBeLessThan(at(2048));
+    expect(at(4096)).toBe(at(2048));
+    const short = { ...shapes['30M'], max_position_embeddings: 512 };
+    expect(sumParts(estimateEmbedded(requestOf(short, work)).parts)).toBeLessThan(at(1024));
+  });
+});
+
+it('counts the parameters of the shapes', () => {
+  const work = { groups: 1, episodes: 1, prompt: 8, answer: 8 };
+  const count = (model: JsonObject): number => estimateEmbedded(requestOf(model, work)).numParameters / 1e6;
+  expect(count(shapes['30M'])).toBeCloseTo(31.46, 1);
+  expect(count(shapes['135M'])).toBeCloseTo(134.5, 1);
+  expect(count(shapes['0.5B'])).toBeCloseTo(494, 0);
+});
+
+it('expects a step of 135M with 64 answers of 150 tokens to take minutes on two cores, as was measured', () => {
+  const work = { groups: 8, episodes: 8, prompt: 512, answer: 150 };
+  const { stepSeconds } = estimateEmbedded(requestOf(shapes['135M'], work));
+  expect(stepSeconds).toBeGreaterThan(131 / 1.5); // 38 s of sampling and 93 s of training
+  expect(stepSeconds).toBeLessThan(131 * 1.5);
+});
+
+it('refuses a shape that the engine does not have', () => {
+  const request = requestOf(
+    { ...shapes['30M'], model_type: 'gemma3' },
+    { groups: 1, episodes: 1, prompt: 8, answer: 8 },
+  );
+  expect(() => estimateEmbedded(request)).toThrow('"model_type" of config.json is "gemma3"');
+});
