@@ -44,7 +44,7 @@ export function chooseWeights(model: string, files: readonly HubFile[]): HubFile
   return weights;
 }
 
-/** The names in an index. Throws BackboneError `bad_model_files` for an index that names other than files beside it. */
+/** The names in an index. Throws BackboneError `bad_model_files` for an index that names other than files next to it. */
 export function readShardNames(model: string, indexText: string): readonly string[] {
   const shards = [...new Set(Object.values(weightMapOf(indexText)))];
   const isRight = (shard: unknown): shard is string => typeof shard === 'string' && shardName.test(shard);

@@ -185,8 +185,8 @@ function compose(registrations: Registrations, outside: OutsideEntries): ConfigC
     registrations,
     load(file, overrides = [], { cwd = process.cwd() } = {}) {
       const sources = [...(file === null ? [] : [readConfigFile(file, cwd)]), ...overrides.map(readOverride)];
-      const beside = file === null ? [] : [path.dirname(path.resolve(cwd, file))];
-      return resolve({ sources, folders: [...beside, cwd], cwd });
+      const fileFolders = file === null ? [] : [path.dirname(path.resolve(cwd, file))];
+      return resolve({ sources, folders: [...fileFolders, cwd], cwd });
     },
     create: (input = {}, { cwd = process.cwd() } = {}) => create(input as JsonObject, cwd),
     recheck: (config) => {

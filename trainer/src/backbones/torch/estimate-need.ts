@@ -29,7 +29,7 @@ const measured = {
   keptLogits: 12 * 2 ** 30,
   /** CUDA, kernels, one chunk of logits. */
   context: 2.1 * 2 ** 30,
-  /** Share of a GPU that the sampler takes: vLLM beside the trainer, and our own. */
+  /** Share of a GPU that the sampler takes: vLLM next to the trainer, and our own. */
   vllmShare: 0.45,
   builtinShare: 1 / 12,
   /** On a CPU without compilation: float32 states, activations against those of a GPU, and the process. */
