@@ -35,6 +35,7 @@ export async function serveModelJob(dir: string, options: ServeModelOptions): Pr
 export async function exportModelJob(dir: string, target: string, options: ExportModelOptions): Promise<ExportedModel> {
   const { exportTunedModel } = await import('./policy/export-tuned-model.js');
   return exportTunedModel(dir, target, options);
+}
 
 /** What is in the cache of the hub: see `listModels`. */
 export async function listModelsJob(): Promise<KnownModels> {

@@ -24,7 +24,10 @@ import {
 } from './question.js';
 
 const script = path.resolve(import.meta.dirname, '../../../trainer/torch/bench/parity.py');
-const goldenFile = path.join(import.meta.dirname, 'golden.json');
+const goldenFiles = {
+  qwen2: path.join(import.meta.dirname, 'golden.json'),
+  qwen3: path.join(import.meta.dirname, 'golden-qwen3.json'),
+};
 
 /** What plain transformers says; `gradients`: relative distance of each backbone's gradient from its own. */
 type Oracle = Answer & {
@@ -38,8 +41,9 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     throw new Error(`There is no Python with PyTorch at ${python}. Run "npm run setup:torch" first.`);
   const isGolden = args.includes('--write-golden');
   const isTiny = isGolden || args.includes('--tiny');
+  const family = args.includes('--qwen3') ? 'qwen3' : 'qwen2';
   return inScratchFolder(async (dir) => {
-    const question = await createQuestion(isTiny ? await writeTinyModel(path.join(dir, 'tiny')) : nanoModelDir);
+    const question = await createQuestion(isTiny ? await writeTinyModel(path.join(dir, 'tiny'), family) : nanoModelDir);
     const answers: Record<string, Answer> = {};
     for (const [name, create] of Object.entries(backbones)) {
       report(`${name}: logits, gradient, ten steps`);
@@ -47,7 +51,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     }
     report('transformers: the same');
     const oracle = await askTransformers(dir, question);
-    if (isGolden) await writeFile(goldenFile, toGolden(oracle));
+    if (isGolden) await writeFile(goldenFiles[family], toGolden(oracle, family));
     return summarize(isTiny ? 'tiny random Qwen2' : 'nano', answers, oracle);
   });
 }
@@ -72,8 +76,9 @@ async function askTransformers(dir: string, { modelDir, probes, rows }: Question
   return JSON.parse(told) as Oracle;
 }
 
-function toGolden({ probes, losses, gradient_norms, versions }: Oracle): string {
-  return `${JSON.stringify({ made_by: 'npm run bench -- parity --write-golden', model: 'tiny random Qwen2, seed 3', versions, losses, gradient_norms, probes: probes.map((row) => row.at(-1)) }, null, 1)}\n`;
+function toGolden({ probes, losses, gradient_norms, versions }: Oracle, family: 'qwen2' | 'qwen3'): string {
+  const flag = family === 'qwen3' ? ' --qwen3' : '';
+  return `${JSON.stringify({ made_by: `npm run bench -- parity --write-golden${flag}`, model: `tiny random ${family === 'qwen3' ? 'Qwen3' : 'Qwen2'}, seed 3`, versions, losses, gradient_norms, probes: probes.map((row) => row.at(-1)) }, null, 1)}\n`;
 }
 
 function summarize(model: string, answers: Readonly<Record<string, Answer>>, oracle: Oracle): BenchResult {

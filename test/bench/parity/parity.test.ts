@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import goldenQwen3 from './golden-qwen3.json' with { type: 'json' };
 import golden from './golden.json' with { type: 'json' };
 import { run } from './bench.js';
 import {
@@ -13,21 +14,28 @@ import {
   writeTinyModel,
 } from './question.js';
 
-test('the embedded backbone says what plain transformers said to a random model: logits, gradients, ten steps', () =>
-  inScratchFolder(async (dir) => {
-    const modelDir = await writeTinyModel(path.join(dir, 'tiny'));
-    const { probes, losses } = await ask(backbones.onnx, await createQuestion(modelDir), path.join(dir, 'gradient'));
-    const norms = await readGradientNorms(modelDir, path.join(dir, 'gradient'));
-    expect(probes).toHaveLength(golden.probes.length);
-    for (const [index, row] of probes.entries())
-      expect(Math.abs((row.at(-1) ?? Number.NaN) - (golden.probes[index] ?? Number.NaN))).toBeLessThan(1e-4);
-    expect(Object.keys(norms).sort()).toEqual(Object.keys(golden.gradient_norms).sort());
-    const largest = Math.max(...Object.values(golden.gradient_norms));
-    for (const [name, norm] of Object.entries(golden.gradient_norms))
-      expect(Math.abs((norms[name] ?? Number.NaN) - norm) / largest, name).toBeLessThan(1e-4);
-    for (const [step, loss] of golden.losses.entries())
-      expect(Math.abs((losses[step] ?? Number.NaN) / loss - 1)).toBeLessThan(1e-3);
-  }));
+test.each([
+  ['qwen2', golden],
+  ['qwen3', goldenQwen3],
+] as const)(
+  'the embedded backbone says what plain transformers said to a random %s: logits, gradients, ten steps',
+  (family, expected) =>
+    inScratchFolder(async (dir) => {
+      const modelDir = await writeTinyModel(path.join(dir, 'tiny'), family);
+      const { probes, losses } = await ask(backbones.onnx, await createQuestion(modelDir), path.join(dir, 'gradient'));
+      const norms = await readGradientNorms(modelDir, path.join(dir, 'gradient'));
+      const goldenNorms: Readonly<Record<string, number>> = expected.gradient_norms;
+      expect(probes).toHaveLength(expected.probes.length);
+      for (const [index, row] of probes.entries())
+        expect(Math.abs((row.at(-1) ?? Number.NaN) - (expected.probes[index] ?? Number.NaN))).toBeLessThan(1e-4);
+      expect(Object.keys(norms).sort()).toEqual(Object.keys(goldenNorms).sort());
+      const largest = Math.max(...Object.values(goldenNorms));
+      for (const [name, norm] of Object.entries(goldenNorms))
+        expect(Math.abs((norms[name] ?? Number.NaN) - norm) / largest, name).toBeLessThan(1e-4);
+      for (const [step, loss] of expected.losses.entries())
+        expect(Math.abs((losses[step] ?? Number.NaN) / loss - 1)).toBeLessThan(1e-3);
+    }),
+);
 
 if (!existsSync(python))
   console.warn(

@@ -71,9 +71,18 @@ export type Question = {
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
 };
 
+/** Qwen3: heads of their own width, and each normalized. */
+const qwen3 = {
+  ...configJson,
+  model_type: 'qwen3',
+  architectures: ['Qwen3ForCausalLM'],
+  head_dim: 16,
+  attention_bias: false,
+};
+
 /** A random model of a few thousand weights; the same on every machine. */
-export async function writeTinyModel(dir: string): Promise<string> {
-  await writeRandomModelFolder(dir, { configJson, seed: 3 });
+export async function writeTinyModel(dir: string, family: 'qwen2' | 'qwen3' = 'qwen2'): Promise<string> {
+  await writeRandomModelFolder(dir, { configJson: family === 'qwen3' ? qwen3 : configJson, seed: 3 });
   return dir;
 }
 

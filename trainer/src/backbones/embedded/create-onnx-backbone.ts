@@ -10,7 +10,7 @@ import { connectBackbone } from './worker/worker-backbone.js';
 import { startWorker } from './worker/start-worker.js';
 
 export type OnnxBackboneOptions = {
-  /** A Hugging Face model folder of the Qwen2 or Llama shape. */
+  /** A Hugging Face model folder of the Qwen2, Qwen3 or Llama shape. */
   readonly modelDir: string;
   /** Needed unless `train` is false. */
   readonly optimizer?: OptimizerOptions;

@@ -15,6 +15,7 @@ function randomIds(length: number, seed: number, vocabSize: number): Int32Array 
 describe.each([
   ['qwen2', {}],
   ['an untied head', { tie_word_embeddings: false }],
+  ['qwen3, whose heads are normalized and wider than the model', { model_type: 'qwen3', head_dim: 6 }],
   ['llama without biases, one key head', { model_type: 'llama', num_key_value_heads: 1 }],
   [
     'llama with biases and scaled positions',

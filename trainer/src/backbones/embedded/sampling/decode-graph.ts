@@ -90,10 +90,14 @@ class DecodeGraphBuilder {
     const [query, key, value] = split(this.#joinedProjection(prefix, hidden), sizes, 1);
     if (query === undefined || key === undefined || value === undefined)
       throw new Error('A split into three has three parts.');
-    const keys = this.#headsFirst(this.#rotate(key, numKvHeads), numKvHeads);
+    const keys = this.#headsFirst(
+      this.#rotate(this.#headNorm(`${prefix}k_norm`, key, numKvHeads), numKvHeads),
+      numKvHeads,
+    );
     const values = this.#headsFirst(value, numKvHeads);
     this.#fresh.push(keys, values);
-    const output = this.#attend(this.#headsFirst(this.#rotate(query, numHeads), numHeads), { layer, keys, values });
+    const queries = this.#rotate(this.#headNorm(`${prefix}q_norm`, query, numHeads), numHeads);
+    const output = this.#attend(this.#headsFirst(queries, numHeads), { layer, keys, values });
     return this.#linear(`${prefix}o_proj`, this.#tokensFirst(output));
   }
 
@@ -161,6 +165,17 @@ class DecodeGraphBuilder {
       transposeRight: true,
       ...(hasBias && { bias: this.#weight(`${name}.bias`) }),
     });
+  }
+
+  /** Each head of [N, heads * headDim] by itself. */
+  #headNorm(name: string, value: Value, numHeads: number): Value {
+    const { hasHeadNorms, headDim, rmsNormEpsilon } = this.#config;
+    if (!hasHeadNorms) return value;
+    const rows = this.#graph.defineDim(`N * ${numHeads} heads`, ['N', numHeads]);
+    return reshape(
+      rmsNorm(reshape(value, [rows, headDim]), this.#weight(`${name}.weight`), rmsNormEpsilon),
+      value.shape,
+    );
   }
 
   #rotate(value: Value, numHeads: number): Value {

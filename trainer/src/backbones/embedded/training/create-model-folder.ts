@@ -4,7 +4,7 @@ import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';
 
 export type NewModelOptions = InitialWeightsOptions & {
-  /** config.json of transformers, of the Qwen2 or Llama shape. */
+  /** config.json of transformers, of the Qwen2, Qwen3 or Llama shape. */
   readonly config: { readonly [key: string]: unknown };
   /** Folder to take tokenizer and template files from. */
   readonly companionsFrom?: string;

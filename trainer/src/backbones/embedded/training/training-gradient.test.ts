@@ -23,6 +23,7 @@ const losses: { readonly [name: string]: LossOptions } = {
 const models = {
   'Qwen2, tied': {},
   'Qwen2, untied, one layer': { tie_word_embeddings: false, num_hidden_layers: 1 },
+  'Qwen3, with normalized heads': { model_type: 'qwen3', head_dim: 6, num_hidden_layers: 1 },
   'Llama with attention bias and scaled positions': {
     model_type: 'llama',
     attention_bias: true,

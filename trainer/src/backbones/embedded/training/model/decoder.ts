@@ -58,11 +58,12 @@ function linear({ parameters, prefix }: Block, name: string, input: Value): Valu
 function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: DecoderInputs): Value {
   const { numHeads, numKvHeads, headDim } = block.config;
   const [batch, time] = [dimAt(rotation.positions.shape, 0), dimAt(rotation.positions.shape, 1)];
-  const project = (name: string, heads: number) =>
-    reshape(linear(block, `self_attn.${name}`, hidden), [batch, time, heads * headDim]);
-  const query = rope(project('q_proj', numHeads), rotation, numHeads);
-  const key = rope(project('k_proj', numKvHeads), rotation, numKvHeads);
-  const value = project('v_proj', numKvHeads);
+  const asRows = (tokens: Value, heads: number) => reshape(tokens, [batch, time, heads * headDim]);
+  const queries = headNorm(block, 'q_norm', linear(block, 'self_attn.q_proj', hidden));
+  const keys = headNorm(block, 'k_norm', linear(block, 'self_attn.k_proj', hidden));
+  const query = rope(asRows(queries, numHeads), rotation, numHeads);
+  const key = rope(asRows(keys, numKvHeads), rotation, numKvHeads);
+  const value = asRows(linear(block, 'self_attn.v_proj', hidden), numKvHeads);
   const rowsPerKeyHead = hidden.graph.defineDim('rows_per_key_head', [numHeads / numKvHeads, time]);
   const output = attention({
     query: reshape(headsFirst(query, numHeads), [batch, numKvHeads, rowsPerKeyHead, headDim]),
@@ -74,6 +75,16 @@ function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: D
   });
   const tokens = transpose(reshape(output, [batch, numHeads, time, headDim]), [0, 2, 1, 3]);
   return linear(block, 'self_attn.o_proj', reshape(tokens, [dimAt(hidden.shape, 0), numHeads * headDim]));
+}
+
+/** Normalizes each head of [N, heads * headDim] by itself, if the model does. */
+function headNorm({ config, parameters, prefix }: Block, name: string, value: Value): Value {
+  if (!config.hasHeadNorms) return value;
+  const weight = parameter(parameters, `${prefix}self_attn.${name}.weight`);
+  const [tokens, width] = value.shape as readonly [Dim, number];
+  const numHeads = width / config.headDim;
+  const rows = value.graph.defineDim(`${tokens} * ${numHeads} heads`, [tokens, numHeads]);
+  return reshape(rmsNorm(reshape(value, [rows, config.headDim]), weight, config.rmsNormEpsilon), value.shape);
 }
 
 /** [B, T, width] of a row's tokens to [B, S + T, width], those of its path first. */

@@ -72,8 +72,35 @@ test('Qwen2.5-0.5B, as published', () => {
     isTied: true,
     hasQkvBias: true,
     hasOutputBias: false,
+    hasHeadNorms: false,
   });
   expect(countParameters(parameterLayout(config))).toBe(494_032_768);
+});
+
+test('Qwen3-0.6B, as published', () => {
+  const config = parseModelConfig({
+    model_type: 'qwen3',
+    attention_bias: false,
+    attention_dropout: 0,
+    head_dim: 128,
+    hidden_act: 'silu',
+    hidden_size: 1024,
+    intermediate_size: 3072,
+    max_position_embeddings: 40_960,
+    max_window_layers: 28,
+    num_attention_heads: 16,
+    num_hidden_layers: 28,
+    num_key_value_heads: 8,
+    rms_norm_eps: 1e-6,
+    rope_scaling: null,
+    rope_theta: 1_000_000,
+    sliding_window: null,
+    tie_word_embeddings: true,
+    use_sliding_window: false,
+    vocab_size: 151_936,
+  });
+  expect(config).toMatchObject({ family: 'qwen3', headDim: 128, hasQkvBias: false, hasHeadNorms: true });
+  expect(countParameters(parameterLayout(config))).toBe(596_049_920);
 });
 
 test('Llama-3.2-1B, as published', () => {
@@ -108,7 +135,7 @@ describe('what cannot run is refused with key, value and what is supported', () 
   test.each([
     [
       { model_type: 'gemma2' },
-      '"model_type" of config.json is "gemma2". Supported: "qwen2" (Qwen2, Qwen2.5) and "llama"',
+      '"model_type" of config.json is "gemma2". Supported: "qwen2" (Qwen2, Qwen2.5), "qwen3" and "llama"',
     ],
     [{ model_type: undefined }, '"model_type" of config.json is missing'],
     [{ hidden_act: 'gelu' }, '"hidden_act" of config.json is "gelu". Supported: "silu"'],

@@ -3,14 +3,14 @@
 import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * A decoder of the Qwen2 or Llama shape: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
+ * A decoder of the Qwen2, Qwen3 or Llama shape: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
  *
  * Worked example, Qwen2.5-0.5B: `{ family: 'qwen2', vocabSize: 151936, hiddenSize: 896, numLayers: 24, numHeads: 14,
  * numKvHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768, rmsNormEpsilon: 1e-6,
- * rope: { theta: 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false }`.
+ * rope: { theta: 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false, hasHeadNorms: false }`.
  */
 export type ModelConfig = {
-  readonly family: 'qwen2' | 'llama';
+  readonly family: 'qwen2' | 'qwen3' | 'llama';
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly numLayers: number;
@@ -28,6 +28,8 @@ export type ModelConfig = {
   readonly isTied: boolean;
   readonly hasQkvBias: boolean;
   readonly hasOutputBias: boolean;
+  /** Queries and keys are normalized, each head by itself, before they are rotated (Qwen3). */
+  readonly hasHeadNorms: boolean;
 };
 
 export type RopeConfig = {
@@ -55,14 +57,15 @@ export function parseModelConfig(json: unknown): ModelConfig {
     numLayers: count(config, 'num_hidden_layers'),
     numHeads,
     numKvHeads: count(config, 'num_key_value_heads', numHeads),
-    headDim: count(config, 'head_dim', hiddenSize / numHeads),
+    headDim: count(config, 'head_dim', family === 'qwen3' ? 128 : hiddenSize / numHeads),
     intermediateSize: count(config, 'intermediate_size'),
-    contextLength: count(config, 'max_position_embeddings', family === 'qwen2' ? 32768 : 2048),
+    contextLength: count(config, 'max_position_embeddings', family === 'llama' ? 2048 : 32768),
     rmsNormEpsilon: positive(config, 'rms_norm_eps', 1e-6),
     rope: parseRope(config),
     isTied: flag(config, 'tie_word_embeddings', false),
     hasQkvBias: family === 'qwen2' || hasAttentionBias,
-    hasOutputBias: family === 'llama' && hasAttentionBias,
+    hasOutputBias: family !== 'qwen2' && hasAttentionBias,
+    hasHeadNorms: family === 'qwen3',
   };
   refuseOddHeads(parsed);
   return parsed;
@@ -70,8 +73,8 @@ export function parseModelConfig(json: unknown): ModelConfig {
 
 function parseFamily(config: JsonObject): ModelConfig['family'] {
   const type = config['model_type'];
-  if (type === 'qwen2' || type === 'llama') return type;
-  throw unsupported('model_type', type, '"qwen2" (Qwen2, Qwen2.5) and "llama"');
+  if (type === 'qwen2' || type === 'qwen3' || type === 'llama') return type;
+  throw unsupported('model_type', type, '"qwen2" (Qwen2, Qwen2.5), "qwen3" and "llama"');
 }
 
 /** Keys that change the computation, with the only values that leave it as this engine has it. */

@@ -52,7 +52,7 @@ function layerlessMatrices({ vocabSize, hiddenSize, isTied }: ModelConfig): read
 function layers(
   config: ModelConfig,
 ): readonly { readonly matrices: readonly Shaped[]; readonly vectors: readonly Shaped[] }[] {
-  const { hiddenSize, intermediateSize, headDim, hasQkvBias, hasOutputBias } = config;
+  const { hiddenSize, intermediateSize, headDim, hasQkvBias, hasOutputBias, hasHeadNorms } = config;
   const [queries, keys] = [config.numHeads * headDim, config.numKvHeads * headDim];
   return Array.from({ length: config.numLayers }, (_, layer) => {
     const named = (name: string, ...shape: number[]): Shaped => ({ name: `model.layers.${layer}.${name}`, shape });
@@ -75,6 +75,7 @@ function layers(
             ]
           : []),
         ...(hasOutputBias ? [named('self_attn.o_proj.bias', hiddenSize)] : []),
+        ...(hasHeadNorms ? [named('self_attn.q_norm.weight', headDim), named('self_attn.k_norm.weight', headDim)] : []),
         named('input_layernorm.weight', hiddenSize),
         named('post_attention_layernorm.weight', hiddenSize),
       ],
