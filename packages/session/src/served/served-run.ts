@@ -44,7 +44,10 @@ export async function openServedRun<Config extends CommonConfig>(
   const { config, inputs } = await loadServedInputs(options);
   requireTrainable(config);
   const emit = ({ message }: { readonly message?: string }): void => void (message && options.onNotice(message));
-  const modelDir = await prepareModel(config, inputs.backbone, { emit: (event) => emit(event as object) });
+  const { modelDir } = await prepareModel(config, inputs.backbone, {
+    emit: (event) => emit(event as object),
+    trains: true,
+  });
   const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
   const { folder, changes, isResumed } = await openFolder(config, inputs, { ...options, modelDir });
   return {

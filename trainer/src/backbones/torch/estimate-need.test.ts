@@ -66,6 +66,7 @@ type StepRow = {
   readonly peak_gib?: number;
   readonly seconds_per_step?: number;
   readonly activation_checkpointing?: boolean;
+  readonly master_weights?: string;
 };
 const rows = Object.values(kept).flatMap((value) => (Array.isArray(value) ? (value as StepRow[]) : []));
 const measured = rows.filter((row) => row.peak_gib !== undefined && shapes[row.model] !== undefined);
@@ -78,22 +79,30 @@ describe('memory of a GPU', () => {
     ),
   )('is at least the measured peak, and at most a fifth more: %s', (_, row) => {
     const work = { model: row.model, tokens: row.tokens_per_pack, packs: row.packs_per_step, gpus: row.gpus };
-    const section = row.activation_checkpointing === true ? { activationCheckpointing: true } : {};
+    const section = {
+      ...(row.activation_checkpointing === true ? { activationCheckpointing: true } : {}),
+      ...(row.master_weights === undefined ? {} : { masterWeights: row.master_weights }),
+    };
     const ratio = sumParts(estimateTorch(requestOf(work, section)).parts) / gib / (row.peak_gib ?? Number.NaN);
     expect(ratio).toBeGreaterThanOrEqual(0.995);
     expect(ratio).toBeLessThanOrEqual(1.2);
   });
 
-  it('tells what 32B at 8k and 7B at 64k need on four GPUs: activations that are computed again', () => {
+  it('says before a run what four GPUs of 139 GiB hold: 32B at 8k and 7B at 64k, if activations are computed again', () => {
     const need = (work: Work, section = {}): number => sumParts(estimateTorch(requestOf(work, section)).parts) / gib;
     const checkpointing = { activationCheckpointing: true };
-    for (const work of [
+    const [large, long] = [
       { model: '32B', tokens: 8192, packs: 1, gpus: 4 },
       { model: '7B', tokens: 65_536, packs: 1, gpus: 4 },
-    ]) {
-      expect(need(work)).toBeGreaterThan(200);
-      expect(need(work, checkpointing)).toBeLessThan(145);
-    }
+    ];
+    expect([need(large), need(long)].every((gibibytes) => gibibytes > 200)).toBe(true);
+    expect(need(large, { ...checkpointing, masterWeights: 'bfloat16' })).toBeLessThan(115);
+    expect(need(long, checkpointing)).toBeLessThan(75);
+  });
+
+  it('says of 7B with four packs on each of two GPUs that it does not fit, as was seen', () => {
+    const request = requestOf({ model: '7B', tokens: 8192, packs: 4, gpus: 2 });
+    expect(sumParts(estimateTorch(request).parts) / gib).toBeGreaterThan(139.8);
   });
 });
 

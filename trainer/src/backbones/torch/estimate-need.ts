@@ -16,8 +16,8 @@ const measured = {
   gradients: 2,
   /** From one pack of a step to the next, gradients are kept in single precision, whole on each GPU. */
   keptGradients: 4,
-  /** Several GPUs: float32 masters and moments, sharded. */
-  shardedStates: 12,
+  /** Several GPUs: float32 masters, sharded. */
+  shardedMasters: 4,
   /** Gathered bfloat16 weights of all layers, unless they are freed after each; by itself a GPU keeps what is at most a sixth of it. */
   gatheredWeights: 2,
   wholeShare: 6,
@@ -92,34 +92,61 @@ function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
   const sampler = samplerPart(work);
   const context = { name: 'CUDA and kernels', bytes: measured.context };
   if (!trains) return [{ name: 'weights', bytes: 2 * shape.numParameters }, context, sampler];
-  const states = config.lora.rank > 0 ? loraParts(shape, config.lora.rank) : fullParts(shape, work);
-  const kept = activationBytes(shape, work.tokens, work.settings);
+  const isLora = config.lora.rank > 0;
+  const states = isLora ? loraParts(shape, config.lora.rank) : fullParts(shape, work);
   const reference =
-    hasReference(config) && config.lora.rank === 0
+    hasReference(config) && !isLora
       ? [{ name: 'reference weights', bytes: (2 * shape.numParameters) / work.gpus.count }]
       : [];
-  return [...states, ...reference, { name: 'activations', bytes: kept }, context, sampler];
+  const gradients = isLora ? { kept: 0, late: 0 } : gradientBytes(shape, work);
+  return [...states, ...reference, ...passParts(shape, work, gradients), context, sampler];
+}
+
+type Gradients = {
+  /** Held while activations are. */
+  readonly kept: number;
+  /** Those that appear while activations disappear. */
+  readonly late: number;
+};
+
+/** The larger of two moments: when all activations are there, and when all gradients are and a layer is computed again. */
+function passParts(
+  shape: ModelShape,
+  { settings, tokens, gpus }: OnGpu,
+  { kept, late }: Gradients,
+): readonly MemoryPart[] {
+  const { all, logits, layer } = activationBytes(shape, tokens, settings);
+  const parts = (gradients: number, activations: number): readonly MemoryPart[] => [
+    { name: 'gradients', bytes: gradients },
+    { name: 'activations', bytes: activations },
+  ];
+  if (!settings.activationCheckpointing) return parts(kept, all + logits);
+  if (gpus.count === 1) return parts(Math.max(kept, late), all + logits + 2 * layer);
+  const [first, second] = [all + Math.max(logits, layer), late + 2 * layer];
+  return kept > 0 || first >= second ? parts(kept, first) : parts(late, 2 * layer);
 }
 
 /** One GPU holds everything; several share masters and moments, and gather the weights of a layer, or of all. */
-function fullParts(shape: ModelShape, { settings, gpus, hasSeveralPacks }: OnGpu): readonly MemoryPart[] {
+function fullParts(shape: ModelShape, { settings, gpus }: OnGpu): readonly MemoryPart[] {
   const { numParameters } = shape;
   const part = (name: string, perParameter: number): MemoryPart => ({ name, bytes: perParameter * numParameters });
-  const late = settings.activationCheckpointing ? measured.gradients : 0;
   if (settings.cpuOffload) return [gatheredPart(shape, false)];
+  const isRounded = settings.masterWeights === 'bfloat16';
   if (gpus.count === 1)
-    return [
-      part('weights', settings.masterWeights === 'bfloat16' ? measured.roundedWeights : measured.weights),
-      part('moments', measured.moments),
-      part('gradients', hasSeveralPacks ? measured.keptGradients : late),
-    ];
-  const own = measured.keptGradients / gpus.count;
+    return [part('weights', isRounded ? measured.roundedWeights : measured.weights), part('moments', measured.moments)];
   const keepsWhole = measured.gatheredWeights * numParameters <= gpus.bytes / measured.wholeShare;
+  const masters = isRounded ? measured.roundedWeights : measured.shardedMasters;
   return [
-    part('sharded weights and moments', measured.shardedStates / gpus.count),
+    part('sharded weights and moments', (masters + measured.moments) / gpus.count),
     gatheredPart(shape, settings.reshard === 'never' || (settings.reshard === 'auto' && keepsWhole)),
-    part('gradients', hasSeveralPacks ? measured.keptGradients + own : late === 0 ? 0 : own),
   ];
+}
+
+function gradientBytes({ numParameters }: ModelShape, { settings, gpus, hasSeveralPacks }: OnGpu): Gradients {
+  if (settings.cpuOffload) return { kept: 0, late: 0 };
+  const own = (settings.masterWeights === 'bfloat16' ? measured.gradients : measured.keptGradients) / gpus.count;
+  const whole = hasSeveralPacks ? measured.keptGradients + (gpus.count === 1 ? 0 : own) : 0;
+  return { kept: whole * numParameters, late: (gpus.count === 1 ? measured.gradients : own) * numParameters };
 }
 
 /** Of all layers, or of two of them, embedding and head. */
@@ -144,15 +171,16 @@ function loraParts(
   ];
 }
 
-function activationBytes(shape: ModelShape, tokens: number, settings: TorchSettings): number {
-  const { hiddenSize, innerSize, numLayers, vocabSize } = shape;
+/** `all`: what the layers keep; `layer`: what one of them needs while it is computed again. */
+function activationBytes(
+  { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
+  tokens: number,
+  { activationCheckpointing, activationBudget }: TorchSettings,
+): { readonly all: number; readonly logits: number; readonly layer: number } {
   const layer = measured.bytesPerNumber * (measured.hiddenStates * hiddenSize + measured.innerStates * innerSize);
+  const kept = activationCheckpointing ? measured.bytesPerNumber * hiddenSize : layer * Math.max(activationBudget, 0.1);
   const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * tokens);
-  const { activationCheckpointing, activationBudget } = settings;
-  const perToken = activationCheckpointing
-    ? measured.bytesPerNumber * numLayers * hiddenSize + 2 * layer
-    : numLayers * layer * Math.max(activationBudget, 0.1);
-  return tokens * perToken + logits;
+  return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
 function samplerPart({ request, gpus }: OnGpu): MemoryPart {
