@@ -71,7 +71,7 @@ export type Question = {
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
 };
 
-/** Qwen3: heads of their own width, and each normalized. */
+/** Qwen3: heads wider than hidden_size / heads, and each normalized. */
 const qwen3 = {
   ...configJson,
   model_type: 'qwen3',
