@@ -126,9 +126,28 @@ describe('a stream', () => {
 });
 
 describe('a slow answer', () => {
+  /** The model fails as soon as the client has the headers. */
+  function openFailing() {
+    let fail = (_cause: Error): void => undefined;
+    const failed = new Promise<never>((_resolve, reject) => {
+      fail = reject;
+    });
+    const { access } = open(async () => failed);
+    const fetchHeaders: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      fail(new Error('the device is lost'));
+      return response;
+    };
+    return { ...access, fetchHeaders };
+  }
+
   it('that fails after its headers is a broken connection with the error in it, never an answer', async () => {
-    const { access, openai } = open(async () => wait(300).then(() => Promise.reject(new Error('the device is lost'))));
-    const response = await post(access, '/chat/completions', ask);
+    const { baseUrl, apiKey, fetchHeaders } = openFailing();
+    const response = await fetchHeaders(`${baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(ask),
+    });
     const decoder = new TextDecoder();
     let seen = '';
     const read = async () => {
@@ -136,6 +155,11 @@ describe('a slow answer', () => {
     };
     await expect(read()).rejects.toThrow(/terminated/);
     expect(JSON.parse(seen)).toMatchObject({ error: { message: 'the device is lost' } });
+  });
+
+  it('that fails after its headers is an error of the SDK', async () => {
+    const { baseUrl, apiKey, fetchHeaders } = openFailing();
+    const openai = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0, fetch: fetchHeaders });
     await expect(openai.chat.completions.create(ask)).rejects.toThrow();
   });
 
