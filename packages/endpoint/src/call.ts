@@ -11,6 +11,7 @@ import {
 } from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
+import { gatherTools } from './responses/tools.js';
 import { endedEpisode, type EndpointSession } from './session.js';
 import { createSlowJsonResponse } from './slow-json.js';
 
@@ -45,7 +46,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
   const cancel = (reason: string): void => left.abort(new Error(reason));
   const leave = (): void => cancel('The client went away.');
   const callId = identify(session, incoming);
-  const mark = toCallMark(protocol, request.headers, body);
+  const mark = toCallMark(protocol, request.headers, protocol === 'responses' ? gatherTools(body) : body);
   return {
     session,
     body,

@@ -66,7 +66,7 @@ const honoured: readonly Omit<Wish, 'treatment'>[] = [
     note: 'over HTTP also custom tools, which take text: to the model they are functions with one argument',
     names: {
       chat: ['tools'],
-      responses: ['tools'],
+      responses: ['tools', 'input[].additional_tools'],
       messages: ['tools'],
       langgraph: ['tools'],
       aiSdk: ['tools'],

@@ -41,13 +41,18 @@ const reasoningItem = z.looseObject({
   summary: parts.optional(),
   content: parts.nullish(),
 });
-const item = z.union([callItem, customCallItem, outputItem, reasoningItem, messageItem]);
+/** Tools that are given among the messages, as Codex does by default. */
+const toolsItem = z.looseObject({
+  type: z.literal('additional_tools'),
+  tools: z.array(z.looseObject({ type: z.string() })),
+});
+const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem]);
 export type InputItem = z.infer<typeof item>;
 /** An item of an earlier answer in this episode, by its id. */
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
-const sentItem = z.union([callItem, customCallItem, outputItem, reasoningItem, messageItem, itemReference], {
+const sentItem = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, itemReference], {
   error: ({ input }) =>
-    `is not a message, function call, result or reasoning of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+    `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
 });
 
 const textFormat = z.discriminatedUnion('type', [
@@ -109,6 +114,14 @@ export function toInputItems(
   });
 }
 
+/** The tools of the request, and those that its items add. All are shown in one place, where the chat template has them. */
+export function listTools(
+  { tools = [] }: ResponsesBody,
+  items: readonly InputItem[],
+): NonNullable<ResponsesBody['tools']> {
+  return [...tools, ...items.flatMap((entry) => (isToolsItem(entry) ? entry.tools : []))];
+}
+
 /** `items` are the stored items of earlier responses followed by this request's input. */
 export function toChatRequest(
   body: ResponsesBody,
@@ -147,6 +160,7 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
     turn = undefined;
   };
   for (const entry of items) {
+    if (isToolsItem(entry)) continue;
     if (!isAssistantItem(entry)) {
       flush();
       messages.push(toInputMessage(entry));
@@ -173,6 +187,10 @@ type AssistantItem = CallItem | z.infer<typeof reasoningItem> | z.infer<typeof m
 
 function isAssistantItem(entry: InputItem): entry is AssistantItem {
   return isCallItem(entry) || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant');
+}
+
+function isToolsItem(entry: InputItem): entry is z.infer<typeof toolsItem> {
+  return entry.type === 'additional_tools';
 }
 
 function isCallItem(entry: InputItem): entry is CallItem {

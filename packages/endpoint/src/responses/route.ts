@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseBody, toOpenAIErrorBody, WireError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import { openAIProtocol } from '../openai-protocol.js';
-import { type InputItem, responsesSchema, toChatRequest, toInputItems } from './request.js';
+import { type InputItem, listTools, responsesSchema, toChatRequest, toInputItems } from './request.js';
 import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 import { readTools } from './tools.js';
 
@@ -10,12 +10,12 @@ import { readTools } from './tools.js';
 export async function handleResponses(call: Call): Promise<Response> {
   const body = parseBody('responses', responsesSchema, call.body);
   const head = { id: `resp_${randomUUID()}`, created_at: Math.floor(Date.now() / 1000) };
-  const tools = readTools(body.tools ?? []);
-  const view = { tools, withLogprobs: body.include?.includes('message.output_text.logprobs') === true };
   const items = [
     ...recall(call, body.previous_response_id),
     ...toInputItems(body, (id) => call.session.items.get(id) as InputItem | undefined),
   ];
+  const tools = readTools(listTools(body, items));
+  const view = { tools, withLogprobs: body.include?.includes('message.output_text.logprobs') === true };
   const request = toChatRequest(body, { items, tools, requestId: call.requestId(0) });
   const remember = (output: readonly OutputItem[]): void => {
     if (body.store === false) return;

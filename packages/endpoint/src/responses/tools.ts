@@ -1,5 +1,5 @@
 import { customFields, functionFields, toCustomSpec, toToolSpec, WireError } from '@agentjet/chat-completions';
-import { isServerTool, type ToolSpec } from '@agentjet/core';
+import { isJsonObject, isServerTool, type ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 
 const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
@@ -27,9 +27,10 @@ export interface ResponseTools {
 
 type Named = { readonly wire: WireName; readonly shown: string; readonly spec: ToolSpec };
 
-/** Throws WireError 400 for tools that are neither functions nor run by a server. */
+/** A tool that is given again replaces the earlier one. Throws WireError 400 for tools that are neither functions nor run by a server. */
 export function readTools(tools: readonly { readonly type: string }[]): ResponseTools {
-  const functions = tools.flatMap((tool) => readFunctions(tool));
+  const all = tools.flatMap((tool) => readFunctions(tool));
+  const functions = [...new Map(all.map((one) => [JSON.stringify([one.wire.namespace, one.wire.name]), one])).values()];
   const countOf = (name: string): number => functions.filter(({ wire }) => wire.name === name).length;
   const named = functions.map(({ wire, spec }): Named => {
     const isUnique = wire.namespace === undefined || countOf(wire.name) === 1;
@@ -61,3 +62,17 @@ function readFunctions(tool: { readonly type: string }, namespace?: string): rea
     'tools',
   );
 }
+
+/** The body with all its tools in one list, in which the table of parameters looks: also those in namespaces and among the items. */
+export function gatherTools(body: unknown): unknown {
+  if (!isJsonObject(body)) return body;
+  const added = toList(body['input']).flatMap((item) =>
+    isJsonObject(item) && item['type'] === 'additional_tools' ? toList(item['tools']) : [],
+  );
+  const tools = [...toList(body['tools']), ...added].flatMap((tool) =>
+    isJsonObject(tool) && tool['type'] === 'namespace' ? toList(tool['tools']) : [tool],
+  );
+  return { ...body, tools };
+}
+
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
