@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountOf, type DropReason } from '@agentjet/ledger';
 import { createHttpTransport } from '@agentjet/swarm-client';
-import { areWeightsExact, findRun, foldRun, newestCheckpoint } from './replay-weights.js';
+import { areWeightsExact, checkpointsOf, findRun, foldRun } from './replay-weights.js';
 
 /**
  * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers and clients in turn, and
@@ -78,7 +78,7 @@ async function compare(dir: string): Promise<Omit<KillReport, 'kills'>> {
   const run = findRun(dir);
   const { state, close } = await foldRun(run);
   await close();
-  if (newestCheckpoint(run) !== state.step) throw new Error(`The last step, ${state.step}, was never saved.`);
+  if (checkpointsOf(run).at(-1) !== state.step) throw new Error(`The last step, ${state.step}, was never saved.`);
   if (!(await areWeightsExact(run, path.join(dir, 'again'))))
     throw new Error('The weights are not those that making every step once and in order gives.');
   const known = new Set([...state.finishedEpisodes.keys(), ...state.episodes.keys()]);

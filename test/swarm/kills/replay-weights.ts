@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { configuration } from 'agentjet';
 import { foldStore, LmdbStore, RecordIndex, type LedgerState } from '@agentjet/ledger';
@@ -25,25 +25,33 @@ export async function foldRun(
   return { state, records, close: () => store.close() };
 }
 
-export const newestCheckpoint = (run: string): number => {
+/** Steps of the checkpoints that are kept, the oldest first. */
+export function checkpointsOf(run: string): readonly number[] {
   const dir = path.join(run, 'checkpoints');
   const names = existsSync(dir) ? readdirSync(dir).filter((name) => /^step-\d+$/.test(name)) : [];
-  return Math.max(0, ...names.map((name) => Number(name.slice(5))));
-};
+  return names.map((name) => Number(name.slice(5))).sort((a, b) => a - b);
+}
 
 /**
  * Whether the newest checkpoint, made by servers that were killed and made steps again, holds the very bytes that making
- * every step once and in order gives.
+ * every step after the oldest checkpoint once and in order gives. What the steps before it were made from may be gone.
  */
 export async function areWeightsExact(run: string, scratch: string): Promise<boolean> {
   const { state, records, close } = await foldRun(run);
-  const newest = newestCheckpoint(run);
+  const steps = checkpointsOf(run);
+  const oldest = (steps.length > 1 ? steps[0] : undefined) ?? 0;
+  const newest = steps.at(-1) ?? 0;
   const config = createServedConfig(scratch);
   const served = await openServedRun({ config, composition: configuration, isNew: true, onNotice: () => {} });
   try {
     const weights = await served.openWeights();
+    if (oldest > 0) {
+      const name = checkpointName(oldest);
+      cpSync(path.join(run, name), path.join(served.folder.dir, name), { recursive: true });
+      await weights.load(oldest);
+    }
     const trainer = new ModelTrainer({ weights, folder: served.folder, records, version: '' });
-    for (let step = 1; step <= newest; step++) {
+    for (let step = oldest + 1; step <= newest; step++) {
       const manifest = state.manifests.get(step);
       if (manifest === undefined) throw new Error(`The manifest of step ${step} is gone.`);
       for (let index = 0; index < manifest.optimizerSteps.length; index++)
@@ -60,4 +68,6 @@ export async function areWeightsExact(run: string, scratch: string): Promise<boo
 }
 
 const readWeights = (run: string, step: number): Buffer =>
-  readFileSync(path.join(run, 'checkpoints', `step-${String(step).padStart(6, '0')}`, 'model.safetensors'));
+  readFileSync(path.join(run, checkpointName(step), 'model.safetensors'));
+
+const checkpointName = (step: number): string => path.join('checkpoints', `step-${String(step).padStart(6, '0')}`);

@@ -8,7 +8,7 @@ export function createServedConfig(experimentDir: string): AgentJetConfig {
     model: { path: 'nano' },
     data: { trainBatchSize: 4 },
     rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 6 },
-    trainerCommon: { saveFreq: 5, totalEpochs: 1, valBeforeTrain: false },
+    trainerCommon: { saveFreq: 5, maxCheckpoints: 0, totalEpochs: 1, valBeforeTrain: false },
     onnx: { numThreads: 1 },
   });
 }

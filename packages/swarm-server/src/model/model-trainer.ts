@@ -118,8 +118,18 @@ export class ModelTrainer implements TrainerPort {
     return this.#batch;
   }
 
+  /** Throws AgentJetError `redo_impossible`: a step without rows that it had would give other weights, silently. */
+  #endOf(episodeId: string): EndRecord {
+    const end = this.#options.records.end(episodeId);
+    if (end !== undefined) return end;
+    throw new AgentJetError(
+      'redo_impossible',
+      `The end of episode "${episodeId}" is in no file of the ledger, and its step cannot be made without it. Restore the files, or go back with --from to a checkpoint after that step.`,
+    );
+  }
+
   #toTrainingGroup({ groupId, episodes }: ManifestGroup): TrainingGroup {
-    const ends = episodes.map((episode) => ({ episode, end: this.#options.records.end(episode.episodeId) }));
+    const ends = episodes.map((episode) => ({ episode, end: this.#endOf(episode.episodeId) }));
     return {
       groupId,
       episodes: ends.map(({ episode, end }) => toRewarded(episode, end)),
