@@ -12,8 +12,8 @@ import { memoryCases, type MemoryCase } from './memory-cases.js';
 
 /**
  * Does the embedded backbone need as much memory as `ajet model check` says before a run? Each case is a process that samples and
- * trains three steps with random weights of a real shape; its peak is compared with the estimate. `--only 30M` takes the cases
- * whose name contains that. A case that may need more than is free is left out.
+ * trains three steps with random weights of a real shape; its peak is compared with the estimate. `--only 'nano|30M'` takes the cases
+ * whose name matches. A case that may need more than is free is left out.
  */
 
 type Measured = {
@@ -26,8 +26,8 @@ type Measured = {
 const root = path.resolve(import.meta.dirname, '../../..');
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
-  const only = args[args.indexOf('--only') + 1];
-  const wanted = memoryCases.filter(({ name }) => !args.includes('--only') || name.includes(only ?? ''));
+  const only = new RegExp(args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '') : '');
+  const wanted = memoryCases.filter(({ name }) => only.test(name));
   const [measured, leftOut]: [Measured[], string[]] = [[], []];
   for (const memoryCase of wanted) {
     const folder = await modelFolderOf(memoryCase);
