@@ -47,6 +47,7 @@ export type SwarmRunFlags = {
 };
 export type VerifyFlags = { readonly json?: boolean };
 export type ServeFlags = {
+  readonly engine?: string;
   readonly host?: string;
   readonly port?: string;
   readonly name?: string;
@@ -203,16 +204,20 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
 function addServe(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('serve')
-    .description('Serves a trained model on this CPU, to clients of OpenAI and Anthropic, until Ctrl-C.')
+    .description('Serves a trained model to clients of OpenAI and Anthropic, until Ctrl-C.')
     .argument(
       '<model>',
       'a run folder (its last checkpoint), a checkpoint, any model folder, a model of the hub (org/name), or nano',
     )
+    .option('--engine <name>', 'embedded, the default: this CPU; vllm: starts the vLLM that is installed here')
     .option('--port <number>', 'default: 8000; 0 picks a free one')
     .option('--host <address>', 'default: 127.0.0.1, this machine alone')
     .option('--no-key', 'ask for no key; on this machine alone. With a key: AJET_SERVE_KEY, else a new random one')
     .option('--name <name>', 'what clients see as the model; default: the name of the folder')
-    .option('--max-model-len <tokens>', 'most tokens of prompt and answer together; default: 2048')
+    .option(
+      '--max-model-len <tokens>',
+      'most tokens of prompt and answer together; default: 2048, with vLLM what the model allows',
+    )
     .option('--max-tokens <tokens>', 'most tokens of an answer whose request does not say; default: what is left')
     .option('--seed <number>', 'of what is drawn for requests without a seed; default: random')
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')

@@ -10,6 +10,7 @@ export {
   getModelJob,
   listModelsJob,
   serveModelJob,
+  serveWithVllmJob,
   tuneJob,
 } from './jobs.js';
 export type { BackboneCheck, ModelCheck } from './models/check-model.js';

@@ -6,6 +6,7 @@ import type { ExportModelOptions } from './policy/export-tuned-model.js';
 import type { CheckModelOptions, ModelCheck } from './models/check-model.js';
 import type { GetModelOptions, KnownModel, KnownModels } from './models/known-models.js';
 import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
+import type { VllmOptions } from './policy/serve-with-vllm.js';
 import type { TuneParts } from './tune.js';
 
 /**
@@ -29,6 +30,12 @@ export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): P
 export async function serveModelJob(dir: string, options: ServeModelOptions): Promise<ServedModel> {
   const { serveTunedModel } = await import('./policy/serve-tuned-model.js');
   return serveTunedModel(dir, options);
+}
+
+/** The same on vLLM: see `serveWithVllm`. */
+export async function serveWithVllmJob(dir: string, options: VllmOptions): Promise<ServedModel> {
+  const { serveWithVllm } = await import('./policy/serve-with-vllm.js');
+  return serveWithVllm(dir, options);
 }
 
 /** Writes what was trained for other programs: see `exportTunedModel`. */

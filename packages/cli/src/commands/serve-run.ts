@@ -1,5 +1,5 @@
-import { ConfigError } from '@agentjet/core';
-import { serveModelJob, type ServedModel, type ServeModelOptions } from '@agentjet/session';
+import { AgentJetError, ConfigError } from '@agentjet/core';
+import { serveModelJob, type ServedModel, type ServeModelOptions, serveWithVllmJob } from '@agentjet/session';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
@@ -10,14 +10,23 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const served = await serveModelJob(dir, { ...toOptions(flags), onNotice: output.writeLine });
+      const options = { ...toOptions(flags), onNotice: output.writeLine };
+      const served = await (isVllm(flags)
+        ? serveWithVllmJob(dir, { ...options, signal })
+        : serveModelJob(dir, options));
       for (const line of describe(dir, served)) output.writeLine(line);
       output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
-      await untilAborted(signal);
+      const reason = await Promise.race([untilAborted(signal), served.ended ?? new Promise<never>(() => undefined)]);
       await served.close();
-      return 0;
+      if (reason === undefined || signal.aborted) return 0;
+      throw new AgentJetError('engine_lost', `vLLM ${reason}.`);
     },
   );
+}
+
+function isVllm({ engine = 'embedded' }: ServeFlags): boolean {
+  if (engine === 'embedded' || engine === 'vllm') return engine === 'vllm';
+  throw new ConfigError('wrong_value', `--engine is ${JSON.stringify(engine)}. There are embedded and vllm.`);
 }
 
 function toOptions(flags: ServeFlags): ServeModelOptions {
@@ -53,15 +62,15 @@ function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonl
 }
 
 /** The server alone does not keep the process alive. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
+function untilAborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const beat = setInterval(() => undefined, 60_000);
     signal.addEventListener(
       'abort',
       () => {
         clearInterval(beat);
-        resolve();
+        resolve(undefined);
       },
       { once: true },
     );

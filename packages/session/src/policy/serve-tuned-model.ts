@@ -30,6 +30,8 @@ export type ServedModel = {
   readonly model: string;
   /** Calls that are under way fail. */
   close(): Promise<void>;
+  /** Of a server that is a separate program: how it ended. */
+  readonly ended?: Promise<string>;
 };
 
 /**
@@ -57,7 +59,8 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
   }
 }
 
-function refuseOpenHost(host: string, apiKey: string | null | undefined): void {
+/** Throws ConfigError `needs_key` for an address of other machines without a key. */
+export function refuseOpenHost(host: string, apiKey: string | null | undefined): void {
   if (apiKey !== null || /^(127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host)) return;
   throw new ConfigError(
     'needs_key',

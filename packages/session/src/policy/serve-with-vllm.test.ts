@@ -1,0 +1,87 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { nanoModelDir } from '@agentjet/nano';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ServedModel } from './serve-tuned-model.js';
+import { serveWithVllm } from './serve-with-vllm.js';
+
+let root = '';
+let served: ServedModel | undefined;
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'vllm-'));
+});
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+  rmSync(root, { recursive: true });
+});
+
+/** A program in the place of vLLM. */
+function writeProgram(code: string): string {
+  const file = path.join(root, 'vllm');
+  writeFileSync(file, `#!${process.execPath}\n${code}`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+/** Answers as healthy from the third question on, and writes down how it was started. */
+const healthy = (): string => `
+const { writeFileSync } = require('node:fs');
+const args = process.argv.slice(2);
+writeFileSync(${JSON.stringify(path.join(root, 'started.json'))}, JSON.stringify({ args, key: process.env.VLLM_API_KEY }));
+let asked = 0;
+require('node:http').createServer((request, response) => {
+  response.statusCode = ++asked > 2 ? 200 : 503;
+  response.end();
+}).listen(Number(args[args.indexOf('--port') + 1]), '127.0.0.1');
+process.on('SIGTERM', () => { writeFileSync(${JSON.stringify(path.join(root, 'ended'))}, ''); process.exit(0); });`;
+
+describe.skipIf(process.platform === 'win32')('serving with vLLM', () => {
+  it('starts it on the model and waits until it answers; the key is not an argument', async () => {
+    served = await serveWithVllm('nano', {
+      port: 0,
+      command: writeProgram(healthy()),
+      maxModelLen: 512,
+      apiKey: 'mine',
+    });
+    const { args, key } = JSON.parse(readFileSync(path.join(root, 'started.json'), 'utf8')) as {
+      readonly args: readonly string[];
+      readonly key: string;
+    };
+    const { port } = new URL(served.baseUrl);
+    const line = `serve ${nanoModelDir} --host 127.0.0.1 --port ${port} --served-model-name nano --max-model-len 512`;
+    expect(args.join(' ')).toBe(`${line} --enable-auto-tool-choice --tool-call-parser hermes`);
+    expect([key, served.apiKey]).toEqual(['mine', 'mine']);
+    expect(served.baseUrl).toBe(`http://127.0.0.1:${port}/v1`);
+    await served.close();
+    expect(existsSync(path.join(root, 'ended'))).toBe(true);
+    expect(await served.ended).toBe('ended with 0');
+  });
+
+  it('says what vLLM said if it ends before it answers', async () => {
+    const command = writeProgram('console.error("No GPU was found."); process.exit(3);');
+    await expect(serveWithVllm('nano', { port: 0, command })).rejects.toThrow(
+      'vLLM ended with 3 before it answered. The last that it said:\nNo GPU was found.',
+    );
+  });
+
+  it('stops waiting when it is asked to', async () => {
+    const command = writeProgram('setInterval(() => {}, 1000);');
+    const controller = new AbortController();
+    const serving = serveWithVllm('nano', { port: 0, command, signal: controller.signal });
+    controller.abort(new Error('stop'));
+    await expect(serving).rejects.toThrow('stop');
+  });
+});
+
+it('says how to get vLLM if it is not there', async () => {
+  await expect(serveWithVllm('nano', { command: path.join(root, 'none') })).rejects.toThrow(
+    `There is no program ${path.join(root, 'none')}.`,
+  );
+});
+
+it('refuses what vLLM cannot do, and an open server without a key', async () => {
+  await expect(serveWithVllm('nano', { maxTokens: 5 })).rejects.toThrow('Leave out --max-tokens.');
+  await expect(serveWithVllm('nano', { host: '0.0.0.0', apiKey: null })).rejects.toThrow('Leave out --no-key');
+});

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AgentJetError, ConfigError, parseJsonObject } from '@agentjet/core';
+import { readBaseModel } from '@agentjet/trainer';
+import { exportTunedModel } from './export-tuned-model.js';
+import { findCheckpoint } from './find-checkpoint.js';
+import { resolveModelDir } from './model-dir.js';
+import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
+
+/** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
+
+export type VllmOptions = ServeModelOptions & {
+  /** The program; otherwise AJET_VLLM, or `vllm` where programs are looked for. */
+  readonly command?: string;
+  readonly signal?: AbortSignal;
+};
+
+/** @throws ConfigError `no_vllm`, `unsupported`, `needs_key`; AgentJetError `cannot_listen` if vLLM ends before it answers; what `exportTunedModel` throws */
+export async function serveWithVllm(dir: string, options: VllmOptions = {}): Promise<ServedModel> {
+  const {
+    host = '127.0.0.1',
+    apiKey = randomBytes(24).toString('base64url'),
+    onNotice = () => undefined,
+    signal,
+  } = options;
+  refuseOpenHost(host, apiKey);
+  if (options.maxTokens !== undefined)
+    throw new ConfigError(
+      'unsupported',
+      'vLLM has no limit for answers whose request names none. Leave out --max-tokens.',
+    );
+  const command = findVllm(options.command);
+  const name = options.name ?? path.basename(path.resolve(dir));
+  const port = options.port === 0 ? await findFreePort(host) : (options.port ?? 8000);
+  const folder = await openFolder(dir, onNotice);
+  const args = ['serve', folder.dir, '--host', host, '--port', String(port), '--served-model-name', name];
+  if (options.maxModelLen !== undefined) args.push('--max-model-len', String(options.maxModelLen));
+  if (options.seed !== undefined) args.push('--seed', String(options.seed));
+  args.push(...(await toolArguments(folder.dir)));
+  onNotice(`Starting vLLM, which may take minutes: ${command} ${args.join(' ')}`);
+  const child = spawn(command, args, {
+    // Not an argument, which every user of the machine could read.
+    env: { ...process.env, ...(apiKey !== null && { VLLM_API_KEY: apiKey }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = collectOutput(child, onNotice);
+  const ended = awaitEnd(child);
+  const close = async (): Promise<void> => {
+    await endProcess(child, ended);
+    await folder.close();
+  };
+  try {
+    const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    await untilHealthy(`${baseUrl}/health`, { ended, output, signal });
+    return { baseUrl: `${baseUrl}/v1`, apiKey, model: name, close, ended };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The folder that vLLM opens: the checkpoint itself, or a merged copy of an adapter and its model. */
+async function openFolder(
+  dir: string,
+  onNotice: (message: string) => void,
+): Promise<{ readonly dir: string; readonly close: () => Promise<void> }> {
+  const found = await resolveModelDir(dir === 'nano' ? dir : await findCheckpoint(dir, onNotice), { onNotice });
+  if ((await readBaseModel(found)) === undefined) return { dir: found, close: async () => undefined };
+  const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-serve-'));
+  const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });
+  try {
+    return { dir: (await exportTunedModel(found, path.join(scratch, 'model'), { onNotice })).dir, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function findVllm(given = process.env['AJET_VLLM']): string {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter(Boolean);
+  const candidates = given === undefined ? folders.map((folder) => path.join(folder, 'vllm')) : [given];
+  const found = candidates.find((file) => existsSync(file));
+  if (found !== undefined) return found;
+  throw new ConfigError(
+    'no_vllm',
+    given === undefined
+      ? 'vLLM is not installed: no program "vllm" is in PATH. Install it where there is a GPU (pip install vllm), or set AJET_VLLM to the program; without --engine vllm the model is served on this CPU.'
+      : `There is no program ${given}. AJET_VLLM must be the path of vllm.`,
+  );
+}
+
+/** How vLLM reads the tool calls of the families that the embedded engine knows. */
+const toolParsers: Readonly<Record<string, string>> = {
+  qwen2: 'hermes',
+  qwen3: 'hermes',
+  llama: 'llama3_json',
+  mistral: 'mistral',
+};
+
+async function toolArguments(dir: string): Promise<readonly string[]> {
+  const config = parseJsonObject(await readFile(path.join(dir, 'config.json'), 'utf8'));
+  const parser = toolParsers[String(config?.['model_type'])];
+  return parser === undefined ? [] : ['--enable-auto-tool-choice', '--tool-call-parser', parser];
+}
+
+async function findFreePort(host: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Shows what vLLM prints, and keeps its end for messages. */
+function collectOutput(child: ChildProcess, onNotice: (message: string) => void): () => string {
+  let last = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      last = `${last}${text}`.slice(-2000);
+      for (const line of text.split('\n').filter((each) => each.trim() !== '')) onNotice(`vllm: ${line}`);
+    });
+  return () => last.trim();
+}
+
+/** Says how the process ended. */
+function awaitEnd(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`));
+    child.once('close', (code, signal) => resolve(`ended with ${code ?? signal}`));
+  });
+}
+
+type Awaited = {
+  readonly ended: Promise<string>;
+  readonly output: () => string;
+  readonly signal: AbortSignal | undefined;
+};
+
+async function untilHealthy(url: string, { ended, output, signal }: Awaited): Promise<void> {
+  let end: string | undefined;
+  void ended.then((reason) => (end = reason));
+  for (;;) {
+    signal?.throwIfAborted();
+    if (end !== undefined)
+      throw new AgentJetError('cannot_listen', `vLLM ${end} before it answered. The last that it said:\n${output()}`);
+    const isHealthy = await fetch(url, { signal: AbortSignal.timeout(5000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isHealthy && end === undefined) return;
+    await delay(250);
+  }
+}
+
+/** Asks it to end, and after ten seconds does not ask. */
+async function endProcess(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  child.kill('SIGTERM');
+  const isLate = await Promise.race([ended.then(() => false), delay(10_000, true, { ref: false })]);
+  if (isLate) child.kill('SIGKILL');
+  await ended;
+}
