@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
@@ -161,7 +162,7 @@ async function markAbsent({ folder, model }: Job, file: string): Promise<void> {
 async function writeRef({ folder, name, model }: Job): Promise<void> {
   const ref = folder.ref(name.revision);
   await makeFolder(path.dirname(ref));
-  const temporary = path.join(folder.dir, `.ref-${process.pid}`);
+  const temporary = path.join(folder.dir, `.ref-${randomUUID()}`);
   await writeFile(temporary, model.commit);
   await rename(temporary, ref);
 }

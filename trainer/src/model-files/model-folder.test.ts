@@ -188,7 +188,8 @@ describe('a write that fails', () => {
   test.each([
     ['ENOSPC', 'the disk is full'],
     ['EACCES', 'not writable'],
-    ['EIO', 'EIO: it failed'],
+    ['EIO', 'the disk reports an error'],
+    ['EOTHER', 'EOTHER: it failed'],
   ])('%s is explained and leaves the folder as it was', async (code, reason) => {
     const dir = await modelDir();
     const problem = await problemOf(
