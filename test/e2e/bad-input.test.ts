@@ -80,7 +80,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a model that would have to be downloaded': {
     changes: { model: { path: 'Qwen/Qwen2.5-0.5B' } },
-    says: [/Nothing is downloaded: .*`hf download Qwen/],
+    says: [/Qwen\/Qwen2\.5-0\.5B is not in .*HF_HUB_OFFLINE forbids to download it/],
   },
   'a model folder without a tokenizer': {
     spoil: (dir) => rmSync(path.join(dir, 'tokenizer.json')),
@@ -162,7 +162,9 @@ function prepare({ files, changes, spoil }: Case): string {
 
 describe('bad input ends with one message and a non-zero exit code', () => {
   it.concurrent.each(Object.entries(cases))('%s', async (_, badCase) => {
-    const { code, stdout, stderr } = await runAjet(prepare(badCase), badCase.args ?? ['--conf', 'job.yaml']);
+    const { code, stdout, stderr } = await runAjet(prepare(badCase), badCase.args ?? ['--conf', 'job.yaml'], {
+      env: { HF_HUB_OFFLINE: '1' },
+    });
     expect(code).toBe(1);
     for (const pattern of badCase.says) expect(stderr).toMatch(pattern);
     expect(stderr.match(/^error: /gm)).toHaveLength(1);
