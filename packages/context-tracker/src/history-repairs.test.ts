@@ -78,6 +78,20 @@ describe.each([
     expectKept(player, player.begin([user, first, second, ...results, third, next], { request }), 2);
   });
 
+  test('an answer that is left out stays out, and is still trained', () => {
+    const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
+    const player = createPlayer(tracker, chatTokenizer);
+    const kept = player.say([user], 'kept', { request });
+    player.say([user, kept, next], 'left out', { request });
+    const turn = player.begin([user, kept, next, next], { request });
+    expect(turn.fork).toBe('rewritten');
+    const prompt = chatTokenizer.tokenizer.decode(turn.promptIds);
+    expect([prompt.includes('kept'), prompt.includes('left out')]).toEqual([true, false]);
+    player.commit(turn, 'done');
+    const { trainedTokens, generatedTokens } = tracker.stats();
+    expect([trainedTokens, tracker.finish().length]).toEqual([generatedTokens, 2]);
+  });
+
   test('answers and results of somebody else stay in their order', () => {
     const player = start();
     const foreign = (id: string): AssistantMessage => ({
