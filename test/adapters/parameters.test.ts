@@ -177,6 +177,11 @@ function toRequests(protocol: Protocol, name: string): readonly Request[] {
     const content = [{ type: 'document', source, citations: { enabled: true } }];
     return [{ ...request, messages: [{ role: 'user', content }] }];
   }
+  if (place === 'input[].additional_tools') {
+    const tools = [{ type: 'function', name: 'more', parameters: schema }];
+    const added = { type: 'additional_tools', role: 'developer', tools };
+    return [{ ...request, input: [added, { type: 'message', role: 'user', content: 'hi' }] }];
+  }
   if (place === 'tool_choice.disable_parallel_tool_use')
     return [{ ...request, tool_choice: { type: 'auto', disable_parallel_tool_use: true } }];
   if (place.startsWith('handoffs')) {
