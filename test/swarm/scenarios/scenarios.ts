@@ -197,6 +197,19 @@ const fullDisk: Scenario = async () => {
   );
 };
 
+/** A group whose first attempt never ends is given up as well: its patience runs from the claim. */
+const claimThatNeverEnds: Scenario = async () => {
+  let now = 0;
+  const ledger = new Ledger({ now: () => now, rules: { groupPatienceMs: 1000 }, journal: () => {} });
+  ledger.openGroup({ groupId: 'g', taskId: 't', numPlaces: 1, draw: 0 });
+  ledger.claim({ groupId: 'g', place: 0 }, { episodeId: 'e', seed: 0 });
+  ledger.expire();
+  now += 1001;
+  ledger.expire();
+  const status = ledger.statusOf('g');
+  return when(status !== 'group_expired', `a group that was claimed long ago is ${status}`);
+};
+
 export const scenarios: Readonly<Record<string, Scenario>> = {
   'a failed sync is not believed': failedSync,
   'a deposed server owns no new file': deposedWhileRolling,
@@ -207,4 +220,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'a sync does not wait for silence': busySync,
   'a lost claim is opened anew': lostClaim,
   'ends fit on a full disk': fullDisk,
+  'a claim that never ends gives its group up': claimThatNeverEnds,
 };
