@@ -5,6 +5,7 @@
  */
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import type { Backbone, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
 import { embeddedCapabilities } from './capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
@@ -23,18 +24,6 @@ export type LocalBackboneOptions = {
   readonly threads: number;
   /** At most the model's own, which it is where this is absent. */
   readonly contextLength?: number;
-};
-
-const noOptimizer: OptimizerOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
 };
 
 export class LocalOnnxBackbone implements Backbone {
@@ -119,7 +108,7 @@ export class LocalOnnxBackbone implements Backbone {
 
 /** Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
 export async function openLocalOnnxBackbone(options: LocalBackboneOptions): Promise<LocalOnnxBackbone> {
-  const { modelDir, optimizer = noOptimizer, threads } = options;
+  const { modelDir, optimizer = idleOptimizer, threads } = options;
   return new LocalOnnxBackbone(await openOnnxModel({ modelDir, optimizer, threads }), options);
 }
 

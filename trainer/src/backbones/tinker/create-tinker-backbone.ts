@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import { findProfile, type ProfileName } from './profiles.js';
 import { checkSeam, type Seam } from './seam-check.js';
@@ -34,18 +35,6 @@ const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
 /** A server that is not there is told at once. */
 const firstPatienceMs = 3000;
 
-const idle: OptimizerOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 1,
-};
-
 /**
  * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
  * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this server
@@ -70,7 +59,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       client,
       newModel,
       seam,
-      optimizer: optimizer ?? idle,
+      optimizer: optimizer ?? idleOptimizer,
       contextLength: Math.min(...limits),
       vocabSize: local.vocabSize,
       modelDir,

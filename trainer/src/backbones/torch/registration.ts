@@ -1,4 +1,5 @@
-import { defineBackbone, setting, z, type BackboneParts, type OptimizerOptions, type SectionOf } from '@agentjet/core';
+import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import { torchCapabilities } from './capabilities.js';
 import { estimateTorch } from './estimate-need.js';
 import type { TorchBackboneOptions } from './options.js';
@@ -60,26 +61,13 @@ const section = z.strictObject({
   }),
 });
 
-/** Optimizer of a backbone that never makes a step. */
-const idle: OptimizerOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 1,
-};
-
 /** The worker's options, from the names of the YAML. */
 export function toTorchOptions(
   torch: SectionOf<typeof section>,
   {
     config,
     modelDir,
-    optimizer = idle,
+    optimizer = idleOptimizer,
     notice,
   }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
 ): TorchBackboneOptions {

@@ -1,0 +1,14 @@
+import type { OptimizerOptions } from '@agentjet/core';
+
+/** For a model that is opened to answer, not to learn: a step of it would change nothing. */
+export const idleOptimizer: OptimizerOptions = {
+  learningRate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradNorm: 0,
+  schedule: 'constant',
+  warmupSteps: 0,
+  totalSteps: 1,
+};
