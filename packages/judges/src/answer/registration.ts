@@ -1,5 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
+import { answerSource } from '../answer-source.js';
 import { comparisons } from './comparisons.js';
 
 export const answer = defineJudge({
@@ -16,12 +17,7 @@ export const answer = defineJudge({
       'answer',
       "field of the task's metadata: the right answer, or a list of them",
     ),
-    output_field: setting(
-      z.string().min(1),
-      'answer',
-      "field of the workflow's metadata; if it returns none, the agent's last message is read",
-    ),
-    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    ...answerSource,
     after: setting(
       z.string().min(1).nullable(),
       null,

@@ -1,5 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
+import { answerSource } from '../answer-source.js';
 
 export const countdown = defineJudge({
   name: 'countdown',
@@ -7,12 +8,7 @@ export const countdown = defineJudge({
   section: z.strictObject({
     target_field: setting(z.string().min(1), 'target', "field of the task's metadata"),
     numbers_field: setting(z.string().min(1), 'numbers', "field of the task's metadata: a list"),
-    output_field: setting(
-      z.string().min(1),
-      'answer',
-      "field of the workflow's metadata; if it returns none, the agent's last message is read",
-    ),
-    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    ...answerSource,
     form_reward: setting(z.number().min(0).lt(1), 0.1, 'for an expression that can be read and is wrong'),
     use_all: setting(z.boolean(), true, 'false: some of the numbers may be left out'),
   }),

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
+import { answerSource } from '../answer-source.js';
 
 const count = z.number().int().positive();
 const names = z.array(
@@ -27,12 +28,7 @@ export const llm = defineJudge({
     votes: setting(count.max(15), 1, 'verdicts asked for; the reward is their mean'),
     temperature: setting(z.number().min(0).max(2), 0),
     max_tokens: setting(count, 500, 'of a verdict'),
-    output_field: setting(
-      z.string().min(1),
-      'answer',
-      "field of the workflow's metadata; if it returns none, the agent's last message is read",
-    ),
-    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    ...answerSource,
     on_outage: setting(
       z.enum(['pause', 'drop']),
       'pause',

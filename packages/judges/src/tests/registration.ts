@@ -1,5 +1,6 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
+import { answerSource } from '../answer-source.js';
 
 export const tests = defineJudge({
   name: 'tests',
@@ -15,12 +16,7 @@ export const tests = defineJudge({
       'tests',
       "field of the task's metadata: code that throws, { stdin, stdout }, or a list of them",
     ),
-    output_field: setting(
-      z.string().min(1),
-      'answer',
-      "field of the workflow's metadata; if it returns none, the agent's last message is read",
-    ),
-    agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
+    ...answerSource,
     seconds: setting(z.number().positive().max(600), 5, 'for one test'),
     megabytes: setting(z.number().int().min(16).max(65_536), 256, 'for one test'),
   }),
