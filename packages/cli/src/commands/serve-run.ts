@@ -3,6 +3,7 @@ import { serveModelJob, type ServedModel, type ServeModelOptions, serveWithVllmJ
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
+import { untilAborted } from './until-aborted.js';
 
 /** `ajet serve`: answers until a signal. Returns the exit code. */
 export async function serveRun(dir: string, flags: ServeFlags): Promise<number> {
@@ -59,20 +60,4 @@ function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonl
     `curl ${baseUrl}/chat/completions${header} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
     'Ctrl-C ends it.',
   ];
-}
-
-/** The server alone does not keep the process alive. */
-function untilAborted(signal: AbortSignal): Promise<undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => {
-    const beat = setInterval(() => undefined, 60_000);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearInterval(beat);
-        resolve(undefined);
-      },
-      { once: true },
-    );
-  });
 }

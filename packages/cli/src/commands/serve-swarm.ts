@@ -5,6 +5,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
+import { untilAborted } from './until-aborted.js';
 
 /** `ajet swarm serve`: serves and trains until a signal. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
@@ -57,20 +58,4 @@ function toPort(text: string): number {
   const port = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new ConfigError('wrong_type', `--port is ${JSON.stringify(text)}, not a number from 0 to 65535.`);
-}
-
-/** Sockets that are idle do not keep the process alive. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const beat = setInterval(() => undefined, 60_000);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearInterval(beat);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

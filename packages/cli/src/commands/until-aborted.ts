@@ -1,0 +1,15 @@
+/** Resolves once the signal aborts. A server with idle sockets does not keep the process alive; this does. */
+export function untilAborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const beat = setInterval(() => undefined, 60_000);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(beat);
+        resolve(undefined);
+      },
+      { once: true },
+    );
+  });
+}
