@@ -1,16 +1,26 @@
-import { placeStateOf } from './places.js';
+import { isTrainable, placeStateOf } from './places.js';
 import type { LedgerRecord } from './records.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
+/** Training groups that are sampled or pooled, in the order in which they began. */
+export type Flight = {
+  readonly groups: ReadonlyMap<string, LedgerGroup>;
+  /** Those of them that a step could take now. */
+  readonly trainable: ReadonlySet<LedgerGroup>;
+};
+
 /**
- * Which groups have an open place, and how many attempts run. It follows from the state; it is kept so that a claim does
- * not look at every group and episode of a large swarm.
+ * Which groups have an open place, which are in flight, and which attempts run. It follows from the state; it is kept so
+ * that neither a claim nor the trainer looks at every group and episode of a large swarm.
  */
 export class AttemptIndex {
   readonly #state: LedgerState;
   readonly #open = new Map<string, LedgerGroup>();
-  readonly #running = new Set<string>();
+  readonly #running = new Map<string, string | undefined>();
+  readonly #runningByKey = new Map<string, number>();
+  readonly #flight = new Map<string, LedgerGroup>();
+  readonly #trainable = new Set<LedgerGroup>();
   /** The order in which groups began. */
   readonly #ranks = new WeakMap<LedgerGroup, number>();
   #numRanked = 0;
@@ -18,12 +28,20 @@ export class AttemptIndex {
   constructor(state: LedgerState, rules: LedgerRules) {
     this.#state = state;
     for (const group of state.groups.values()) this.#noteGroup(group.groupId, rules);
-    for (const episode of state.episodes.values())
-      if (episode.state === 'running') this.#running.add(episode.episodeId);
+    for (const episode of state.episodes.values()) if (episode.state === 'running') this.#begin(episode);
   }
 
   get numRunning(): number {
     return this.#running.size;
+  }
+
+  get flight(): Flight {
+    return { groups: this.#flight, trainable: this.#trainable };
+  }
+
+  /** Running attempts that were claimed with this key. */
+  numRunningOf(keyName: string): number {
+    return this.#runningByKey.get(keyName) ?? 0;
   }
 
   /** Groups with an open place, oldest first. */
@@ -34,9 +52,9 @@ export class AttemptIndex {
   /** To be told of every record after it was applied. `cut`: running attempts that it dropped. */
   note(record: LedgerRecord, cut: Iterable<{ readonly episodeId: string }>, rules: LedgerRules): void {
     if (record.kind === 'call') return;
-    if (record.kind === 'claim') this.#running.add(record.episodeId);
-    if (record.kind === 'end' || record.kind === 'drop') this.#running.delete(record.episodeId);
-    for (const { episodeId } of cut) this.#running.delete(episodeId);
+    if (record.kind === 'claim') this.#begin(record);
+    if (record.kind === 'end' || record.kind === 'drop') this.#finish(record.episodeId);
+    for (const { episodeId } of cut) this.#finish(episodeId);
     if (record.kind === 'manifest') for (const { groupId } of record.groups) this.#noteGroup(groupId, rules);
     else if (record.kind === 'evaluation') for (const groupId of record.groupIds) this.#noteGroup(groupId, rules);
     else if ('groupId' in record) this.#noteGroup(record.groupId, rules);
@@ -51,5 +69,31 @@ export class AttemptIndex {
       group.places.some((place) => placeStateOf(this.#state, place, rules) === 'open');
     if (isOpen) this.#open.set(groupId, group);
     else this.#open.delete(groupId);
+    this.#noteFlight(groupId, group, rules);
+  }
+
+  #noteFlight(groupId: string, group: LedgerGroup | undefined, rules: LedgerRules): void {
+    const known = this.#flight.get(groupId);
+    if (group?.fate === undefined && group?.purpose === 'train') {
+      this.#flight.set(groupId, group);
+      if (isTrainable(this.#state, group, rules)) this.#trainable.add(group);
+      else this.#trainable.delete(group);
+    } else if (known !== undefined) {
+      this.#flight.delete(groupId);
+      this.#trainable.delete(known);
+    }
+  }
+
+  #begin({ episodeId, keyName }: { readonly episodeId: string; readonly keyName?: string }): void {
+    this.#running.set(episodeId, keyName);
+    if (keyName !== undefined) this.#runningByKey.set(keyName, this.numRunningOf(keyName) + 1);
+  }
+
+  #finish(episodeId: string): void {
+    const keyName = this.#running.get(episodeId);
+    if (!this.#running.delete(episodeId) || keyName === undefined) return;
+    const left = this.numRunningOf(keyName) - 1;
+    if (left > 0) this.#runningByKey.set(keyName, left);
+    else this.#runningByKey.delete(keyName);
   }
 }

@@ -1,4 +1,5 @@
-import { isClosed, isTrainable, membersOf } from './places.js';
+import type { Ledger } from './ledger.js';
+import { isClosed, membersOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { CallMark, LedgerGroup, LedgerState } from './state.js';
 
@@ -17,39 +18,38 @@ export type Batch =
   /** There are enough groups, but these would become too old if the step were made now. */
   | { readonly kind: 'held'; readonly by: readonly LedgerGroup[] };
 
-/** Training groups that are sampled or pooled, oldest first. */
-export function groupsInFlight(state: LedgerState): LedgerGroup[] {
-  return [...state.groups.values()].filter(({ fate, purpose }) => fate === undefined && purpose === 'train');
-}
+type Flying = Pick<Ledger, 'state' | 'flight'>;
 
 /** The oldest trainable groups, if they fill a batch. The last batch of a run that drains may be smaller. */
 export function nextBatch(
-  state: LedgerState,
+  ledger: Flying,
   rules: BatchRules,
   { isLast = false }: { readonly isLast?: boolean } = {},
 ): Batch {
-  const ready = groupsInFlight(state).filter((group) => isTrainable(state, group, rules));
-  const isEnough = ready.length >= rules.batchSize || (isLast && ready.length > 0);
+  const { groups, trainable } = ledger.flight;
+  const isEnough = trainable.size >= rules.batchSize || (isLast && trainable.size > 0);
   if (!isEnough) return { kind: 'sampling' };
-  const held = groupsHolding(state, rules);
-  return held.length > 0 ? { kind: 'held', by: held } : { kind: 'ready', groups: ready.slice(0, rules.batchSize) };
+  const held = groupsHolding(ledger, rules);
+  if (held.length > 0) return { kind: 'held', by: held };
+  const ready = [...groups.values()].filter((group) => trainable.has(group));
+  return { kind: 'ready', groups: ready.slice(0, rules.batchSize) };
 }
 
 /**
  * Open groups with a token that the next step would make older than `maxStaleness`. Only versions count: another
  * incarnation of the weights matters to the loss, not to the pacing.
  */
-export function groupsHolding(state: LedgerState, rules: BatchRules): LedgerGroup[] {
+export function groupsHolding({ state, flight }: Flying, rules: BatchRules): LedgerGroup[] {
   const isTooOld = (call: CallMark): boolean => state.step + 1 - call.version > rules.maxStaleness;
-  return groupsInFlight(state).filter(
+  return [...flight.groups.values()].filter(
     (group) => !isClosed(state, group, rules) && membersOf(state, group).some(({ calls }) => calls.some(isTooOld)),
   );
 }
 
 /** Whether a new group may be drawn: not if the groups in flight cover the batch already. */
-export function mayDraw(state: LedgerState, rules: BatchRules): boolean {
+export function mayDraw({ flight }: Pick<Ledger, 'flight'>, rules: BatchRules): boolean {
   const share = rules.maxStaleness === 0 ? 1 : rules.oversubscribe;
-  return groupsInFlight(state).length < Math.ceil(rules.batchSize * share);
+  return flight.groups.size < Math.ceil(rules.batchSize * share);
 }
 
 export type NextDraw = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };

@@ -1,7 +1,6 @@
 export { accountOf, type Account } from './account.js';
 export {
   groupsHolding,
-  groupsInFlight,
   mayDraw,
   nextBatch,
   nextDraw,
@@ -68,3 +67,4 @@ export type { Lane, Store, StoreFile } from './store/store.js';
 export { StoreError } from './store/store-error.js';
 export { StoreWriter, type StoreWriterOptions } from './store/store-writer.js';
 export { verifyStore, type StoreVerdict } from './store/verify-store.js';
+export { type Flight } from './attempt-index.js';

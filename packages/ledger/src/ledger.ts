@@ -1,5 +1,5 @@
 import type { DropReason } from './drop-reasons.js';
-import { AttemptIndex } from './attempt-index.js';
+import { AttemptIndex, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
 import { isDropping, isForExactly, requireReward, requireRewards, requireSameEnd, rewardsOf } from './ledger-checks.js';
@@ -61,6 +61,16 @@ export class Ledger {
   /** Attempts that have neither ended nor been dropped. */
   get numRunning(): number {
     return this.#index.numRunning;
+  }
+
+  /** Training groups that are sampled or pooled. It changes with the state. */
+  get flight(): Flight {
+    return this.#index.flight;
+  }
+
+  /** Running attempts that were claimed with this key. */
+  numRunningOf(keyName: string): number {
+    return this.#index.numRunningOf(keyName);
   }
 
   /** Draws a task: a group with open places. */

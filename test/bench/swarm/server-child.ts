@@ -114,6 +114,7 @@ let stopStalls = measureStalls();
 process.on('message', (message: { readonly ask: string; readonly id: number } & FillRequest) => {
   const answer = (value: object): void => void process.send?.({ id: message.id, ...value });
   if (message.ask === 'usage') answer(readUsage());
+  if (message.ask === 'exit') process.exit(0);
   if (message.ask === 'fill') void fill?.(message).then(answer);
 });
 

@@ -279,7 +279,7 @@ export class EpisodeRoutes {
   /** What runs may be lost, and its place come back; an evaluation may follow a step. */
   #mayOpenPlaces(): boolean {
     const { ledger, weights, settings } = this.#context;
-    const batch = nextBatch(ledger.state, rulesOf(ledger.state, settings));
+    const batch = nextBatch(ledger, rulesOf(ledger.state, settings));
     return ledger.numRunning > 0 || weights.phase !== 'waiting' || batch.kind !== 'sampling';
   }
 
@@ -287,10 +287,7 @@ export class EpisodeRoutes {
   #capacityOf(key: ClaimKey | undefined): number {
     if (key?.maxEpisodes === undefined) return Infinity;
     const { ledger } = this.#context;
-    const own = [...ledger.state.episodes.values()].filter(
-      ({ state, keyName }) => state === 'running' && keyName === key.name,
-    );
-    return ledger.numRunning + Math.max(0, key.maxEpisodes - own.length);
+    return ledger.numRunning + Math.max(0, key.maxEpisodes - ledger.numRunningOf(key.name));
   }
 
   #take(

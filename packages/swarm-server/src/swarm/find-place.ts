@@ -31,7 +31,7 @@ function findOwnPlace(
   const place = ledger.nextPlace((group) => {
     return group.revision === revision && (purpose === 'any' || group.purpose === purpose);
   });
-  const isOver = weights.version >= settings.maxSteps || !mayDraw(ledger.state, rulesOf(ledger.state, settings));
+  const isOver = weights.version >= settings.maxSteps || !mayDraw(ledger, rulesOf(ledger.state, settings));
   if (place !== undefined || purpose === 'evaluation' || isOver) return place;
   const draw = nextDraw(ledger.state, { isDraining: ledger.state.operation.isDraining });
   const task = draw === undefined ? undefined : tasks.trainingTask(draw.draw);

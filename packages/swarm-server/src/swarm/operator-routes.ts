@@ -1,4 +1,4 @@
-import { accountOf, groupsInFlight, isSampled, LedgerError, taskKey, type LedgerGroup } from '@agentjet/ledger';
+import { accountOf, isSampled, LedgerError, taskKey, type LedgerGroup } from '@agentjet/ledger';
 import {
   WireError,
   type ConfigAnswer,
@@ -27,7 +27,7 @@ export class OperatorRoutes {
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
       isSampled(state, group, rules) &&
       this.#context.ledger.membersOf(group.groupId).some((episode) => episode.state === 'ended');
-    const groups = groupsInFlight(state).filter((group) => all || isWaiting(group));
+    const groups = [...this.#context.ledger.flight.groups.values()].filter((group) => all || isWaiting(group));
     return { groups: groups.map((group) => this.describeGroup(group)) };
   }
 
@@ -120,7 +120,7 @@ export class OperatorRoutes {
 
   async supersede(revision: string): Promise<void> {
     const { ledger, writer } = this.#context;
-    for (const group of groupsInFlight(ledger.state)) {
+    for (const group of ledger.flight.groups.values()) {
       if (group.revision !== revision && group.fate === undefined) ledger.dropGroup(group.groupId, 'superseded');
     }
     await writer.synced();
@@ -142,7 +142,7 @@ export class OperatorRoutes {
     if (next.isPaused) void gate.hold('paused');
     else gate.release('paused');
     if (!next.isStopped) return;
-    for (const { groupId, fate } of groupsInFlight(ledger.state)) {
+    for (const { groupId, fate } of ledger.flight.groups.values()) {
       if (fate === undefined) ledger.dropGroup(groupId, 'run_stopped');
     }
     await this.#context.writer.synced();
@@ -170,7 +170,7 @@ export class OperatorRoutes {
   describe(): Omit<ServerAnswer, 'wire'> {
     const { ledger, changes, settings } = this.#context;
     const { state } = ledger;
-    const flight = groupsInFlight(state);
+    const { groups, trainable } = ledger.flight;
     const { droppedByReason, ...account } = accountOf(state);
     return {
       change: changes.number,
@@ -178,8 +178,8 @@ export class OperatorRoutes {
       step: state.step,
       version: Math.max(0, this.#context.weights.version),
       incarnation: state.incarnation,
-      groups_open: flight.filter(({ groupId }) => ledger.statusOf(groupId) === 'sampling').length,
-      groups_pooled: flight.filter(({ groupId }) => ledger.statusOf(groupId) === 'trainable').length,
+      groups_open: groups.size - trainable.size,
+      groups_pooled: trainable.size,
       running: account.running,
       capacity: settings.capacity,
       config_revision: state.configs.at(-1)?.revision ?? 0,

@@ -1,5 +1,4 @@
 import {
-  groupsInFlight,
   nextBatch,
   planRetirement,
   type Batch,
@@ -56,7 +55,7 @@ function isOver({ ledger, tasks }: SwarmContext): boolean {
   const { state } = ledger;
   const isAll =
     state.operation.isDraining || (tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined);
-  return isAll && state.returned.size === 0 && groupsInFlight(state).length === 0;
+  return isAll && state.returned.size === 0 && ledger.flight.groups.size === 0;
 }
 
 /** Loads the newest whole checkpoint and makes the steps after it again, following their recorded outcomes. */
@@ -106,11 +105,11 @@ function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
 
 function findBatch({ ledger, settings, tasks }: SwarmContext): Batch {
   const { state } = ledger;
-  const flight = groupsInFlight(state);
-  const isPooled = flight.every(({ groupId }) => ledger.statusOf(groupId) === 'trainable');
+  const { groups, trainable } = ledger.flight;
+  const isPooled = trainable.size === groups.size;
   const isDrawn = tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined;
   const isLast = (state.operation.isDraining || isDrawn) && isPooled && state.returned.size === 0;
-  return nextBatch(state, rulesOf(state, settings), { isLast });
+  return nextBatch(ledger, rulesOf(state, settings), { isLast });
 }
 
 /** The rules with what was changed since the run began. */
