@@ -23,6 +23,7 @@ from .sampling.server import InferenceServer, ProbedServer, SampleRequest, Token
 from .training import Placement, StepChanges, Trainer
 
 TICKS_PER_TURN = 8
+PROBE_TOKENS = 4
 PROBE_TOLERANCE = 0.1
 """Mean nats per token; two bf16 kernels differ by about a tenth of it."""
 
@@ -110,7 +111,7 @@ class Session:
         """Where the sampler's weights cannot be read: its logprobs of a few tokens must be the trainer's."""
         prompt = np.arange(8, dtype=np.int32) % self.vocab_size
         ranks = self.placement.ranks
-        own = [(e.token, e.logprob) for e in self.server.probe(prompt, 8)] if isinstance(self.server, ProbedServer) else None
+        own = [(e.token, e.logprob) for e in self.server.probe(prompt, PROBE_TOKENS)] if isinstance(self.server, ProbedServer) else None
         heard = ranks.share([events for events in ranks.gather(own) if events is not None])
         rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for events in heard]
         ours = [row[len(prompt) :] for row in self.trainer.logprobs(rows)]

@@ -25,7 +25,7 @@ from ..ranks import Ranks
 from .server import weight_sum
 from .vllm_http import VllmHttp
 
-CHUNK_BYTES = 512 << 20
+CHUNK_BYTES = 1 << 30
 Named = tuple[str, torch.Tensor]
 
 

@@ -1,0 +1,40 @@
+"""Where compiled kernels are kept, so that the second run on a machine does not compile them again.
+
+PyTorch and Triton keep them in the folder for temporary files, which many machines empty at a restart; flash-attn-4 keeps
+none unless it is asked to. Here all three go to a folder of the user. What the environment already says is left alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import MutableMapping
+
+FOLDERS = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton", "FLASH_ATTENTION_CUTE_DSL_CACHE_DIR": "flash4"}
+SWITCHES = {"FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "1"}
+
+log = logging.getLogger("ajet_torch")
+
+
+def cache_folder(env: MutableMapping[str, str]) -> Path:
+    base = env.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "agentjet" / "compiled"
+
+
+def keep_compiled(env: MutableMapping[str, str] = os.environ) -> Path | None:
+    """Call it before the first kernel is compiled. Returns the folder, or None if it cannot be written: then the compilers keep to their own."""
+    try:
+        folder = cache_folder(env)
+        for name in FOLDERS.values():
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"{folder} is not writable")
+    except (OSError, RuntimeError) as error:
+        log.info("Compiled kernels are not kept for the next run (%s). Set XDG_CACHE_HOME to a folder that can be written.", error)
+        return None
+    for variable, name in FOLDERS.items():
+        env.setdefault(variable, str(folder / name))
+    for variable, value in SWITCHES.items():
+        env.setdefault(variable, value)
+    return folder
