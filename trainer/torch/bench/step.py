@@ -127,9 +127,9 @@ def parse_case(text: str) -> tuple[str, int, int, dict]:
     return name, int(tokens), int(packs), {key: parse_value(value) for key, value in pairs}
 
 
-def parse_value(text: str) -> bool | float | str:
+def parse_value(text: str) -> bool | int | float | str:
     try:
-        return text == "true" if text in ("true", "false") else float(text)
+        return text == "true" if text in ("true", "false") else int(text) if text.isdigit() else float(text)
     except ValueError:
         return text
 
