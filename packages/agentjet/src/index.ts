@@ -17,15 +17,24 @@ export {
   type TunedModelOptions,
 } from '@agentjet/session';
 export {
+  defineEnvironment,
   defineJudge,
   defineReader,
   Workflow,
+  type Action,
+  type Environment,
+  type EnvironmentRegistration,
   type Judge,
   type JudgeRegistration,
+  type Observation,
+  type OpenSession,
   type ReaderRegistration,
+  type Session,
+  type StepResult,
   type TaskInput,
   type TaskReader,
   type TaskSource,
+  type ToolResult,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
 export type { Episode, ModelOptions, OpenAIEndpoint, Tuner } from '@agentjet/rollout';
@@ -36,6 +45,8 @@ export {
   defineAlgorithm,
   defineBackbone,
   EngineError,
+  EnvironmentError,
+  EnvironmentOutage,
   JudgeError,
   Outage,
   setting,

@@ -8,14 +8,18 @@ import {
   makeFolders,
   nameGivenInCode,
   toErrorMessage,
+  type ExportReference,
   type InputOf,
   type JsonObject,
   type SectionOf,
   type z,
 } from '@agentjet/core';
 import {
+  createEnvironment,
   createJudge,
   parseWorkflowSource,
+  type Environment,
+  type EnvironmentRegistration,
   type Judge,
   type JudgeRegistration,
   type WorkflowSource,
@@ -140,6 +144,17 @@ export class AgentJetJob {
     return isRegistration(judge) ? this.setConfig({ taskJudge: { judgeType: nameGivenInCode(judge.name) } }) : this;
   }
 
+  /** The world that `tuner.openEnvironment(task)` opens sessions of: an object, a class of one, a registration, or `path/file.ts->Export`. */
+  setEnvironment(environment: Environment | (new () => Environment) | EnvironmentRegistration | string): this {
+    if (typeof environment === 'string') {
+      delete this.#given.environment;
+      return this.setConfig({ environment: { protocol: environment as ExportReference } });
+    }
+    const isEntry = isRegistration(environment) && 'section' in environment;
+    this.#given.environment = isEntry ? environment : createEnvironment(environment, 'What setEnvironment() got');
+    return this.setConfig({ environment: { protocol: nameGivenInCode(isEntry ? environment.name : 'environment') } });
+  }
+
   /** Writes the configuration as a file that `ajet --conf` takes. What only code can give is named in a comment on top. */
   dumpJobAsYaml(file: string): this {
     const inCode = Object.keys(this.#given).map((name) => givenBy[name as keyof Given]);
@@ -198,12 +213,14 @@ const kindOptions = [
   ['algorithm', 'algorithms'],
   ['reader', 'readers'],
   ['judge', 'judges'],
+  ['environment', 'environments'],
 ] as const;
 
 const givenBy: Readonly<Record<keyof Given, string>> = {
   workflow: 'setWorkflow()',
   reader: 'setData()',
   judge: 'setJudge()',
+  environment: 'setEnvironment()',
   backbone: 'the option backbone',
   algorithm: 'the option algorithm',
   templateFamily: 'the option templateFamily',
@@ -214,13 +231,21 @@ function isRegistration(value: unknown): value is { readonly name: string; reado
 }
 
 /** Overrides that record what code gave instead of what a file names. */
-function nameGiven({ backbone, algorithm, templateFamily, reader, judge }: GivenInputs): readonly string[] {
+function nameGiven({
+  backbone,
+  algorithm,
+  templateFamily,
+  reader,
+  judge,
+  environment,
+}: GivenInputs): readonly string[] {
   const given = {
     backbones: backbone,
     algorithms: algorithm,
     templates: templateFamily,
     readers: isRegistration(reader) ? reader : undefined,
     judges: isRegistration(judge) ? judge : undefined,
+    environments: environment,
   };
   return Object.entries(given).flatMap(([kind, value]) => {
     if (typeof value !== 'object' || value === null) return [];

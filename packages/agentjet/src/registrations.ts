@@ -9,7 +9,7 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
  * settings alone.
  */
 const judges = [...ownJudges, ...namedJudges] as const;
-const registrations = { backbones, algorithms, readers, judges, templates };
+const registrations = { backbones, algorithms, readers, judges, environments: [], templates };
 
 /** The resolved configuration of a job: every key has a value, paths are absolute. */
 export type AgentJetConfig = ConfigOf<typeof registrations>;

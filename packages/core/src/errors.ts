@@ -47,6 +47,16 @@ export class Outage extends AgentJetError {
   }
 }
 
+/**
+ * An environment refused what the agent did: that is the agent's failure, and a workflow may catch it and tell the agent. Codes:
+ * `refused` (an action that the environment cannot take), `limit` (a limit that the agent reached), `closed`, and `bad_answer`
+ * (the environment's own code gave something unusable, which is nobody's wrong answer).
+ */
+export class EnvironmentError extends AgentJetError {}
+
+/** An environment could not be reached, or its session was lost: the attempt is made again in a new session. */
+export class EnvironmentOutage extends Outage {}
+
 /** The message of anything thrown. */
 export function toErrorMessage(thrown: unknown): string {
   try {

@@ -45,6 +45,8 @@ export {
   BackboneError,
   ConfigError,
   EngineError,
+  EnvironmentError,
+  EnvironmentOutage,
   JudgeError,
   Outage,
   TaskError,

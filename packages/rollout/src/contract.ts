@@ -8,6 +8,7 @@ import type {
   TurnDescription,
 } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { OpenSession } from './environment/environment.js';
 import type { UntrainedCall } from './episode/untrained-calls.js';
 import type { PaidTurn } from './episode/turn-rewards.js';
 import type { EpisodeError } from './episode/episode-error.js';
@@ -44,6 +45,11 @@ export interface Tuner {
    * `selectModel`: calls of a target that does not learn go to `debugModel`.
    */
   asOpenAIEndpoint(options: ModelOptions<ChatModel>): OpenAIEndpoint;
+  /**
+   * A session of the run's environment for this task. It is closed when the episode ends, however it ends. A session whose
+   * connection breaks ends the attempt, which is made again in a new session. Throws ConfigError if the run has no environment.
+   */
+  openEnvironment(task: Task): Promise<OpenSession>;
   /** Runs `work`, such as a tool or a step of an environment, and records its time under `name`. */
   span<T>(name: string, work: () => T): T;
   /**

@@ -34,6 +34,7 @@ export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: Froz
   return {
     ...createTuner({ episodeId, signal, attempt, createModel, endpointHost: { open: refuseEndpoint } }),
     isTrainable: () => false,
+    openEnvironment: (task) => tuner.openEnvironment(task),
     span: (name, work) => tuner.span(name, work),
     reward: () => undefined, // what does not learn earns nothing
   };

@@ -27,6 +27,24 @@ export type { RequestSampling } from './model/sampling.js';
 export type { RecordedCall } from './model/recorded-call.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
+export {
+  createEnvironment,
+  type Action,
+  type Environment,
+  type Observation,
+  type OpenSession,
+  type OpenSessionOptions,
+  type Session,
+  type StepResult,
+  type ToolResult,
+} from './environment/environment.js';
+export { type EnvironmentHost } from './environment/episode-sessions.js';
+export {
+  defineEnvironment,
+  type EnvironmentParts,
+  type EnvironmentRegistration,
+} from './environment/environment-registration.js';
+export { limitSessions } from './environment/limit-sessions.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export {

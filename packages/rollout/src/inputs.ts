@@ -1,4 +1,21 @@
 export { failEpisodesThatExit } from './episode/exit-guard.js';
+export {
+  createEnvironment,
+  type Action,
+  type Environment,
+  type Observation,
+  type OpenSession,
+  type OpenSessionOptions,
+  type Session,
+  type StepResult,
+  type ToolResult,
+} from './environment/environment.js';
+export {
+  defineEnvironment,
+  type EnvironmentParts,
+  type EnvironmentRegistration,
+} from './environment/environment-registration.js';
+export { limitSessions } from './environment/limit-sessions.js';
 export { createJudge, type Judge } from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';

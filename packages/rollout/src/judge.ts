@@ -25,6 +25,8 @@ export type JudgeContext = {
 
 /** Scores what a workflow returned if it set no reward itself. A judge that needs no context takes two parameters. */
 export interface Judge {
+  /** True: an episode's environment is asked for its verdict before the judge is. */
+  readonly needsEnvironment?: boolean;
   judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
 }
 

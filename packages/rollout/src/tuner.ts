@@ -21,6 +21,7 @@ export type TunerOptions = {
   readonly onDebugModel?: (model: unknown, agentName: string) => void;
   /** Runs a call that arrives from outside as part of the episode. */
   readonly within?: <T>(work: () => T) => T;
+  readonly openEnvironment?: Tuner['openEnvironment'];
   readonly span?: Tuner['span'];
   readonly reward?: Tuner['reward'];
 };
@@ -57,6 +58,7 @@ export function createTuner(options: TunerOptions): Tuner {
     attempt: options.attempt ?? 1,
     isTrainable,
     selectModel,
+    openEnvironment: options.openEnvironment ?? refuseEnvironment,
     span: options.span ?? ((_name, work) => work()),
     reward: (value, to) => {
       if (!unlearning.has(to?.agent)) options.reward?.(value, to);
@@ -80,6 +82,13 @@ export function createTuner(options: TunerOptions): Tuner {
       });
     },
   };
+}
+
+async function refuseEnvironment(): Promise<never> {
+  throw new ConfigError(
+    'no_environment',
+    'This tuner belongs to no episode of a run, so it has no environment. Open the environment itself: environment.open(task, options).',
+  );
 }
 
 /** Checked for callers without types. */

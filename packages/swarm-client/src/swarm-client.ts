@@ -2,7 +2,16 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
-import type { EndpointHost, Judge, TaskInput, WorkflowSource, WrapModel } from '@agentjet/rollout';
+import {
+  limitSessions,
+  type EndpointHost,
+  type Environment,
+  type EnvironmentHost,
+  type Judge,
+  type TaskInput,
+  type WorkflowSource,
+  type WrapModel,
+} from '@agentjet/rollout';
 import type {
   AbandonAnswer,
   ClaimAnswer,
@@ -46,6 +55,14 @@ export type SwarmRunOptions = {
   readonly parallel?: number;
   /** Asked for the reward of an episode whose workflow returned none. */
   readonly judge?: Judge | undefined;
+  /** What the workflow's `tuner.openEnvironment` opens sessions of. `run` closes it. */
+  readonly environment?: Environment | undefined;
+  /** Sessions at the same time; further ones wait. Default: `parallel`. */
+  readonly maxSessions?: number;
+  /** Seconds to open a session of the environment. Default: 120. */
+  readonly openTimeoutSeconds?: number;
+  /** Seconds for one call of a session. Default: 60. */
+  readonly callTimeoutSeconds?: number;
   /** Targets that learn, if the server does not say it. Default: the workflow's `trainableTargets`. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   /** A longer episode fails. Default: 300. */
@@ -134,6 +151,7 @@ export class SwarmClient {
     } finally {
       stopped.abort();
       await server?.close();
+      await options.environment?.close?.();
     }
   }
 
@@ -164,6 +182,7 @@ export class SwarmClient {
       timeoutMs: timeoutSeconds * 1000,
       scorePatienceMs: toMs(options.scorePatienceSeconds ?? null),
       endpointHost,
+      environment: toEnvironmentHost(options, parallel),
       wrapModel: options.wrapModel,
       onNotice: notices.say,
     };
@@ -207,6 +226,16 @@ type WorkerParts = {
 const protocolDefaults = { waitSeconds: 20, idleMs: 200, firstGapMs: 100, maxGapMs: 5000, outageGapMs: 500 };
 
 const defaultName = (): string => `${hostname()}-${path.basename(process.cwd())}`;
+
+function toEnvironmentHost(options: SwarmRunOptions, parallel: number): EnvironmentHost | undefined {
+  const { environment, maxSessions = parallel, openTimeoutSeconds = 120, callTimeoutSeconds = 60 } = options;
+  if (environment === undefined) return undefined;
+  return {
+    environment: limitSessions(environment, checkCount('maxSessions', maxSessions)),
+    openTimeoutMs: openTimeoutSeconds * 1000,
+    callTimeoutMs: callTimeoutSeconds * 1000,
+  };
+}
 
 const toMs = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
 

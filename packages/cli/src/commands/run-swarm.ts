@@ -56,13 +56,17 @@ async function loadRun(
   overrides: readonly string[],
 ): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
   const { config, inputs } = await loadInputs({}, { config: loadConfig(flags, overrides), composition: configuration });
-  const { workflow, judge, reader } = inputs;
-  const { rollout, trainableTargets } = config;
+  const { workflow, judge, reader, environment } = inputs;
+  const { rollout, trainableTargets, environment: limits } = config;
   return {
     workflow,
     options: {
       tasks: reader.trainingTasks(),
       judge,
+      environment,
+      maxSessions: limits.maxSessions,
+      openTimeoutSeconds: limits.openTimeout,
+      callTimeoutSeconds: limits.callTimeout,
       trainableTargets,
       parallel: toParallel(flags.parallel) ?? rollout.maxEnvWorker,
       timeoutSeconds: rollout.episodeTimeout,

@@ -330,6 +330,21 @@ export const commonSections = {
     shuffle: setting(z.boolean(), true, 'training tasks in a new order each epoch, by trainer_common.seed'),
   }),
   task_judge: z.strictObject({}),
+  environment: z
+    .strictObject({
+      max_sessions: setting(count(65_536), 64, 'sessions at the same time; further ones wait'),
+      open_timeout: setting(
+        positive.max(mostSeconds),
+        120,
+        'seconds to open a session, the wait for a free one included; then the attempt is lost and made again',
+      ),
+      call_timeout: setting(
+        positive.max(mostSeconds),
+        60,
+        'seconds for one step, tool call or evaluation; then the session is lost and the attempt made again',
+      ),
+    })
+    .describe('the world that tuner.openEnvironment(task) opens a session of'),
   context_tracker: z.strictObject({
     history_policy: setting(
       z.enum(['as_generated', 'as_sent']),

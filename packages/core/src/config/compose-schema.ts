@@ -35,13 +35,16 @@ type Sections = { [Key in keyof typeof commonSections]: z.output<(typeof commonS
 /** The keys under `ajet:`, with the YAML's own names, if these entries are registered. */
 export type ConfigYaml<R extends Registrations> = Omit<
   Sections,
-  'model' | 'task_reader' | 'task_judge' | 'trainer_common'
+  'model' | 'task_reader' | 'task_judge' | 'environment' | 'trainer_common'
 > &
   SectionsOf<R['backbones']> & {
     backbone: NameOf<R['backbones']> | 'debug';
     model: Sections['model'] & { template_family: NameOf<R['templates']> | 'auto' };
     task_reader: Sections['task_reader'] & { type: NameOf<R['readers']> } & SectionsOf<R['readers']>;
     task_judge: { judge_type: NameOf<R['judges']> } & SectionsOf<R['judges']>;
+    environment: Sections['environment'] & { protocol: NameOf<R['environments']> | 'none' } & SectionsOf<
+        R['environments']
+      >;
     trainer_common: Omit<Sections['trainer_common'], 'algorithm'> & {
       algorithm: Sections['trainer_common']['algorithm'] & {
         adv_estimator: NameOf<R['algorithms']>;
@@ -50,11 +53,12 @@ export type ConfigYaml<R extends Registrations> = Omit<
   };
 
 /** The common part of the keys under `ajet:`. */
-export type CommonYaml = Omit<Sections, 'model' | 'task_reader' | 'task_judge' | 'trainer_common'> & {
+export type CommonYaml = Omit<Sections, 'model' | 'task_reader' | 'task_judge' | 'environment' | 'trainer_common'> & {
   backbone: string;
   model: Sections['model'] & { template_family: string };
   task_reader: Sections['task_reader'] & { type: string };
   task_judge: { judge_type: string };
+  environment: Sections['environment'] & { protocol: string };
   trainer_common: Omit<Sections['trainer_common'], 'algorithm'> & {
     algorithm: Sections['trainer_common']['algorithm'] & { adv_estimator: string };
   };
@@ -79,6 +83,7 @@ export type InputOf<Config> = PartialKeys<Config>;
 const ownNames: Readonly<Partial<Record<Kind, { readonly name: string; readonly summary: string }>>> = {
   backbones: { name: 'debug', summary: 'runs episodes, trains nothing' },
   templates: { name: 'auto', summary: 'as the chat template shows' },
+  environments: { name: 'none', summary: 'the workflow makes its own world' },
 };
 
 /** Every name that a configuration may say of a kind, except `path/file.ts->Export`. */
@@ -96,7 +101,8 @@ function describeNames(registrations: Registrations, kind: Kind): string {
 }
 
 function nameSetting(registrations: Registrations, kind: Kind): z.ZodType {
-  const fallback = kind === 'templates' ? 'auto' : (registrations[kind][0]?.name ?? '');
+  const isOwnFirst = kind === 'templates' || kind === 'environments';
+  const fallback = (isOwnFirst ? ownNames[kind]?.name : registrations[kind][0]?.name) ?? '';
   return setting(z.string(), fallback, describeNames(registrations, kind), { path: 'name' });
 }
 
@@ -141,6 +147,7 @@ export function composeSchema(entries: Entries): z.ZodObject {
     ...others,
     task_reader: composeSection(entries, 'readers', others.task_reader),
     task_judge: composeSection(entries, 'judges', others.task_judge),
+    environment: composeSection(entries, 'environments', others.environment),
     trainer_common: z.strictObject({
       ...Object.fromEntries(trainerEntries.slice(0, at)),
       algorithm: composeSection(entries, 'algorithms', algorithm),

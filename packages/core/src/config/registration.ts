@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { CamelKeys } from './key-names.js';
 
 /**
- * A backbone, task reader, judge, algorithm or chat-template family is one entry: a name that a configuration may say, the
+ * A backbone, task reader, judge, environment, algorithm or chat-template family is one entry: a name that a configuration may say, the
  * section of settings that comes with it, and `open`, which makes the thing from that section. Core knows none of them by name.
  */
 
@@ -67,6 +67,7 @@ export const kinds = {
   backbones: { key: 'backbone', host: '', noun: 'backbone' },
   readers: { key: 'task_reader.type', host: 'task_reader', noun: 'task reader' },
   judges: { key: 'task_judge.judge_type', host: 'task_judge', noun: 'judge' },
+  environments: { key: 'environment.protocol', host: 'environment', noun: 'environment' },
   algorithms: {
     key: 'trainer_common.algorithm.adv_estimator',
     host: 'trainer_common.algorithm',

@@ -23,12 +23,12 @@ type FailedCalls = {
   readonly lostTo?: (text: string) => OutageCause | undefined;
 };
 
-/** Codes of a judge that is broken or missing: not the agent's failure either, but nothing that another attempt repairs. */
-const judgeCodes: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict', 'no_judge']);
+/** Codes of a judge or an environment that is broken or missing: not the agent's failure either, but nothing that another attempt repairs. */
+const othersCodes: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict', 'no_judge', 'bad_answer']);
 
 /** True if the agent itself failed: only that may count as a wrong answer. */
 export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
-  return outage === undefined && !judgeCodes.has(code);
+  return outage === undefined && !othersCodes.has(code);
 }
 
 /**

@@ -5,6 +5,7 @@ import { createTuner } from '../tuner.js';
 import type { RecordedCall } from '../model/recorded-call.js';
 import type { RequestSampling } from '../model/sampling.js';
 import type { OutageCause } from '../outage/outage-of.js';
+import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded } from './episode-record.js';
 import { Spans } from './spans.js';
@@ -31,6 +32,8 @@ export type OpenEpisode = {
   readonly within: <T>(work: () => T) => T;
   /** What each agent was told and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
+  /** Sessions of the environment that its tuners opened. */
+  readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
   /** Puts the answered calls of an earlier process into this episode, which has made none. Throws EngineError `replay_mismatch`. */
   readonly replay: (calls: readonly RecordedCall[]) => void;
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
@@ -59,6 +62,8 @@ export type OpenEpisodeOptions = {
   readonly onCall?: ((call: RecordedCall) => void) | undefined;
   /** Puts something around the tuned models: a limit, a recorder. */
   readonly wrapModel?: WrapModel | undefined;
+  /** What `tuner.openEnvironment` opens sessions of. Close them with `sessions.close`. */
+  readonly environment?: EnvironmentHost | undefined;
 };
 
 /** Called once for each episode, so that a wrapper may keep a state per episode. */
@@ -101,6 +106,10 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
     ...(turnRewards.hasAny && { turnRewards: turnRewards.read(recorded.turns), paidTurns: [...turnRewards.given] }),
   });
+  const onLost = (error: unknown): void => {
+    if (!signal.aborted) life.fail(error);
+  };
+  const sessions = new EpisodeSessions({ host: options.environment, episodeId, signal, onLost, span: spans.measure });
   let finished: EpisodeRecord | undefined;
   return {
     episodeId,
@@ -120,6 +129,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         },
         onDebugModel: (model, agentName) => untrained.addModel(model, agentName),
         within,
+        openEnvironment: sessions.open,
         span: spans.measure,
         reward: (value, to) => turnRewards.give(value, to),
       }),
@@ -127,6 +137,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,
+    sessions,
     within,
     transcripts: () => [...recorder.transcripts(), ...untrained.transcripts()],
     replay: recorder.replay,

@@ -46,6 +46,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
     const settled = await catchStrayErrors(open.fail, () =>
       open.within(() => settle(task, options, { open, seed: identity.seed })),
     );
+    await open.sessions.close();
     const recorded = open.finish();
     const outcome = settled.status === 'unscored' ? await scoreAgain(settled, options, identity) : settled;
     return {
@@ -55,6 +56,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
       seconds: (performance.now() - startedAt) / 1000,
     };
   } finally {
+    await open.sessions.close();
     open.finish();
   }
 }
@@ -80,8 +82,9 @@ async function settle(
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
     const output = checkOutput(returned, open.targets);
+    const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>
-      rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal }), signal);
+      rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal, environment }), signal);
     unscored = { status: 'unscored', output, ask };
     return toCompleted(output, await ask(open.signal));
   } catch (caught) {
@@ -132,9 +135,23 @@ type Scoring = {
   readonly open: OpenEpisode;
   readonly seed: number;
   readonly signal: AbortSignal;
+  readonly environment: Verdict | null;
 };
 
-async function score(task: Task, output: CheckedOutput, { judge, open, seed, signal }: Scoring): Promise<Verdict> {
+/** The session is asked while it is open: the judge may be asked long after. */
+async function askEnvironment(
+  output: CheckedOutput,
+  judge: Judge | undefined,
+  { sessions }: OpenEpisode,
+): Promise<Verdict | null> {
+  return ownVerdict(output) !== undefined ? null : sessions.evaluate(judge?.needsEnvironment === true);
+}
+
+async function score(
+  task: Task,
+  output: CheckedOutput,
+  { judge, open, seed, signal, environment }: Scoring,
+): Promise<Verdict> {
   const own = ownVerdict(output);
   if (own !== undefined) return own;
   if (judge === undefined && open.record().turnRewards !== undefined)
@@ -145,11 +162,14 @@ async function score(task: Task, output: CheckedOutput, { judge, open, seed, sig
       `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
     );
   }
-  return askJudge(judge, { task, output, context: toContext(open, seed, signal) });
+  return askJudge(judge, { task, output, context: toContext(open, { seed, signal, environment }) });
 }
 
 /** The transcripts are put together only for a judge that reads them. */
-function toContext({ episodeId, transcripts }: OpenEpisode, seed: number, signal: AbortSignal): JudgeContext {
+function toContext(
+  { episodeId, transcripts }: OpenEpisode,
+  { seed, signal, environment }: Pick<Scoring, 'seed' | 'signal' | 'environment'>,
+): JudgeContext {
   return {
     episodeId,
     signal,
@@ -157,7 +177,7 @@ function toContext({ episodeId, transcripts }: OpenEpisode, seed: number, signal
     get transcripts() {
       return transcripts();
     },
-    environment: null,
+    environment,
   };
 }
 

@@ -1,4 +1,4 @@
-import { EngineError, JudgeError, Outage, toErrorMessage } from '@agentjet/core';
+import { EngineError, EnvironmentOutage, JudgeError, Outage, toErrorMessage } from '@agentjet/core';
 import { hostOf, isConnectionFailure } from './connection-failure.js';
 import { debugModelOf } from './debug-model-errors.js';
 import { errorChain } from './error-chain.js';
@@ -8,7 +8,7 @@ import { errorChain } from './error-chain.js';
  * again. A limit that the agent itself reached, a request that was refused as wrong, and an error of a tool are the agent's.
  */
 export type OutageCause = {
-  readonly source: 'debug_model' | 'judge' | 'engine' | 'connection' | 'workflow';
+  readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
   /** Who failed: a host if the error names one, else the source, with the agent for a debug model. */
   readonly host: string;
   /** The innermost message, which usually says most. */
@@ -33,6 +33,11 @@ export function isAborted(thrown: unknown): boolean {
   return errorChain(thrown).some(isAbort);
 }
 
+function sourceOf(outage: Outage, chain: readonly object[]): OutageCause['source'] {
+  if (outage instanceof EnvironmentOutage) return 'environment';
+  return chain.some((error) => error instanceof JudgeError) ? 'judge' : 'workflow';
+}
+
 /** `undefined` if the failure is the agent's. */
 export function outageOf(thrown: unknown): OutageCause | undefined {
   const chain = errorChain(thrown);
@@ -45,7 +50,7 @@ export function outageOf(thrown: unknown): OutageCause | undefined {
 
   const thrownOutage = chain.find((error) => error instanceof Outage);
   if (thrownOutage instanceof Outage) {
-    const source = chain.some((error) => error instanceof JudgeError) ? 'judge' : 'workflow';
+    const source = sourceOf(thrownOutage, chain);
     return { source, host: thrownOutage.host ?? source, message: thrownOutage.message };
   }
   if (chain.some((error) => error instanceof EngineError && error.code === 'failed')) return found('engine');

@@ -1,8 +1,13 @@
 import type { CommonConfig, Registration, z } from '@agentjet/core';
+import type { Environment } from '../environment/environment.js';
 import type { TaskReader } from '../tasks/task-reader.js';
 
 /** What every task reader is opened with besides its own section. */
-export type ReaderParts = { readonly config: CommonConfig };
+export type ReaderParts = {
+  readonly config: CommonConfig;
+  /** What `environment.protocol` names, or code gave. */
+  readonly environment?: Environment | undefined;
+};
 
 export type ReaderRegistration<
   Name extends string = string,

@@ -1,4 +1,5 @@
 import { TaskError, type Task } from '@agentjet/core';
+import type { Environment } from '../environment/environment.js';
 import type { TaskTable } from './task-table.js';
 
 /** Where problems come from. Each call starts a new pass. */
@@ -7,6 +8,8 @@ export interface TaskReader {
   evaluationTasks(): AsyncIterable<Task>;
   /** The training tasks as a table, for a reader that can: then they are read one by one, when a run draws them. */
   trainingTable?(): Promise<TaskTable>;
+  /** The world of these tasks, if they come from one. The run opens its sessions and closes it. */
+  readonly environment?: Environment | undefined;
 }
 
 /** A list, or a function that starts a pass: `async function* () { yield { taskId, mainQuery, ... } }`. */

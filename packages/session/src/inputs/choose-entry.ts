@@ -96,11 +96,12 @@ export type Choice<Common, Made> = {
 };
 
 function nameIn(config: CommonConfig, kind: Kind): string {
-  const { backbone, taskReader, taskJudge, trainerCommon, model } = config;
+  const { backbone, taskReader, taskJudge, environment, trainerCommon, model } = config;
   const names = {
     backbones: backbone,
     readers: taskReader.type,
     judges: taskJudge.judgeType,
+    environments: environment.protocol,
     algorithms: trainerCommon.algorithm.advEstimator,
     templates: model.templateFamily,
   };

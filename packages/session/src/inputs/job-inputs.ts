@@ -13,10 +13,14 @@ import {
   type ResourceNeed,
 } from '@agentjet/core';
 import {
+  createEnvironment,
   createJudge,
   createReader,
   importUserModule,
+  limitSessions,
   parseWorkflowSource,
+  type Environment,
+  type EnvironmentParts,
   type Judge,
   type JudgeParts,
   type ReaderParts,
@@ -39,6 +43,8 @@ export type JobInputs = {
   readonly workflow: WorkflowSource;
   readonly reader: TaskReader;
   readonly judge: Judge | undefined;
+  /** The world of the tasks; undefined if the workflow makes its own. Close it when the job ends. */
+  readonly environment?: Environment | undefined;
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;
   /** Undefined: as the chat template shows. */
@@ -52,6 +58,7 @@ export type GivenInputs = {
   readonly workflow?: WorkflowSource;
   readonly reader?: unknown;
   readonly judge?: unknown;
+  readonly environment?: unknown;
   readonly algorithm?: unknown;
   readonly backbone?: unknown;
   readonly templateFamily?: unknown;
@@ -87,6 +94,12 @@ const judgeKind: KindReader<JudgeParts, Judge | undefined> = {
   toInstance: createJudge,
 };
 
+const environmentKind: KindReader<EnvironmentParts, Environment> = {
+  kind: 'environments',
+  needs: 'open(task, options), which returns a session',
+  toInstance: createEnvironment,
+};
+
 export const templateKind: KindReader<unknown, TemplateFamily> = {
   kind: 'templates',
   needs: 'a name, turnEnds, recognizes(source) and createAnswer(builder)',
@@ -115,6 +128,7 @@ async function chooseAll(composition: ConfigComposition, config: CommonConfig, g
     algorithms: await choose(given.algorithm, algorithmKind),
     readers: await choose(given.reader, readerKind),
     judges: await choose(given.judge, judgeKind),
+    environments: await choose(given.environment, environmentKind),
     templates: await choose(given.templateFamily, templateKind),
   };
 }
@@ -146,16 +160,21 @@ export async function loadInputs<Config extends CommonConfig>(
   const choices = await chooseAll(base, loaded.config, given);
   const composition = widen(base, choices);
   const config = composition === base ? loaded.config : (composition.recheck(loaded.config) as Config);
-  const { backbones, algorithms, readers, judges, templates } = choices;
+  const { backbones, algorithms, readers, judges, environments, templates } = choices;
   if (algorithms === undefined || readers === undefined || judges === undefined)
     throw new Error('The configuration was checked, so it names entries that are registered.');
   const workflow = given.workflow ?? (await loadWorkflow(config));
+  const configured =
+    environments === undefined ? undefined : await openEntry('environments', environments.entry, config, { config });
+  const reader = await openEntry('readers', readers.entry, config, { config, environment: configured });
+  const environment = reader.environment ?? configured;
   return {
     config,
     inputs: {
       workflow,
-      reader: checkReader(await openEntry('readers', readers.entry, config, { config })),
+      reader: checkReader(reader),
       judge: await openEntry('judges', judges.entry, config, { config }),
+      environment: environment && limitSessions(environment, config.environment.maxSessions),
       algorithm: await openEntry('algorithms', algorithms.entry, config, { config }),
       backbone: backbones?.entry ?? firstBackbone(base), // `debug` names none
       templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),

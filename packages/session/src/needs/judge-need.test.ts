@@ -7,7 +7,14 @@ import { parseGpus } from './read-gpus.js';
 
 const gib = 2 ** 30;
 const [onnx, torch, tinker] = backbones;
-const composition = composeConfig({ backbones, algorithms: [], readers: [], judges: [], templates: [] });
+const composition = composeConfig({
+  backbones,
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
 const qwen = {
   model_type: 'qwen2',
   hidden_size: 896,

@@ -33,7 +33,14 @@ type OpenModel = {
 
 /** A model that does not learn needs a backbone alone, the embedded one. */
 const [embedded] = backbones;
-const composition = composeConfig({ backbones: [embedded], algorithms: [], readers: [], judges: [], templates: [] });
+const composition = composeConfig({
+  backbones: [embedded],
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
 
 /** Rejects with BackboneError (`bad_model_files`, `unsupported_model`), or with ConfigError for an option. */
 export async function openModel(modelDir: string, options: FrozenModelOptions): Promise<OpenModel> {

@@ -31,6 +31,7 @@ const repair: Readonly<Record<string, string>> = {
   debug_model: 'Check the quota, the key and the address of the debugModel.',
   judge: 'Check the quota, the key and the address of what the judge asks.',
   engine: 'The engine that samples the model fails; its last lines are in the log.',
+  environment: "Check that the environment's server is running, has room, and can be reached from here.",
   connection: 'Check that the service is running and can be reached from here.',
   workflow: 'The workflow says that the world failed.',
 };

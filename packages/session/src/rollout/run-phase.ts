@@ -3,6 +3,7 @@ import {
   failurePlace,
   runGroups,
   type EndpointHost,
+  type EnvironmentHost,
   type Policy,
   type RequestSampling,
   type SamplingDefaults,
@@ -24,6 +25,7 @@ export type RolloutContext = {
   /** The limits of the configuration, around every tuned model. */
   readonly wrapModel: WrapModel | undefined;
   readonly endpointHost: EndpointHost;
+  readonly environment?: EnvironmentHost | undefined;
   /** Keeps the places of all groups of the run. */
   readonly keeper: PlaceKeeper;
   readonly emit: JobListener;
@@ -59,7 +61,7 @@ export type PhaseOutcome = {
 
 /** Runs all episodes of a phase and tells the listener of each. */
 export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
-  const { config, workflow, judge, policy, wrapModel, endpointHost, keeper, emit } = context;
+  const { config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit } = context;
   const { phase, step, signal, ...rest } = options;
   const startedAt = performance.now();
   emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
@@ -72,6 +74,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     policy,
     wrapModel,
     endpointHost,
+    environment,
     ...(phase !== 'debug' && { keeper }), // there, each failure is shown at once
     trainableTargets: config.trainableTargets,
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),

@@ -5,6 +5,7 @@ import { wrapWithCallLimit } from './call-limit.js';
 import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
+import { toEnvironmentHost } from './environment-host.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './stall-notice.js';
@@ -44,11 +45,13 @@ export async function withRollout<T>(
       onNotice: (message) => emit({ type: 'notice', message }),
       ...(checkEngine === undefined ? {} : { checkEngine }),
     });
-    return await use({ config, workflow, judge, policy, wrapModel, endpointHost, keeper, emit });
+    const environment = toEnvironmentHost(config, inputs.environment);
+    return await use({ config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit });
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     watchdog.stop();
     stopStalls();
     await endpointHost.close();
+    await inputs.environment?.close?.();
   }
 }

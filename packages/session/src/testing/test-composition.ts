@@ -3,7 +3,7 @@ import { judges, readers } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms, backbones } from '@agentjet/trainer/registrations';
 
-const composition = composeConfig({ backbones, algorithms, readers, judges, templates });
+const composition = composeConfig({ backbones, algorithms, readers, judges, environments: [], templates });
 
 /** For tests: a configuration over everything that is registered below this package. */
 export const createConfig = composition.create.bind(composition);

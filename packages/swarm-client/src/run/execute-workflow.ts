@@ -1,6 +1,13 @@
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import { ConfigError, type ChatModel, type Task } from '@agentjet/core';
-import { runEpisode, type EndpointHost, type Judge, type WorkflowSource, type WrapModel } from '@agentjet/rollout';
+import {
+  runEpisode,
+  type EndpointHost,
+  type EnvironmentHost,
+  type Judge,
+  type WorkflowSource,
+  type WrapModel,
+} from '@agentjet/rollout';
 import type { ClaimedEpisode, EndRequest } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 import { createRemoteModel, type RemoteModelOptions } from '../model/remote-model.js';
@@ -22,6 +29,8 @@ export type ExecuteOptions = {
   readonly scorePatienceMs: number | null;
   /** For agents that want an address instead of a model. */
   readonly endpointHost: EndpointHost;
+  /** What the workflow's `tuner.openEnvironment` opens sessions of. */
+  readonly environment?: EnvironmentHost | undefined;
   readonly wrapModel?: WrapModel | undefined;
   readonly onNotice: (message: string) => void;
 };
@@ -35,7 +44,7 @@ export async function executeWorkflow(
   options: ExecuteOptions,
   { episode, task, signal }: { readonly episode: ClaimedEpisode; readonly task: Task; readonly signal: AbortSignal },
 ): Promise<EndRequest> {
-  const { client, onNotice, workflow, judge, timeoutMs, endpointHost, wrapModel } = options;
+  const { client, onNotice, workflow, judge, timeoutMs, endpointHost, environment, wrapModel } = options;
   const gone = new AbortController();
   const turnIds = new Map<string, string[]>();
   let awayMs = 0;
@@ -66,6 +75,7 @@ export async function executeWorkflow(
       timeoutMs,
       trainableTargets: episode.trainable_targets ?? options.trainableTargets,
       endpointHost,
+      environment,
       wrapModel,
       keeper: {
         scorePatienceMs: options.scorePatienceMs,

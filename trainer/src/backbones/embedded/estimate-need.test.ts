@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { estimateEmbedded } from './estimate-need.js';
 import { onnx } from './registration.js';
 
-const composition = composeConfig({ backbones: [onnx], algorithms: [], readers: [], judges: [], templates: [] });
+const composition = composeConfig({
+  backbones: [onnx],
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
 const base = { model_type: 'llama', tie_word_embeddings: true, vocab_size: 49_152, num_key_value_heads: 2 };
 const shapes = {
   '30M': { ...base, hidden_size: 384, num_hidden_layers: 8, num_attention_heads: 6, intermediate_size: 1024 },

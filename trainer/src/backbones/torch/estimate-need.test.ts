@@ -6,7 +6,14 @@ import { estimateTorch } from './estimate-need.js';
 import { torch } from './registration.js';
 
 const gib = 2 ** 30;
-const composition = composeConfig({ backbones: [torch], algorithms: [], readers: [], judges: [], templates: [] });
+const composition = composeConfig({
+  backbones: [torch],
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
 
 /** The shapes of trainer/torch/bench/shapes.py. */
 const qwen = (hidden: number, layers: number, heads: number, kvHeads: number, inner: number, vocab = 151_936) => ({

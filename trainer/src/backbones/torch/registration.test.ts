@@ -15,7 +15,14 @@ const optimizer: OptimizerOptions = {
 };
 const modelDir = import.meta.dirname;
 const backbones = [torch] as const;
-const { create } = composeConfig({ backbones, algorithms: [], readers: [], judges: [], templates: [] });
+const { create } = composeConfig({
+  backbones,
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
 
 describe('what the GPU worker gets from the names of the YAML', () => {
   it('every option that it has', () => {

@@ -1,0 +1,136 @@
+import {
+  ConfigError,
+  deriveSeed,
+  EngineError,
+  EnvironmentOutage,
+  rejectOnAbort,
+  type Task,
+  type Verdict,
+} from '@agentjet/core';
+import type { Environment, OpenSession, Session } from './environment.js';
+import { GuardedSession, type GuardOptions } from './guarded-session.js';
+
+/** The environment of a run, and how long its calls may take. */
+export type EnvironmentHost = {
+  readonly environment: Environment;
+  readonly openTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  /** How long an episode that has ended waits for its sessions to close, which go on closing after it. Default: 10 s. */
+  readonly closeTimeoutMs?: number;
+};
+
+type SessionsOptions = Pick<GuardOptions, 'signal' | 'onLost' | 'span'> & {
+  readonly host: EnvironmentHost | undefined;
+  readonly episodeId: string;
+};
+
+const defaultCloseTimeoutMs = 10_000;
+
+/** The sessions that one episode opens. */
+export class EpisodeSessions {
+  readonly #options: SessionsOptions;
+  readonly #opened: GuardedSession[] = [];
+  /** Sessions that are being opened; each ends as one of `#opened`, or closed. */
+  readonly #opening = new Set<Promise<unknown>>();
+  #number = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  open = async (task: Task): Promise<OpenSession> => {
+    const { host, signal, onLost } = this.#options;
+    if (host === undefined) throw this.#lost(noEnvironment());
+    if (this.#closing !== undefined) throw new EngineError('closed', `Episode "${this.#options.episodeId}" has ended.`);
+    signal.throwIfAborted();
+    try {
+      return await this.#open(task, host);
+    } catch (error) {
+      if (error instanceof EnvironmentOutage || error instanceof ConfigError) onLost(error);
+      throw error;
+    }
+  };
+
+  /** What the session that was opened last says of the episode; null if there was none, or if it cannot say. */
+  evaluate = async (isNeeded: boolean): Promise<Verdict | null> => {
+    const session = this.#opened.at(-1);
+    if (session === undefined) return null;
+    return session.verdict ?? (isNeeded ? session.evaluate() : null);
+  };
+
+  /** Ends all sessions, those too that are still being opened. Never rejects. */
+  close = (): Promise<void> => (this.#closing ??= this.#closeAll());
+
+  async #closeAll(): Promise<void> {
+    const closing = Promise.allSettled([...this.#opening, ...this.#opened.map((session) => session.close())]);
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise((resolve) => {
+      timer = setTimeout(resolve, this.#options.host?.closeTimeoutMs ?? defaultCloseTimeoutMs);
+    });
+    await Promise.race([closing, tooLong]);
+    clearTimeout(timer);
+  }
+
+  async #open(task: Task, { environment, openTimeoutMs, callTimeoutMs }: EnvironmentHost): Promise<GuardedSession> {
+    const { signal, onLost, span, episodeId } = this.#options;
+    const name = environment.name ?? 'the environment';
+    const number = this.#number++;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(tooLong(name, openTimeoutMs)), openTimeoutMs);
+    const ended = AbortSignal.any([signal, limit.signal]);
+    const opening = Promise.resolve().then(() =>
+      environment.open(task, {
+        seed: deriveSeed(0, 'environment', task.taskId),
+        signal: ended,
+        episodeId: number === 0 ? episodeId : `${episodeId}-s${number + 1}`,
+      }),
+    );
+    // A session that comes too late is closed at once.
+    const settled = opening.then(
+      (session) => (ended.aborted ? closeQuietly(session) : undefined),
+      () => undefined,
+    );
+    this.#opening.add(settled);
+    void settled.finally(() => this.#opening.delete(settled));
+    try {
+      const session = await span('environment.open', () => rejectOnAbort(opening, ended));
+      const guarded = new GuardedSession(checkSession(session, name), { name, callTimeoutMs, signal, onLost, span });
+      this.#opened.push(guarded);
+      return guarded;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #lost(error: ConfigError): ConfigError {
+    this.#options.onLost(error);
+    return error;
+  }
+}
+
+async function closeQuietly(session: Session): Promise<void> {
+  await Promise.resolve(session.close()).catch(() => undefined);
+}
+
+function checkSession(session: unknown, name: string): Session {
+  if (typeof session === 'object' && session !== null && 'close' in session && typeof session.close === 'function')
+    return session as Session;
+  throw new ConfigError(
+    'bad_environment',
+    `open() of ${name} gave no session. Return { observation, tools, step, close }.`,
+  );
+}
+
+function tooLong(name: string, ms: number): EnvironmentOutage {
+  return new EnvironmentOutage(`${name} opened no session in ${ms / 1000} s (environment.open_timeout).`, {
+    host: name,
+  });
+}
+
+function noEnvironment(): ConfigError {
+  return new ConfigError(
+    'no_environment',
+    'The workflow opens an environment, but this run has none. Set environment.protocol, use task_reader.type: env_service, or call setEnvironment() on the job.',
+  );
+}

@@ -1,0 +1,166 @@
+import {
+  ConfigError,
+  EnvironmentError,
+  EnvironmentOutage,
+  isJsonObject,
+  rejectOnAbort,
+  type Verdict,
+} from '@agentjet/core';
+import type { Action, Observation, OpenSession, Session, StepResult, ToolResult } from './environment.js';
+
+/**
+ * A session as a workflow gets it. Calls are made one at a time, in their order. A call that takes too long, and one that the
+ * environment lost, end the session and are told to the episode, because a framework may turn errors of tools into words for the agent.
+ */
+
+export type GuardOptions = {
+  /** For messages. */
+  readonly name: string;
+  readonly callTimeoutMs: number;
+  /** Aborts when the episode ends. */
+  readonly signal: AbortSignal;
+  /** Told of an outage, and of what the environment does not have: the episode cannot go on. */
+  readonly onLost: (error: unknown) => void;
+  readonly span: <T>(name: string, work: () => T) => T;
+};
+
+const methods = ['step', 'call', 'evaluate'] as const;
+type Method = (typeof methods)[number];
+
+export class GuardedSession implements OpenSession {
+  readonly observation: Observation;
+  readonly tools: OpenSession['tools'];
+  readonly #session: Session;
+  readonly #options: GuardOptions;
+  #last: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  #lost: unknown;
+  #verdict: Verdict | undefined;
+
+  constructor(session: Session, options: GuardOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.observation = checkObservation(session.observation, options.name);
+    this.tools = session.tools ?? [];
+  }
+
+  /** What `evaluate` said last; undefined if it was not called since the last step. */
+  get verdict(): Verdict | undefined {
+    return this.#verdict;
+  }
+
+  step = (action: Action): Promise<StepResult> => {
+    const { step } = this.#session;
+    return this.#run('step', step, async () => checkStep(await step?.call(this.#session, action), this.#options.name));
+  };
+
+  call = (tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
+    const { call } = this.#session;
+    return this.#run('call', call, async () =>
+      checkResult(await call?.call(this.#session, tool, args), this.#options.name),
+    );
+  };
+
+  evaluate = (): Promise<Verdict> => {
+    const { evaluate } = this.#session;
+    return this.#run('evaluate', evaluate, async () => {
+      const verdict = checkVerdict(await evaluate?.call(this.#session), this.#options.name);
+      this.#verdict = verdict;
+      return verdict;
+    });
+  };
+
+  close = (): Promise<void> => {
+    this.#closing ??= (async () => this.#session.close())();
+    return this.#closing;
+  };
+
+  #run<T>(method: Method, has: unknown, work: () => Promise<T>): Promise<T> {
+    if (has === undefined) return Promise.reject(this.#lose(unsupported(method, this.#session, this.#options.name)));
+    const result = this.#last.then(() => this.#runNow(method, work));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #runNow<T>(method: Method, work: () => Promise<T>): Promise<T> {
+    const { signal, name, callTimeoutMs, span } = this.#options;
+    if (this.#lost !== undefined) throw this.#lost;
+    signal.throwIfAborted();
+    if (this.#closing !== undefined)
+      throw new EnvironmentError(
+        'closed',
+        `The session of ${name} is closed. Open another one for a further ${method}.`,
+      );
+    if (method !== 'evaluate') this.#verdict = undefined;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(tooLong(method, name, callTimeoutMs)), callTimeoutMs);
+    try {
+      return await span(`environment.${method}`, () => rejectOnAbort(rejectOnAbort(work(), limit.signal), signal));
+    } catch (error) {
+      throw error instanceof EnvironmentOutage ? this.#lose(error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #lose(error: unknown): unknown {
+    this.#lost ??= error;
+    void this.close().catch(() => undefined);
+    this.#options.onLost(error);
+    return error;
+  }
+}
+
+function tooLong(method: Method, name: string, callTimeoutMs: number): EnvironmentOutage {
+  return new EnvironmentOutage(
+    `${name} gave no answer to ${method} in ${callTimeoutMs / 1000} s (environment.call_timeout).`,
+    { host: name },
+  );
+}
+
+function unsupported(method: Method, session: Session, name: string): ConfigError {
+  const has = methods.filter((each) => session[each] !== undefined);
+  const advice = {
+    step: 'Steps are for environments of the protocols agentjet, openenv and appworld, and for objects with a method step.',
+    call: 'Tools are for environments of the protocols mcp and openenv, and for objects with a method call.',
+    evaluate:
+      'Score the episode with another judge or in the workflow, or name a tool that scores it if the protocol is mcp.',
+  };
+  return new ConfigError(
+    'unsupported',
+    `${name} has no ${method}; it has ${has.length === 0 ? 'none of step, call, evaluate' : has.join(' and ')}. ${advice[method]}`,
+  );
+}
+
+function badAnswer(name: string, what: string, value: unknown, wanted: string): EnvironmentError {
+  const seen = JSON.stringify(value)?.slice(0, 200) ?? String(value);
+  return new EnvironmentError('bad_answer', `${name} gave ${seen} as ${what}. Give ${wanted}.`);
+}
+
+function checkObservation(value: unknown, name: string): Observation {
+  if (typeof value === 'string') return { text: value };
+  if (isJsonObject(value) && typeof value['text'] === 'string') return value as unknown as Observation;
+  throw badAnswer(name, 'an observation', value, '{ text }');
+}
+
+function checkStep(value: unknown, name: string): StepResult {
+  if (!isJsonObject(value)) throw badAnswer(name, 'the result of a step', value, '{ observation, reward, isDone }');
+  const { observation, reward = null, isDone, info } = value;
+  if (reward !== null && (typeof reward !== 'number' || !Number.isFinite(reward)))
+    throw badAnswer(name, 'the reward of a step', reward, 'a finite number or null');
+  if (typeof isDone !== 'boolean') throw badAnswer(name, 'isDone of a step', isDone, 'true or false');
+  return { observation: checkObservation(observation, name), reward, isDone, ...(info !== undefined && { info }) };
+}
+
+function checkResult(value: unknown, name: string): ToolResult {
+  if (typeof value === 'string') return { text: value };
+  if (isJsonObject(value) && typeof value['text'] === 'string') return value as unknown as ToolResult;
+  throw badAnswer(name, 'the result of a tool', value, '{ text }');
+}
+
+function checkVerdict(value: unknown, name: string): Verdict {
+  const { reward, isSuccess } = isJsonObject(value) ? value : {};
+  if (typeof reward !== 'number' || !Number.isFinite(reward))
+    throw badAnswer(name, 'a verdict', value, '{ reward, isSuccess } with a finite reward');
+  return { ...(value as Verdict), reward, isSuccess: typeof isSuccess === 'boolean' ? isSuccess : reward >= 1 };
+}
