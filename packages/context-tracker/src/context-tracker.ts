@@ -161,7 +161,7 @@ class EpisodeTracker implements ContextTracker {
     return {
       calls: this.#calls.length,
       generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
-      trainedTokens: samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0),
+      trainedTokens: samples.reduce((sum, { lossMask }) => sum + countOnes(lossMask), 0),
       samples: samples.length,
       ...countByAgent(this.#calls),
     };
@@ -348,4 +348,10 @@ function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
   const counts: Partial<Record<Name, number>> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
+}
+
+function countOnes(mask: Uint8Array): number {
+  let ones = 0;
+  for (const value of mask) ones += value;
+  return ones;
 }

@@ -1,3 +1,5 @@
+export { readBody, type BodyOptions } from './read-body.js';
+export { refuse } from './refuse.js';
 export { createSession, type EndpointSession } from './session.js';
 export {
   createAgentApp,

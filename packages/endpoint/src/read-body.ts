@@ -1,33 +1,62 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import { WireError } from '@agentjet/chat-completions';
 
-/** A body that is too large is read on up to this many times the limit: a client cut off while it writes never sees why. */
-const patience = 8;
+export type BodyOptions = {
+  /** A longer body is not kept. */
+  readonly maxBytes: number;
+  /** A longer body is not even read to its end. Default: `maxBytes`. */
+  readonly patienceBytes?: number;
+  /** A body that takes longer is given up. Default: any time. */
+  readonly maxMs?: number;
+};
 
-/** The bytes of a body; undefined where it has more than `maxBytes`. */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length;
-    if (size > maxBytes) chunks.length = 0;
-    else chunks.push(chunk);
-    if (size > maxBytes * patience) break;
-  }
-  return size > maxBytes ? undefined : Buffer.concat(chunks);
+/**
+ * The bytes of a body; `too_large` if it has more than `maxBytes`, `slow` if it does not come in time, `broken` if the
+ * sender goes away. It listens to Node's own stream, since a web stream costs more than everything else a small request
+ * needs. Nothing more is read after it resolves.
+ */
+export function readBody(
+  incoming: IncomingMessage,
+  { maxBytes, patienceBytes = maxBytes, maxMs }: BodyOptions,
+): Promise<Buffer | 'too_large' | 'slow' | 'broken'> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (result: Buffer | 'too_large' | 'slow' | 'broken'): void => {
+      incoming.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      if (timer !== undefined) clearTimeout(timer);
+      if (result === 'too_large' || result === 'slow') incoming.pause();
+      resolve(result);
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > patienceBytes) finish('too_large');
+      else if (size > maxBytes) chunks.length = 0;
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      if (size > maxBytes) finish('too_large');
+      else finish(Buffer.concat(chunks));
+    };
+    const onBroken = (): void => finish('broken');
+    const timer = maxMs === undefined ? undefined : setTimeout(() => finish('slow'), maxMs);
+    incoming.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+    if (incoming.destroyed) onBroken();
+  });
 }
 
 /** Throws WireError 415 for a compressed body, 400 for one that is no UTF-8: what is read wrongly would be trained. */
-export function decodeBody(bytes: Uint8Array, { headers }: Request): string {
-  const encoding = headers.get('content-encoding') ?? 'identity';
+export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {
+  const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity')
     throw new WireError(
       415,
       'unsupported_encoding',
       `The request body has content-encoding '${encoding}'. Send it uncompressed.`,
     );
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
+  if (!isUtf8(bytes))
     throw new WireError(400, 'invalid_encoding', 'The request body is not valid UTF-8. Send JSON in UTF-8.');
-  }
+  const text = bytes.toString();
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

@@ -10,7 +10,7 @@ import { handleChatCompletion } from './chat-completions.js';
 import { handleCompletion } from './completions.js';
 import { toAnthropicErrorBody } from './messages/error.js';
 import { handleCountTokens, handleMessages } from './messages/route.js';
-import { decodeBody, readBytes } from './read-body.js';
+import { decodeBody, readBody } from './read-body.js';
 import { refuse } from './refuse.js';
 import { handleResponses } from './responses/route.js';
 import { type EndpointSession, SessionStore } from './session.js';
@@ -74,6 +74,9 @@ export async function listenAt(authenticate: Authenticate, options: EndpointOpti
   };
 }
 
+/** A body that is too large is read on up to this many times the limit: a client cut off while it writes never sees why. */
+const patience = 8;
+
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;
 
@@ -113,9 +116,12 @@ function createEndpointApp(
   const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
       const session = authenticate(context);
-      const bytes = await readBytes(context.req.raw, maxBodyBytes);
-      if (bytes === undefined)
+      const patienceBytes = patience * maxBodyBytes;
+      const bytes = await readBody(context.env.incoming, { maxBytes: maxBodyBytes, patienceBytes });
+      if (bytes === 'too_large')
         throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+      if (typeof bytes === 'string')
+        throw new WireError(400, 'body_cut', 'The connection broke before the body was complete.');
       return handle(createCall(session, toIncoming(context, protocol, bytes), timing));
     });
     app.all(path, (context) =>
@@ -148,8 +154,8 @@ export function readKey(context: Context): string | undefined {
   return bearer ?? context.req.header('x-api-key');
 }
 
-function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Uint8Array): Incoming {
-  const text = decodeBody(bytes, context.req.raw);
+function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Buffer): Incoming {
+  const text = decodeBody(bytes, context.env.incoming);
   checkNesting(text);
   // What was written just now is on its way only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());

@@ -18,6 +18,8 @@ export class AttemptIndex {
   readonly #state: LedgerState;
   readonly #open = new Map<string, LedgerGroup>();
   readonly #running = new Map<string, string | undefined>();
+  readonly #unscored = new Set<string>();
+  readonly #undecided = new Map<string, LedgerGroup>();
   readonly #runningByKey = new Map<string, number>();
   readonly #flight = new Map<string, LedgerGroup>();
   readonly #trainable = new Set<LedgerGroup>();
@@ -28,7 +30,10 @@ export class AttemptIndex {
   constructor(state: LedgerState, rules: LedgerRules) {
     this.#state = state;
     for (const group of state.groups.values()) this.#noteGroup(group.groupId, rules);
-    for (const episode of state.episodes.values()) if (episode.state === 'running') this.#begin(episode);
+    for (const episode of state.episodes.values()) {
+      if (episode.state === 'running') this.#begin(episode);
+      if (episode.state === 'ended') this.#unscored.add(episode.episodeId);
+    }
   }
 
   get numRunning(): number {
@@ -49,11 +54,25 @@ export class AttemptIndex {
     return [...this.#open.values()].sort((a, b) => (this.#ranks.get(a) ?? 0) - (this.#ranks.get(b) ?? 0));
   }
 
+  /** Groups that are neither assigned nor over, oldest first. */
+  get undecided(): Iterable<LedgerGroup> {
+    return this.#undecided.values();
+  }
+
+  /** Ended episodes that wait for a reward. */
+  *unscored(): Generator<string> {
+    for (const episodeId of this.#unscored) {
+      if (this.#state.episodes.get(episodeId)?.state === 'ended') yield episodeId;
+      else this.#unscored.delete(episodeId);
+    }
+  }
+
   /** To be told of every record after it was applied. `cut`: running attempts that it dropped. */
   note(record: LedgerRecord, cut: Iterable<{ readonly episodeId: string }>, rules: LedgerRules): void {
     if (record.kind === 'call') return;
     if (record.kind === 'claim') this.#begin(record);
     if (record.kind === 'end' || record.kind === 'drop') this.#finish(record.episodeId);
+    if (record.kind === 'end') this.#unscored.add(record.episodeId);
     for (const { episodeId } of cut) this.#finish(episodeId);
     if (record.kind === 'manifest') for (const { groupId } of record.groups) this.#noteGroup(groupId, rules);
     else if (record.kind === 'evaluation') for (const groupId of record.groupIds) this.#noteGroup(groupId, rules);
@@ -69,6 +88,8 @@ export class AttemptIndex {
       group.places.some((place) => placeStateOf(this.#state, place, rules) === 'open');
     if (isOpen) this.#open.set(groupId, group);
     else this.#open.delete(groupId);
+    if (group !== undefined && group.fate === undefined) this.#undecided.set(groupId, group);
+    else this.#undecided.delete(groupId);
     this.#noteFlight(groupId, group, rules);
   }
 

@@ -4,7 +4,7 @@ import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
 import { isDropping, isForExactly, requireReward, requireRewards, requireSameEnd, rewardsOf } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
-import { Patience } from './patience.js';
+import { Patience, type OpenWork } from './patience.js';
 import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
 import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
@@ -264,7 +264,7 @@ export class Ledger {
 
   /** Applies what time asks for: leases and patiences that are over. */
   expire(): void {
-    for (const record of this.#patience.expired(this.state, this.rules)) {
+    for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue; // dropped just now
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
       else this.append(record);
@@ -273,7 +273,7 @@ export class Ledger {
 
   /** Milliseconds of the lease clock until `expire` may change something; undefined if nothing is waited for. */
   nextExpiryMs(): number | undefined {
-    return this.#patience.nextMs(this.state, this.rules);
+    return this.#patience.nextMs(this.state, this.rules, this.#openWork());
   }
 
   /** `sampling`: it has open or taken places. `trainable`: it may be assigned. Else what became of it. */
@@ -331,6 +331,8 @@ export class Ledger {
       applyRecord(this.state, record);
       const cut = running.filter(({ state }) => state !== 'running');
       this.#index.note(record, cut, this.#rules);
+      if (record.kind === 'end' || record.kind === 'drop') this.#patience.forget(record.episodeId);
+      for (const { episodeId } of cut) this.#patience.forget(episodeId);
       dropped.push(...cut);
     }
     this.#journal(records);
@@ -348,6 +350,11 @@ export class Ledger {
     );
     const returns = !hasFailed && group.expiries < this.rules.maxExpiries;
     this.append({ kind: 'group_dropped', groupId, reason: 'group_expired', returns });
+  }
+
+  #openWork(): OpenWork {
+    const index = this.#index;
+    return { undecided: index.undecided, unscored: () => index.unscored() };
   }
 
   #isSuspect(groupId: string, place: number): boolean {

@@ -4,6 +4,13 @@ import { isClosed, placeStateOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
+/** What is neither decided nor over: all that time can change. */
+export type OpenWork = {
+  readonly undecided: Iterable<LedgerGroup>;
+  /** Ended episodes that wait for a reward. */
+  readonly unscored: () => Iterable<string>;
+};
+
 /**
  * How long something may take: leases of episodes, groups since their first claim, ends since they wait for a reward.
  * None of this is recorded: after a recovery every patience begins anew.
@@ -24,6 +31,12 @@ export class Patience {
     this.#leases.set(episodeId, { untilMs: this.#clock.read() + leaseMs, leaseMs });
   }
 
+  /** The episode is over. */
+  forget(episodeId: string): void {
+    this.#leases.delete(episodeId);
+    this.#ends.delete(episodeId);
+  }
+
   /** While a call is in flight the lease does not run out. Releasing it begins the lease anew. */
   hold(episodeId: string): () => void {
     this.#held.add(episodeId);
@@ -35,29 +48,26 @@ export class Patience {
   }
 
   /** The records that time alone asks for now. */
-  expired(state: LedgerState, rules: LedgerRules): LedgerRecord[] {
+  expired(state: LedgerState, rules: LedgerRules, open: OpenWork): LedgerRecord[] {
     const now = this.#clock.read();
-    this.#forgetGone(state);
-    const groups = [...state.groups.values()].filter(({ fate }) => fate === undefined);
-    const outOfTime = groups.filter((group) => this.#groupDueMs(state, group, rules) <= now);
+    this.#forgetOver(state);
+    const outOfTime = [...open.undecided].filter((group) => this.#groupDueMs(state, group, rules) <= now);
     const records: LedgerRecord[] = outOfTime.flatMap((group) => giveUpUnfilled(state, group, rules));
     const given = new Set(outOfTime.map(({ groupId }) => groupId));
-    for (const episode of state.episodes.values()) {
-      if (!given.has(episode.groupId) && this.#episodeDueMs(episode, rules, now) <= now)
-        records.push(dropLate(episode));
+    for (const episodeId of this.#lateEpisodes(open, rules, now)) {
+      const episode = state.episodes.get(episodeId);
+      if (episode !== undefined && !given.has(episode.groupId)) records.push(dropLate(episode));
     }
     return records;
   }
 
   /** Milliseconds until `expired` has something to say; undefined if nothing is waited for. */
-  nextMs(state: LedgerState, rules: LedgerRules): number | undefined {
+  nextMs(state: LedgerState, rules: LedgerRules, open: OpenWork): number | undefined {
     const now = this.#clock.read();
-    const groups = [...state.groups.values()].filter(({ fate }) => fate === undefined);
-    const due = [
-      ...groups.map((group) => this.#groupDueMs(state, group, rules)),
-      ...[...state.episodes.values()].map((episode) => this.#episodeDueMs(episode, rules, now)),
-    ];
-    const next = due.reduce((least, time) => Math.min(least, time), Infinity);
+    let next = Infinity;
+    for (const group of open.undecided) next = Math.min(next, this.#groupDueMs(state, group, rules));
+    for (const [id, { untilMs }] of this.#leases) if (!this.#held.has(id)) next = Math.min(next, untilMs);
+    for (const id of open.unscored()) next = Math.min(next, this.#scoreDueMs(id, rules, now));
     return next === Infinity ? undefined : Math.max(0, next - now);
   }
 
@@ -67,22 +77,22 @@ export class Patience {
     return sinceIn(this.#groups, group.groupId, this.#clock.read()) + rules.groupPatienceMs;
   }
 
-  #episodeDueMs({ episodeId, state }: LedgerEpisode, { scorePatienceMs }: LedgerRules, now: number): number {
-    if (state === 'running' && !this.#held.has(episodeId)) return this.#leases.get(episodeId)?.untilMs ?? Infinity;
-    if (state !== 'ended' || scorePatienceMs === null) return Infinity;
-    return sinceIn(this.#ends, episodeId, now) + scorePatienceMs;
+  #lateEpisodes({ unscored }: OpenWork, rules: LedgerRules, now: number): readonly string[] {
+    const late: string[] = [];
+    for (const [id, { untilMs }] of this.#leases) if (untilMs <= now && !this.#held.has(id)) late.push(id);
+    for (const id of unscored()) if (this.#scoreDueMs(id, rules, now) <= now) late.push(id);
+    return late;
   }
 
-  #forgetGone(state: LedgerState): void {
-    for (const map of [this.#leases, this.#ends]) {
-      for (const id of map.keys()) if (!isAlive(state.episodes.get(id))) map.delete(id);
-    }
+  #scoreDueMs(episodeId: string, { scorePatienceMs }: LedgerRules, now: number): number {
+    return scorePatienceMs === null ? Infinity : sinceIn(this.#ends, episodeId, now) + scorePatienceMs;
+  }
+
+  #forgetOver(state: LedgerState): void {
+    for (const id of this.#ends.keys()) if (state.episodes.get(id)?.state !== 'ended') this.#ends.delete(id);
     for (const id of this.#groups.keys()) if (state.groups.get(id)?.fate !== undefined) this.#groups.delete(id);
   }
 }
-
-const isAlive = (episode: LedgerEpisode | undefined): boolean =>
-  episode?.state === 'running' || episode?.state === 'ended';
 
 function sinceIn(times: Map<string, number>, id: string, now: number): number {
   const since = times.get(id) ?? now;

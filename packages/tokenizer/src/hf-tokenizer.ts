@@ -3,7 +3,7 @@ import { toTokenBytes } from './byte-level.js';
 import type { Tokenizer } from './contract.js';
 import { type HfLibrary, openHfLibrary } from './hf-library.js';
 import { createMarkedEncoder } from './marked-encoder.js';
-import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes } from './stream-decoder.js';
+import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes, TokenTexts } from './stream-decoder.js';
 import { checkTokenIds } from './token-ids.js';
 import { createTokenBound } from './token-bound.js';
 import { createWordEncoder } from './word-encoder.js';
@@ -47,10 +47,11 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   };
   if (isByteLevel(tokenizerJson['decoder'])) {
     const bytesOf = createByteTable(library, vocabSize);
+    const texts = new TokenTexts(bytesOf);
     return {
       ...common,
       decode: (ids) => decodeBytes(ids, bytesOf),
-      createStreamDecoder: () => createByteStreamDecoder(bytesOf),
+      createStreamDecoder: () => createByteStreamDecoder(bytesOf, texts),
     };
   }
   const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };

@@ -4,12 +4,46 @@ import type { StreamDecoder } from './contract.js';
 const decoderOptions = { ignoreBOM: true } as const;
 
 /** For vocabularies whose tokens are bytes: a character comes out with its last byte. */
-export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array): StreamDecoder {
+export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, texts: TokenTexts): StreamDecoder {
   const decoder = new TextDecoder('utf-8', decoderOptions);
+  let isClean = true; // no token before ended within a character
   return {
-    push: (id) => decoder.decode(bytesOf(id), { stream: true }),
+    push: (id) => {
+      const text = texts.of(id);
+      if (isClean && text !== undefined) return text;
+      isClean = text !== undefined;
+      return decoder.decode(bytesOf(id), { stream: true });
+    },
     flush: () => decoder.decode(),
   };
+}
+
+/** Texts of tokens that are whole characters, each decoded once. Shared by all decoders of a vocabulary. */
+export class TokenTexts {
+  readonly #bytesOf: (id: number) => Uint8Array;
+  readonly #texts = new Map<number, string | undefined>();
+  readonly #decoder = new TextDecoder('utf-8', { ...decoderOptions, fatal: true });
+
+  constructor(bytesOf: (id: number) => Uint8Array) {
+    this.#bytesOf = bytesOf;
+  }
+
+  /** Undefined if the token begins or ends within a character. */
+  of(id: number): string | undefined {
+    const known = this.#texts.get(id);
+    if (known !== undefined || this.#texts.has(id)) return known;
+    const text = this.#decode(id);
+    this.#texts.set(id, text);
+    return text;
+  }
+
+  #decode(id: number): string | undefined {
+    try {
+      return this.#decoder.decode(this.#bytesOf(id));
+    } catch {
+      return undefined;
+    }
+  }
 }
 
 /** Text of all ids at once; broken bytes become U+FFFD. Equals the concatenation of the stream. */

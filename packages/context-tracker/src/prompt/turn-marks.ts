@@ -12,7 +12,16 @@ export type TurnMarks = {
 const answer = 'answer-of-the-assistant';
 const question: ChatMessage = { role: 'user', content: 'x' };
 
-export function findTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks {
+/** Rendering is slow, and the same for all episodes of a model. */
+const known = new WeakMap<ChatTokenizer, TurnMarks>();
+
+export function findTurnMarks(chatTokenizer: ChatTokenizer): TurnMarks {
+  const found = known.get(chatTokenizer) ?? renderTurnMarks(chatTokenizer);
+  known.set(chatTokenizer, found);
+  return found;
+}
+
+function renderTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks {
   const stops = template.stopIds.map((id) => tokenizer.decode([id])).filter((text) => text !== '');
   const before = tryRender(template, [question]) ?? '';
   const whole = tryRender(template, [question, { role: 'assistant', content: answer }, question]);

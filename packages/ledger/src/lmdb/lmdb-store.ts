@@ -73,7 +73,13 @@ export class LmdbStore implements Store {
   }
 
   files(): readonly StoreFile[] {
-    return this.#files.map((file) => ({ number: file.number, isSealed: file.readMeta().isSealed, bytes: file.bytes }));
+    return this.#files.map((file) => ({
+      number: file.number,
+      bytes: file.bytes,
+      get isSealed() {
+        return file.readMeta().isSealed;
+      },
+    }));
   }
 
   read(number: number, lane: Lane): Iterable<Entry> {

@@ -50,9 +50,21 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
     close: () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
-      end(new EngineError('closed', `Episode "${episodeId}" has ended.`));
+      if (!controller.signal.aborted)
+        end(withoutStack(() => new EngineError('closed', `Episode "${episodeId}" has ended.`)));
     },
   };
+}
+
+/** Each episode ends with this error, where it was made says nothing, and a stack costs more than the rest of the end. */
+function withoutStack<Made>(make: () => Made): Made {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** With its name, if it can be printed at all. */

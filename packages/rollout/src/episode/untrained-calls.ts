@@ -71,8 +71,7 @@ export class UntrainedCalls {
 
   /** The episode is over: what is still under way will not be answered. */
   close(): void {
-    const error = new Error('The episode ended before the answer was read.');
-    for (const end of this.#open) end({ error });
+    for (const end of this.#open) end({ error: new Error('The episode ended before the answer was read.') });
   }
 
   /** In the order in which they ended. */

@@ -1,4 +1,6 @@
+import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import { refuse } from '@agentjet/endpoint';
 import {
   parseRequest,
   routes,
@@ -43,12 +45,13 @@ export class Door {
     <Body>(role: Role, schema: z.ZodType<Body>, route: WriteRoute<Body>) =>
     async (context: Context): Promise<Response> => {
       const { swarm, key } = this.#enter(context, role);
-      const body = parseRequest(schema, await readJson(context.req.raw, this.#limits));
+      const body = parseRequest(schema, await readJson(incomingOf(context), this.#limits));
       return context.json((await route(swarm, body, { context, key })) as object);
     };
 
   #enter(context: Context, role: Role): { readonly swarm: Swarm; readonly key: StoredKey | undefined } {
-    const found = context.req.header(wireVersionHeader);
+    const { headers } = incomingOf(context);
+    const found = headers[wireVersionHeader]?.toString();
     if (found !== undefined && found !== wireVersion) {
       throw new WireError(
         'wire_version',
@@ -57,8 +60,7 @@ export class Door {
     }
     const swarm = this.#current();
     if (swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
-    const header = context.req.header('authorization');
-    const key = this.#needsKey ? requireKey(swarm.context.ledger.state, header, role) : undefined;
+    const key = this.#needsKey ? requireKey(swarm.context.ledger.state, headers.authorization, role) : undefined;
     return { swarm, key };
   }
 }
@@ -107,14 +109,18 @@ export function unknownRoute({ req }: Context): WireError {
   return new WireError('wrong_method', `${req.path} takes ${methods.join(', ')}, not ${req.method}.`);
 }
 
-export function answerError(context: Context, error: unknown): Response {
+/** What is left of a body that is not worth reading is not read: the connection is closed. */
+export function answerError(context: Context, error: unknown): Response | Promise<Response> {
   const known =
     error instanceof WireError
       ? error
       : new WireError('failed', 'The server failed on this request; its log says why.');
   const { status, retryAfterMs } = known;
   if (status === 429 || status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
-  if (status === 401 || status === 413 || status === 408) context.header('connection', 'close');
   if (!(error instanceof WireError)) console.error(error);
-  return context.json(known.toBody(), status as 400);
+  const answer = context.json(known.toBody(), status as 400);
+  return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
+
+/** Node's own request. Its headers cost nothing; those of a web request are made when they are asked for. */
+const incomingOf = ({ env }: Context): HttpBindings['incoming'] => (env as HttpBindings).incoming;

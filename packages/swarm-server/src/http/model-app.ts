@@ -30,7 +30,7 @@ export class ModelApp {
   }
 
   fetch(request: Request, env: HttpBindings): Response | Promise<Response> {
-    const isBare = /^\/e\/[^/]+\/v1\//.test(new URL(request.url).pathname);
+    const isBare = /^\/e\/[^/]+\/v1\//.test(pathOf(request.url));
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
@@ -50,6 +50,9 @@ export class ModelApp {
     }
   }
 }
+
+/** Of an absolute address, with its query. */
+export const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length));
 
 function requireKey(key: string | undefined, episodeId: string, { keys }: SwarmModel): void {
   if (key === undefined)
@@ -77,7 +80,7 @@ function requireTrained({ agentName, targetTag }: AgentIdentity, targets: readon
 
 /** `~` divides agent and target as it is written: in a name it is `%7E`. */
 function agentOfPath(url: string): AgentIdentity {
-  const [, , , written = ''] = new URL(url).pathname.split('/');
+  const [, , , written = ''] = pathOf(url).split('/');
   const [agentName = '', targetTag = agentName] = written.split('~').map(decode);
   return requireName({ agentName, targetTag });
 }

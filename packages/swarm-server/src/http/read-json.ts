@@ -1,20 +1,34 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { readBody } from '@agentjet/endpoint';
 import { WireError } from '@agentjet/swarm-wire';
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxMs: number };
 
 /**
  * A JSON body within its limits. An empty body is an empty object.
- * @throws WireError `unsupported_media_type`, `too_large`, `slow_body`, `invalid_json`, `invalid_request` (too deep)
+ * @throws WireError `unsupported_media_type`, `too_large`, `slow_body`, `invalid_json`, `invalid_request` (too deep, cut short)
  */
-export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
-  if (request.headers.get('content-encoding') !== null) {
+export async function readJson(incoming: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+  if (incoming.headers['content-encoding'] !== undefined) {
     throw new WireError('unsupported_media_type', 'A compressed body is not read here. Send plain JSON.');
   }
-  const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > limits.maxBytes) throw tooLarge(announced, limits);
-  const text = await readText(request, limits);
-  if (text === '') return {};
-  requireShallow(text, limits.maxDepth);
+  const announced = Number(incoming.headers['content-length'] ?? 0);
+  if (announced > limits.maxBytes) throw tooLarge(limits);
+  const bytes = await readBody(incoming, limits);
+  if (bytes === 'too_large') throw tooLarge(limits);
+  if (bytes === 'slow') {
+    throw new WireError('slow_body', `The body did not come within ${limits.maxMs / 1000} seconds.`);
+  }
+  if (bytes === 'broken') throw new WireError('invalid_request', 'The connection broke before the body was complete.');
+  return parseJson(bytes, limits);
+}
+
+function parseJson(bytes: Buffer, { maxDepth }: BodyLimits): unknown {
+  if (bytes.length === 0) return {};
+  if (!isUtf8(bytes)) throw new WireError('invalid_json', 'The body is not UTF-8. Send JSON in UTF-8.');
+  const text = bytes.toString();
+  if (isDeep(text, maxDepth)) throw new WireError('invalid_request', `The body is nested more than ${maxDepth} deep.`);
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -22,55 +36,33 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   }
 }
 
-async function readText({ body }: Request, limits: BodyLimits): Promise<string> {
-  if (body === null) return '';
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let numBytes = 0;
-  const slow = createDeadline(limits.maxMs);
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), slow.reached]);
-      if (done) return Buffer.concat(chunks).toString();
-      numBytes += value.length;
-      if (numBytes > limits.maxBytes) throw tooLarge(numBytes, limits);
-      chunks.push(value);
-    }
-  } catch (error) {
-    reader.cancel().catch(() => {}); // the connection is given up anyway
-    throw error;
-  } finally {
-    slow.clear();
-  }
-}
-
-function createDeadline(maxMs: number): { readonly reached: Promise<never>; readonly clear: () => void } {
-  let timer: NodeJS.Timeout | undefined;
-  const reached = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new WireError('slow_body', `The body did not come within ${maxMs / 1000} seconds.`));
-    }, maxMs);
-  });
-  return { reached, clear: () => clearTimeout(timer) };
-}
-
-const tooLarge = (numBytes: number, { maxBytes }: BodyLimits): WireError =>
-  new WireError('too_large', `The body has ${numBytes} bytes or more; at most ${maxBytes} are read.`);
+const tooLarge = ({ maxBytes }: BodyLimits): WireError =>
+  new WireError('too_large', `The body is larger than ${maxBytes} bytes, which is all that is read.`);
 
 /** Looks at brackets outside of strings, before a parser recurses into them. */
-function requireShallow(text: string, maxDepth: number): void {
+function isDeep(text: string, maxDepth: number): boolean {
   let depth = 0;
-  let isInString = false;
-  for (let index = 0; index < text.length; index++) {
-    const char = text[index];
-    if (isInString) {
-      if (char === '\\') index++;
-      else if (char === '"') isInString = false;
-    } else if (char === '"') isInString = true;
-    else if (char === '{' || char === '[') depth++;
-    else if (char === '}' || char === ']') depth--;
-    if (depth > maxDepth) {
-      throw new WireError('invalid_request', `The body is nested more than ${maxDepth} deep.`);
-    }
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === brace || code === bracket) depth++;
+    else if (code === brace + 2 || code === bracket + 2) depth--;
+    if (depth > maxDepth) return true;
   }
+  return false;
 }
+
+/** The place of the closing quote: one that no backslash escapes. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let numBackslashes = 0;
+    while (text.charCodeAt(end - 1 - numBackslashes) === backslash) numBackslashes++;
+    if (numBackslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const brace = 0x7b;
+const bracket = 0x5b;

@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import {
   abandonRequestSchema,
@@ -73,11 +74,11 @@ export type SwarmAppOptions = {
 };
 
 /** The address at which this client reached the server; a proxy says what it was asked for. */
-function originOf({ req }: Context): string {
-  const { origin, protocol, host } = new URL(req.url);
-  const scheme = req.header('x-forwarded-proto');
-  const name = req.header('x-forwarded-host') ?? host;
-  return scheme === undefined && name === host ? origin : `${scheme ?? protocol.slice(0, -1)}://${name}`;
+function originOf({ req, env }: Context): string {
+  const [protocol = '', , host = ''] = req.url.split('/', 3);
+  const { headers } = (env as HttpBindings).incoming;
+  const { 'x-forwarded-proto': scheme = protocol.slice(0, -1), 'x-forwarded-host': name = host } = headers;
+  return `${String(scheme)}://${String(name)}`;
 }
 
 function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {

@@ -8,7 +8,7 @@ import type { SwarmModel } from '../model/swarm-model.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
 import { createKey } from './keys.js';
-import { ModelApp, type Serving } from './model-app.js';
+import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
 /**
@@ -43,7 +43,7 @@ export class SwarmServer {
     const models = new ModelApp(() => loop.serving);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> =>
-      new URL(request.url).pathname.startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
+      pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
     const server = await listen(fetch, { hostname, port, tls });
     const { port: chosen } = server.address() as AddressInfo;
     return new SwarmServer(server, loop, {

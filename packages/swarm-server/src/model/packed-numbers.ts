@@ -13,11 +13,12 @@ export const unpackFloats = (text: string): Float32Array => new Float32Array(toB
 
 export function packRuns(values: ArrayLike<number>): readonly number[] {
   const runs: number[] = [];
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at] ?? 0;
-    const last = runs.length - 1;
-    if (last >= 0 && Object.is(runs[last - 1], value)) runs[last] = (runs[last] ?? 0) + 1;
-    else runs.push(value, 1);
+  for (let start = 0; start < values.length; ) {
+    const value = values[start] ?? 0;
+    let end = start + 1;
+    while (end < values.length && Object.is(values[end], value)) end++;
+    runs.push(value, end - start);
+    start = end;
   }
   return runs;
 }

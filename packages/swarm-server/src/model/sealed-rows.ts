@@ -20,7 +20,7 @@ export function sealRow(sample: Sample): SealedRow {
     target: sample.targetTag,
     ids: packInts(ids),
     mask: packRuns(lossMask),
-    logprobs: packFloats(logprobs.filter((_value, at) => lossMask[at] === 1)),
+    logprobs: packFloats(gather(logprobs, lossMask)),
     versions: packRuns(policyVersions),
     ...(turnIndices !== undefined && { turns: packRuns(turnIndices) }),
     ...(temperatures !== undefined && { temperatures: packRuns(temperatures) }),
@@ -44,6 +44,14 @@ export function openRow(episodeId: string, row: SealedRow): Sample {
     ...(row.temperatures !== undefined && { temperatures: unpackRuns(row.temperatures, new Float32Array(length)) }),
     advantages: new Float32Array(length),
   };
+}
+
+/** The values where the mask is 1. */
+function gather(values: Float32Array, mask: Uint8Array): Float32Array {
+  const chosen = new Float32Array(mask.length);
+  let count = 0;
+  for (let at = 0; at < mask.length; at++) if (mask[at] === 1) chosen[count++] = values[at] ?? 0;
+  return chosen.subarray(0, count);
 }
 
 /** Puts the values where the mask is 1. */

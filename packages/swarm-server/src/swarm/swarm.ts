@@ -98,7 +98,7 @@ export class Swarm {
       journal: (records) => {
         writer.append(records);
         options.onRecords?.(records);
-        changes.notify();
+        if (records.some(({ kind }) => kind !== 'call' && kind !== 'claim')) changes.notify();
       },
     });
     ledger.clock.stop();
