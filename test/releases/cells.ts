@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
 /**
  * The cells of the release table: a tutorial on a backbone. Adding a tutorial to release tracking is one entry here.
  * `minutes` is what three seeds take on two cores; it only orders the cells.
@@ -9,7 +13,15 @@ export type Cell = {
   readonly overrides: readonly string[];
   readonly model: string;
   readonly minutes: number;
+  /** What it needs that `npm install` does not bring, and how to get it. Looked for before the cell is run. */
+  readonly needs?: { readonly what: string; readonly isHere: () => boolean };
+  /** Environment of the run. */
+  readonly env?: Readonly<Record<string, string>>;
 };
+
+/** `npm run setup:clients` makes it; without it the Python of the machine. */
+const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
+const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
 
 export const cells: readonly Cell[] = [
   {
@@ -43,6 +55,19 @@ export const cells: readonly Cell[] = [
     overrides: [],
     model: 'nano',
     minutes: 5,
+  },
+  {
+    tutorial: 'any-language',
+    backbone: 'onnx',
+    conf: 'tutorial/04-any-language/python_agent.yaml',
+    overrides: [],
+    model: 'nano',
+    minutes: 12,
+    env: { AJET_PYTHON: python },
+    needs: {
+      what: 'a Python with the openai package: `npm run setup:clients`, or AJET_PYTHON',
+      isHere: () => spawnSync(python, ['-c', 'import openai']).status === 0,
+    },
   },
 ];
 

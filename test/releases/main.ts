@@ -51,8 +51,16 @@ async function record(chosen: readonly Cell[]): Promise<void> {
   if (values.json) process.stdout.write(`${JSON.stringify({ cells: chosen.length, files })}\n`);
 }
 
+/** Without the cells that need what is not installed here. */
+function leaveOutMissing(chosen: readonly Cell[]): readonly Cell[] {
+  const missing = chosen.filter(({ needs }) => needs !== undefined && !needs.isHere());
+  for (const cell of missing) say(`${cellName(cell)}: left out, it needs ${cell.needs?.what}`);
+  if (missing.length === chosen.length) throw new Error('Nothing is left to run.');
+  return chosen.filter((cell) => !missing.includes(cell));
+}
+
 try {
-  const chosen = chooseCells(values);
+  const chosen = leaveOutMissing(chooseCells(values));
   await (values.gate ? gate(chosen) : record(chosen));
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));

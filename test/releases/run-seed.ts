@@ -16,12 +16,12 @@ const root = path.resolve(import.meta.dirname, '../..');
 type Ended = { readonly cpuSeconds: number; readonly seconds: number };
 
 /** Runs a Node program to its end; `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`. */
-async function runNode(scratch: string, args: readonly string[]): Promise<Ended> {
+async function runNode(scratch: string, args: readonly string[], env: Cell['env'] = {}): Promise<Ended> {
   const startedAt = performance.now();
   const report = path.join(scratch, 'cpu.txt');
   const child = spawn(process.execPath, ['--import', path.join(import.meta.dirname, 'report-cpu.mjs'), ...args], {
     cwd: root,
-    env: { ...process.env, CPU_REPORT: report },
+    env: { ...process.env, ...env, CPU_REPORT: report },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let errors = '';
@@ -51,7 +51,7 @@ export async function runSeed(
   const experimentDir = path.join(scratch, 'runs');
   try {
     const before = await runNode(scratch, [reference]);
-    const ended = await runNode(scratch, [
+    const args = [
       path.join(root, 'packages/cli/dist/main.js'),
       '--conf',
       path.join(root, cell.conf),
@@ -60,7 +60,8 @@ export async function runSeed(
       `experiment_dir=${experimentDir}`,
       `trainer_common.seed=${seed}`,
       ...cell.overrides,
-    ]);
+    ];
+    const ended = await runNode(scratch, args, cell.env);
     const after = await runNode(scratch, [reference]);
     const runDir = await findRunDir(experimentDir);
     const speed = (before.cpuSeconds + after.cpuSeconds) / 2 / ended.cpuSeconds;
