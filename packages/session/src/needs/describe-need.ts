@@ -4,14 +4,19 @@ import type { Verdict } from './judge-need.js';
 
 /** A verdict in words, for the first lines of a run and for `ajet model check`. */
 
-/** `0.47 M parameters, about 930 MiB of 21.2 GiB`. */
+/** `467.7k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with one long sample at a time, and with full packs. */
 export function describeNeed({ need, neededBytes, available }: Verdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
   if (need.place === 'none') return `${parameters}, no memory here`;
   const place = need.place === 'gpu' ? ' of each GPU' : '';
   const most = available === null ? '' : ` of ${formatBytes(available.bytes)}`;
   const seconds = need.stepSeconds === null ? '' : `, a step up to about ${roughly(need.stepSeconds)}`;
-  return `${parameters}, up to about ${formatBytes(neededBytes)}${most}${place}${seconds}`;
+  return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${seconds}`;
+}
+
+function describeBytes(bytes: number, fullPackBytes: number | null): string {
+  const [least, most] = [formatBytes(bytes), formatBytes(Math.max(bytes, fullPackBytes ?? 0))];
+  return least === most ? `up to about ${least}` : `about ${least} to ${most}`;
 }
 
 /** `5 s`, `20 min`, `3 h`: one figure is all that such an estimate is worth. */

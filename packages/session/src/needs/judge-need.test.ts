@@ -88,8 +88,10 @@ it('fits, but a full pack would not: then the largest pack that does is named', 
 
 it('says parameters, memory and time in one phrase', () => {
   expect(describeNeed(judge({ memory: 64 * gib }))).toMatch(
-    /^494\.0M parameters, up to about [\d.]+ GiB of 64\.0 GiB, a step up to about \d/,
+    /^494\.0M parameters, about [\d.]+ GiB to [\d.]+ GiB of 64\.0 GiB, a step up to about \d/,
   );
+  const onePack = composition.create({ trainerCommon: { maxPackTokens: 2048 } });
+  expect(describeNeed(judge({ memory: 64 * gib, config: onePack }))).toMatch(/, up to about [\d.]+ GiB of 64\.0 GiB/);
   expect(describeParts(judge({}))).toMatch(/^activations [\d.]+ GiB, /);
   expect(describeNeed(judge({ backbone: tinker }))).toBe('494.0M parameters, no memory here');
 });

@@ -13,6 +13,17 @@ const composition = composeConfig({
 });
 const base = { model_type: 'llama', tie_word_embeddings: true, vocab_size: 49_152, num_key_value_heads: 2 };
 const shapes = {
+  nano: {
+    model_type: 'qwen2',
+    hidden_size: 96,
+    num_hidden_layers: 4,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    intermediate_size: 256,
+    vocab_size: 640,
+    tie_word_embeddings: true,
+    max_position_embeddings: 2048,
+  },
   '30M': { ...base, hidden_size: 384, num_hidden_layers: 8, num_attention_heads: 6, intermediate_size: 1024 },
   '135M': {
     ...base,
@@ -55,6 +66,9 @@ const peakOf = ({ fullPackBytes, parts }: ResourceNeed): number => fullPackBytes
 describe('memory of the embedded backbone', () => {
   // Peaks of processes, in MB: `npm run bench -- memory`.
   it.each([
+    ['nano', { groups: 2, episodes: 4, prompt: 100, answer: 50 }, true, false, 275.1],
+    ['nano', { groups: 8, episodes: 8, prompt: 1024, answer: 100 }, true, false, 880.8],
+    ['nano', { groups: 2, episodes: 1, prompt: 1024, answer: 1024 }, true, true, 959.4],
     ['30M', { groups: 2, episodes: 1, prompt: 256, answer: 256 }, true, false, 1717.7],
     ['30M', { groups: 4, episodes: 1, prompt: 128, answer: 128 }, true, true, 2073.6],
     ['30M', { groups: 3, episodes: 8, prompt: 512, answer: 107 }, true, false, 2817.5],

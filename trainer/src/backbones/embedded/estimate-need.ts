@@ -15,9 +15,11 @@ import { parseModelConfig, type ModelConfig } from './training/model/model-confi
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** Node, ONNX Runtime, an agent's framework. */
-const processBytes = 260 * mebibyte;
+const processBytes = 240 * mebibyte;
 /** Copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
-const logitCopies = { training: 6, scoring: 2 };
+const logitCopies = { training: 5.8, scoring: 2 };
+/** Scores of each query, key and head that are held beside the probabilities of each layer; more if rows also read a path. */
+const scoreCopies = { inRows: 3, withPaths: 5 };
 /** What opening a sampling session needs for a moment, as a share of the weights: the buffer they are read into, and more. */
 const openingShare = 1.7;
 /** A cache that grows is copied, and the old one is freed later. */
@@ -100,13 +102,14 @@ function activationBytes(
   const { longestSample, promptTokens, tasks } = workload;
   const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, longestSample) }, limits);
   const perTree = numRows * rowLength;
+  const scores = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
   const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));
   const perLayer = 10 * hiddenSize + 3 * numHeads * headDim + 4 * intermediateSize;
   const logits = Math.max(1, size - promptTokens) * vocabSize;
   const bytesOf = (perToken: number, copies: number): number =>
     bytesPerFloat * numTrees * (perTree * perToken + copies * logits);
   return {
-    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + 3) * numKeys, logitCopies.training),
+    training: bytesOf(numLayers * perLayer + numHeads * (numLayers + scores) * numKeys, logitCopies.training),
     scoring: bytesOf(perLayer + 3 * numHeads * numKeys, logitCopies.scoring),
   };
 }
