@@ -269,14 +269,15 @@ class RoundedAdamW(SplitAdamW):
         for index, name in enumerate(self.parameters):
             if name in gradients and self.own[name].numel():
                 parts = (self.mean[name], self.square[name], gradients[name])
-                self.fused(self.own[name].reshape(-1), salts[index], *(part.reshape(-1) for part in parts), scalars)
+                self.fused(self.own[name].reshape(-1), salts[index, 0], *(part.reshape(-1) for part in parts), scalars)
         self.clear()
         return norm
 
     def _salts(self, device: torch.device) -> torch.Tensor:
-        """One a tensor."""
+        """[tensors, 2], of which the first is used: each begins at 16 bytes, since compiled code copies an input that does not."""
         drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps + self.shard * 998_244_353) % (1 << 62))
-        return torch.randint(1 << 31, (len(self.parameters),), generator=drawn).to(device, non_blocking=True)
+        salts = torch.randint(1 << 31, (len(self.parameters),), generator=drawn)
+        return torch.stack([salts, salts], 1).to(device, non_blocking=True)
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
         return {"master": self.own[name].float(), "exp_avg": self.mean[name], "exp_avg_sq": self.square[name]}

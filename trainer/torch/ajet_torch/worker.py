@@ -18,11 +18,14 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from .compile_cache import keep_compiled
+
+keep_compiled()  # PyTorch writes its own folder into the environment when it is imported
+
 import numpy as np
 import torch
 
 from . import SCHEMA_VERSION
-from .compile_cache import keep_compiled
 from .config import WorkerConfig, parse_config
 from .errors import WorkerError, to_error
 from .model import choose_device, choose_dtype
@@ -268,7 +271,6 @@ def create_session(message: dict[str, Any], ranks: Ranks, config: WorkerConfig) 
 def main() -> int:
     end_with_parent()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    keep_compiled()
     rank = int(os.environ.get("RANK", "0"))
     progress = Progress()
     stream, message = connect(os.environ["AJET_CONNECT"], os.environ["AJET_TOKEN"], SCHEMA_VERSION) if rank == 0 else (None, {})
