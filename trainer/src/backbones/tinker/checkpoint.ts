@@ -1,9 +1,11 @@
 /** Checkpoints of a remote model: a local folder with what came home, and where the server keeps the rest. */
 
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
+import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
 import { readArchive } from './read-archive.js';
 import type { RemoteModel } from './remote-model.js';
@@ -14,16 +16,23 @@ export type TinkerState = {
   readonly policyVersion: number;
 };
 
+export type CheckpointKind = 'adapter' | 'merged';
+
 export type TinkerCheckpoint = {
   readonly model: RemoteModel;
   /** Of the weights on the server. */
   readonly name: string;
   readonly modelDir: string;
+  /** An adapter is folded into the weights of `modelDir`; whole weights come home as they are. */
+  readonly isMerged: boolean;
   readonly state: TinkerState;
   notice(message: string): void;
 };
 
+type Files = ReadonlyMap<string, Buffer>;
+
 const stateFile = path.join('trainer_state', 'tinker.json');
+const adapterConfig = 'adapter_config.json';
 
 /**
  * Writes config and tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its
@@ -33,22 +42,37 @@ export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckp
   const files = await download(checkpoint);
   try {
     await writeDirAtomically(dir, async (temporary) => {
-      await copyCompanions(checkpoint.modelDir, temporary);
-      await copyFile(path.join(checkpoint.modelDir, 'config.json'), path.join(temporary, 'config.json'));
-      for (const [name, content] of files)
-        await writeFile(path.join(temporary, name), withBaseModel(name, content, checkpoint.modelDir));
+      if (checkpoint.isMerged && files.has(adapterConfig)) await writeMerged(temporary, files, checkpoint.modelDir);
+      else await writeAsTheyAre(temporary, files, checkpoint.modelDir);
       await mkdir(path.join(temporary, path.dirname(stateFile)), { recursive: true });
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(checkpoint.state, null, 2)}\n`);
     });
   } catch (error) {
+    if (error instanceof BackboneError) throw error;
     throw new BackboneError('checkpoint', describeFileError(path.resolve(dir), error, 'another folder'), {
       cause: error,
     });
   }
 }
 
+async function writeAsTheyAre(dir: string, files: Files, modelDir: string): Promise<void> {
+  await copyCompanions(modelDir, dir);
+  await copyFile(path.join(modelDir, 'config.json'), path.join(dir, 'config.json'));
+  for (const [name, content] of files) await writeFile(path.join(dir, name), withBaseModel(name, content, modelDir));
+}
+
+async function writeMerged(dir: string, files: Files, modelDir: string): Promise<void> {
+  const scratch = await mkdtemp(path.join(tmpdir(), 'agentjet-adapter-'));
+  try {
+    await writeAsTheyAre(scratch, files, modelDir);
+    await exportModel(scratch, dir, { baseDir: modelDir });
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
 /** Weights that the server does not hand out stay there: the checkpoint can be loaded, but not opened elsewhere. */
-async function download({ model, name, state, notice }: TinkerCheckpoint): Promise<ReadonlyMap<string, Buffer>> {
+async function download({ model, name, state, notice }: TinkerCheckpoint): Promise<Files> {
   try {
     const files = readArchive(await model.download(name));
     return new Map([...files].filter(([file]) => /^adapter_config\.json$|\.safetensors(\.index\.json)?$/.test(file)));
@@ -61,7 +85,7 @@ async function download({ model, name, state, notice }: TinkerCheckpoint): Promi
 
 /** An adapter names the model it belongs to: the local one, so that transformers opens the folder. */
 function withBaseModel(name: string, content: Buffer, modelDir: string): Buffer | string {
-  const config = name === 'adapter_config.json' ? parseJsonObject(content.toString('utf8')) : undefined;
+  const config = name === adapterConfig ? parseJsonObject(content.toString('utf8')) : undefined;
   if (config === undefined) return content;
   return `${JSON.stringify({ ...config, base_model_name_or_path: path.resolve(modelDir) }, null, 2)}\n`;
 }

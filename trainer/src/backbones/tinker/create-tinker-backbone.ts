@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
+import type { CheckpointKind } from './checkpoint.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import { findProfile, type ProfileName } from './profiles.js';
 import { checkSeam, type Seam } from './seam-check.js';
@@ -28,8 +29,12 @@ export type TinkerBackboneOptions = {
   /** At most; the server and the model may allow less. */
   readonly contextLength?: number;
   readonly keepStateEvery?: number;
+  /** Limit of the truncated importance weight between trainer and sampler; 0 (default): none. */
+  readonly tisCap?: number;
+  /** `adapter` (default): what the server hands out; `merged`: its adapter folded into the weights of `modelDir`. */
+  readonly checkpoint?: CheckpointKind;
   readonly notice?: (message: string) => void;
-} & Pick<TinkerClientOptions, 'patienceMs' | 'wait'>;
+} & Pick<TinkerClientOptions, 'patienceMs' | 'wait' | 'wire'>;
 
 const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
 /** A server that is not there is told at once. */
@@ -47,8 +52,14 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   const local = await readLocalConfig(modelDir);
   checkClipping(optimizer, profile);
   const apiKey = options.apiKey ?? process.env['TINKER_API_KEY'] ?? null;
-  const { patienceMs, wait } = options;
-  const client = new TinkerClient({ baseUrl, apiKey, ...(patienceMs && { patienceMs }), ...(wait && { wait }) });
+  const { patienceMs, wait, wire = 'auto' } = options;
+  const client = new TinkerClient({
+    baseUrl,
+    apiKey,
+    wire: wire === 'auto' ? profile.wire : wire,
+    ...(patienceMs && { patienceMs }),
+    ...(wait && { wait }),
+  });
   try {
     const served = await findServedModel(client, options.baseModel);
     const newModel: NewModel = { baseModel: served.name, rank, seed };
@@ -64,6 +75,8 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       vocabSize: local.vocabSize,
       modelDir,
       keepStateEvery: options.keepStateEvery ?? 1,
+      tisCap: options.tisCap ?? 0,
+      checkpoint: options.checkpoint ?? 'adapter',
       nameOf: (what) => `agentjet-${runName}-${what}`,
       notice,
     };
@@ -95,12 +108,12 @@ async function openSeam(
   }
 }
 
-function describeStart(baseUrl: string, profile: string, { newModel, seam, optimizer }: TinkerParts): string {
+function describeStart(baseUrl: string, profile: string, { client, newModel, seam, optimizer }: TinkerParts): string {
   const weights = newModel.rank === 0 ? 'all weights' : `an adapter of rank ${newModel.rank}`;
   const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
   const checked = seam.isChecked ? 'the gradient is checked' : 'the server tells no gradient norm: unchecked';
   const clip = optimizer.maxGradNorm > 0 && profile === 'auto' ? ' Whether it clips gradients is not known.' : '';
-  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire json): ${weights}, by ${sums}; ${checked}.${clip}`;
+  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire ${client.wire}): ${weights}, by ${sums}; ${checked}.${clip}`;
 }
 
 function checkClipping(

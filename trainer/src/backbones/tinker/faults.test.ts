@@ -1,8 +1,11 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
+import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
+import { writeSafetensors } from '../../model-files/safetensors.js';
+import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
@@ -93,6 +96,25 @@ test.each([408, 429, 503])('a server that answers %s for a while is waited for',
   server.faults.busy = { status, times: 12 };
   await backbone.trainStep(lesson());
   await expectUndisturbed(backbone);
+});
+
+test('a dead server ends the step with its address and how to go on, and its successor goes on', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
+  const backbone = await open({ patienceMs: 500 });
+  await backbone.trainStep(lesson());
+  await backbone.save(path.join(dir, 'checkpoint'));
+  server.isDead = true;
+  await expect(backbone.trainStep(lesson())).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringMatching(/No answer from http:.*--resume goes on/),
+  });
+  server.isDead = false;
+  server.loseSessions();
+  const successor = await open();
+  await successor.load(path.join(dir, 'checkpoint'));
+  await successor.trainStep(lesson());
+  await expectUndisturbed(successor);
+  await rm(dir, { recursive: true });
 });
 
 test('a server that stays busy is given up after the patience, with its address', async () => {
@@ -245,4 +267,127 @@ test('weights that a server keeps stay there, with a notice', async () => {
   await backbone.save(path.join(dir, 'checkpoint'));
   expect(notices.at(-1)).toContain('the weights stay on the server');
   await rm(dir, { recursive: true });
+});
+
+const adapterConfig = { peft_type: 'LORA', r: 1, lora_alpha: 2, base_model_name_or_path: 'theirs' };
+
+/** An adapter of rank 1 that adds 2 to the first weight of the head. */
+async function adapterFiles(dir: string): Promise<ReadonlyMap<string, Buffer>> {
+  const [name, width] = ['base_model.model.model.layers.0.self_attn.o_proj', 8];
+  await writeSafetensors(path.join(dir, 'adapter_model.safetensors'), [
+    {
+      name: `${name}.lora_A.weight`,
+      shape: [1, width],
+      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
+    },
+    {
+      name: `${name}.lora_B.weight`,
+      shape: [width, 1],
+      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
+    },
+  ]);
+  const weights = await readFile(path.join(dir, 'adapter_model.safetensors'));
+  return new Map([
+    ['adapter_config.json', Buffer.from(JSON.stringify(adapterConfig))],
+    ['adapter_model.safetensors', weights],
+  ]);
+}
+
+test('a merged checkpoint is a whole model folder: the weights of model.path with the adapter folded in', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
+  const base = path.join(dir, 'base');
+  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
+  await server.close();
+  server = await TinkerServer.start({
+    open: async () => createTinyTaskBackbone(1),
+    archive: await adapterFiles(dir),
+  });
+  const backbone = await createMergedClient(base);
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect((await readdir(path.join(dir, 'checkpoint'))).sort()).toEqual([
+    'config.json',
+    'model.safetensors',
+    'trainer_state',
+  ]);
+  const [before, after] = [await firstWeights(base), await firstWeights(path.join(dir, 'checkpoint'))];
+  expect(after[0]).toBeCloseTo((before[0] ?? 0) + 2, 5);
+  expect(after.slice(1)).toEqual(before.slice(1));
+  await rm(dir, { recursive: true });
+});
+
+const tinyConfig = {
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  vocab_size: 5,
+  hidden_size: 8,
+  intermediate_size: 16,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10_000,
+  tie_word_embeddings: true,
+  hidden_act: 'silu',
+};
+
+async function createMergedClient(dir: string): Promise<Backbone> {
+  const backbone = await openClient(server, dir, { checkpoint: 'merged' });
+  opened.push(backbone);
+  return backbone;
+}
+
+async function firstWeights(dir: string): Promise<readonly number[]> {
+  const tensor = { name: 'model.layers.0.self_attn.o_proj.weight', shape: [8, 8], data: new Float32Array(64) };
+  await readTensor(await readModelFolder(dir), tensor);
+  return [...tensor.data];
+}
+
+test('with a limit of the importance weight the ratio is against the weights that the batch began with', async () => {
+  const backbone = await open({ tisCap: 2 });
+  const [found] = (await backbone.proximalLogprobs?.(lesson().packs, 1)) ?? [];
+  const exact = await scoreOf(backbone);
+  expect(found?.[0]).toBeCloseTo(exact[4] ?? Number.NaN, 5);
+  const packs = (distance: number) =>
+    lesson().packs.map((pack) => ({
+      ...pack,
+      terms: { ...pack.terms, proximal: found?.map((logprob) => logprob + distance) ?? new Float32Array(2) },
+    }));
+  const weights = [...(found ?? [])].map((logprob, k) => Math.min(Math.exp(logprob - (k === 0 ? -1.5 : -1.6)), 2));
+  const metrics = await backbone.trainStep({ packs: packs(0), loss: policy });
+  expect(metrics.clipFraction).toBe(0);
+  expect(metrics.loss).toBeCloseTo(-0.5 * (weights[0] ?? 0) + 0.5 * (weights[1] ?? 0), 5);
+  expect((await backbone.trainStep({ packs: packs(-9), loss: policy })).clipFraction).toBeGreaterThan(0);
+  expect((await open()).proximalLogprobs).toBeUndefined();
+});
+
+describe('a server that takes rows as protobuf alone', () => {
+  beforeEach(async () => {
+    await server.close();
+    server = await TinkerServer.start({ open: async () => createTinyTaskBackbone(1), wire: 'protobuf' });
+  });
+
+  test('is found out at its first refusal, and told', async () => {
+    const notices: string[] = [];
+    const backbone = await open({ notice: (message) => notices.push(message) });
+    expect(notices[0]).toContain('wire protobuf');
+    await backbone.trainStep(lesson());
+    await backbone.trainStep(lesson());
+    await expectUndisturbed(backbone);
+  });
+
+  test('is refused with the status if JSON was asked for', async () => {
+    await expect(open({ wire: 'json' })).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('status 415'),
+    });
+  });
+
+  test('samples what a server with JSON samples', async () => {
+    const backbone = await open();
+    const { ids, logprobs } = await backbone.engine.generate({ promptIds: row, sampling });
+    const local = await createTinyTaskBackbone(1).engine.generate({ promptIds: row, sampling });
+    expect(ids).toEqual(local.ids);
+    for (const [at, logprob] of logprobs.entries()) expect(logprob).toBeCloseTo(local.logprobs[at] ?? 0, 5);
+  });
 });

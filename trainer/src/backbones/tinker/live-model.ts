@@ -1,4 +1,5 @@
 import { BackboneError, type OptimizerOptions } from '@agentjet/core';
+import type { CheckpointKind } from './checkpoint.js';
 import type { RemoteModel } from './remote-model.js';
 import type { Seam } from './seam-check.js';
 import type { TinkerClient } from './tinker-client.js';
@@ -14,6 +15,10 @@ export type TinkerParts = {
   readonly contextLength: number;
   readonly vocabSize: number;
   readonly modelDir: string;
+  /** Limit of the truncated importance weight between trainer and sampler; 0: none. */
+  readonly tisCap: number;
+  /** What a checkpoint brings home. */
+  readonly checkpoint: CheckpointKind;
   /** Optimizer steps between two states that are kept on the server. */
   readonly keepStateEvery: number;
   /** The name of a checkpoint of this run on the server. */

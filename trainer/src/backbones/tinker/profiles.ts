@@ -1,8 +1,9 @@
 /** What is known of the servers that speak the Tinker API; what can be measured, the seam check measures. */
 
 import { BackboneError } from '@agentjet/core';
+import type { Wire } from './tinker-client.js';
 
-export const profileNames = ['auto', 'hosted', 'skyrl', 'verl', 'strict'] as const;
+export const profileNames = ['auto', 'hosted', 'skyrl', 'verl', 'tuft', 'strict'] as const;
 export type ProfileName = (typeof profileNames)[number];
 
 export type Profile = {
@@ -11,14 +12,17 @@ export type Profile = {
   readonly clips: boolean;
   /** Is refused if it reports no gradient norm, so that its gradient cannot be checked. */
   readonly needsNorm: boolean;
+  /** What it takes rows as. */
+  readonly wire: Wire;
 };
 
 const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
-  auto: { clips: true, needsNorm: false },
-  hosted: { clips: true, needsNorm: false },
-  skyrl: { clips: false, needsNorm: true },
-  verl: { clips: false, needsNorm: false },
-  strict: { clips: true, needsNorm: true },
+  auto: { clips: true, needsNorm: false, wire: 'auto' },
+  hosted: { clips: true, needsNorm: false, wire: 'auto' },
+  skyrl: { clips: false, needsNorm: true, wire: 'json' },
+  verl: { clips: false, needsNorm: false, wire: 'json' },
+  tuft: { clips: true, needsNorm: false, wire: 'protobuf' },
+  strict: { clips: true, needsNorm: true, wire: 'auto' },
 };
 
 /** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */

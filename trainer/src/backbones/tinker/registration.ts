@@ -2,6 +2,7 @@ import { defineBackbone, setting, z } from '@agentjet/core';
 import { tinkerCapabilities } from './capabilities.js';
 import { readModelShape } from '../needs/model-shape.js';
 import { profileNames } from './profiles.js';
+import { wires } from './tinker-client.js';
 
 /** `backbone: tinker`: a server that speaks the Tinker API trains and samples; nothing else is installed. */
 
@@ -17,14 +18,24 @@ export const tinker = defineBackbone({
     }),
     base_model: setting(text.nullable(), null, "the server's name of the model of model.path; null: it must serve one"),
     profile: setting(z.enum(profileNames), 'auto', `what is known of the server: ${profileNames.join(' | ')}`),
+    wire: setting(
+      z.enum(wires),
+      'auto',
+      'what rows are sent as: auto: as the profile says, or as the server takes them | json | protobuf',
+    ),
     rank: setting(z.int().min(0).max(1024), 32, 'of the adapter; 0: all weights, if the server trains them'),
+    checkpoint: setting(
+      z.enum(['adapter', 'merged']),
+      'adapter',
+      'what a checkpoint brings home: adapter: as the server hands it out | merged: folded into the weights of model.path',
+    ),
     keep_state_every: setting(
       z.int().min(1).max(1_000_000),
       1,
       'optimizer steps between two states kept on the server, from which a lost model goes on',
     ),
   }),
-  freeOnResume: ['base_url', 'api_key', 'profile', 'keep_state_every'],
+  freeOnResume: ['base_url', 'api_key', 'profile', 'wire', 'checkpoint', 'keep_state_every'],
   capabilities: tinkerCapabilities,
   readsWeights: false,
   estimate: ({ model }) => ({
@@ -36,14 +47,16 @@ export const tinker = defineBackbone({
   }),
   allows: {
     'trainer_common.loss_mode': ['ppo'],
-    'trainer_common.tis_cap': [0],
     'trainer_common.entropy_coeff': [0],
     'lora.rank': [0],
     'rollout.temperature': [1],
     'rollout.top_p': [1],
     'rollout.top_k': [0, -1],
   },
-  async open({ baseUrl, apiKey, baseModel, profile, rank, keepStateEvery }, { config, modelDir, optimizer, notice }) {
+  async open(
+    { baseUrl, apiKey, baseModel, profile, wire, rank, checkpoint, keepStateEvery },
+    { config, modelDir, optimizer, notice },
+  ) {
     const { createTinkerBackbone } = await import('./create-tinker-backbone.js');
     return await createTinkerBackbone({
       baseUrl,
@@ -51,7 +64,10 @@ export const tinker = defineBackbone({
       baseModel,
       profile,
       rank,
+      wire,
+      checkpoint,
       keepStateEvery,
+      tisCap: config.trainerCommon.tisCap,
       modelDir,
       seed: config.trainerCommon.seed,
       contextLength: config.rollout.maxModelLen,

@@ -1,7 +1,7 @@
 /** One model of a session on a server: every request that changes it has the next sequence number. */
 
 import type { JsonObject } from '@agentjet/core';
-import { cutIntoRequests, protocolError, readLogprobs, toDatum, type Encoding, type RowData } from './row-data.js';
+import { cutIntoRequests, protocolError, readLogprobs, type Encoding, type RowData } from './row-data.js';
 import type { TinkerClient, TinkerFuture } from './tinker-client.js';
 
 /** What one optimizer step takes. */
@@ -28,13 +28,13 @@ export class RemoteModel {
   /** Logprobs of the targets of each row, shape [T - 1], in order. */
   async forward(rows: readonly Int32Array[]): Promise<Float64Array[]> {
     const data = rows.map((ids): RowData => ({ ids, inputs: { weights: new Float64Array(ids.length - 1).fill(1) } }));
-    return await this.#send('forward', 'forward_input', data, 'cross_entropy');
+    return await this.#send(data, { loss: 'cross_entropy', isForward: true });
   }
 
   /** Adds the gradient of these rows. Logprobs as `forward` gives them. */
   async forwardBackward(rows: readonly RowData[], encoding: Encoding): Promise<Float64Array[]> {
     const loss = encoding === 'sums' ? 'cross_entropy' : 'importance_sampling';
-    return await this.#send('forward_backward', 'forward_backward_input', rows, loss);
+    return await this.#send(rows, { loss, isForward: false });
   }
 
   /** Makes the step. The gradient's norm before clipping, or null if the server does not tell it. */
@@ -83,11 +83,17 @@ export class RemoteModel {
     await this.#client.tell('unload_model', { model_id: this.id });
   }
 
-  async #send(route: string, key: string, rows: readonly RowData[], loss: string): Promise<Float64Array[]> {
+  async #send(
+    rows: readonly RowData[],
+    how: { readonly loss: string; readonly isForward: boolean },
+  ): Promise<Float64Array[]> {
     const requests = cutIntoRequests(rows);
     const futures: TinkerFuture[] = [];
-    for (const request of requests)
-      futures.push(await this.#submit(route, { [key]: { data: request.map(toDatum), loss_fn: loss } }));
+    for (const request of requests) {
+      this.#sequence += 1;
+      const place = { modelId: this.id, sequence: this.#sequence };
+      futures.push(await this.#client.submitRows({ ...place, rows: request, ...how }));
+    }
     const answers = await Promise.all(futures.map((future) => this.#client.result(future)));
     return answers.flatMap((answer, index) => readLogprobs(answer, requests[index] ?? []));
   }

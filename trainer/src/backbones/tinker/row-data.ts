@@ -105,6 +105,6 @@ export function readLogprobs(answer: JsonObject, rows: readonly RowData[]): Floa
 export function protocolError(problem: string): BackboneError {
   return new BackboneError(
     'protocol',
-    `The server's answer cannot be used: ${problem}. Does it speak the Tinker API with JSON?`,
+    `The server's answer cannot be used: ${problem}. Does it speak the Tinker API, and is tinker.wire right?`,
   );
 }

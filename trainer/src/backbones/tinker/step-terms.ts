@@ -15,18 +15,25 @@ export type RowLogprobs = {
   readonly reference?: readonly ArrayLike<number>[] | undefined;
 };
 
+/** What a step is, and how the backbone was asked to train it. */
+export type Step = {
+  readonly batch: BuiltInBatch;
+  /** Limit of the truncated importance weight between trainer and sampler; 0: none. */
+  readonly tisCap: number;
+};
+
 /** On-policy, logprobs that differ by less are taken to differ by rounding alone. */
 const rounding = 1e-3;
 
-/** On-policy and without KL the slope is -advantage for any logprob; supervised it is -1. */
-export function needsLogprobs({ loss, isOnPolicy }: BuiltInBatch): boolean {
-  return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0);
+/** On-policy, without KL and importance weights the slope is -advantage for any logprob; supervised it is -1. */
+export function needsLogprobs({ batch: { loss, isOnPolicy }, tisCap }: Step): boolean {
+  return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && tisCap === 0);
 }
 
 /** c of each term, shape per pack [K]. Without logprobs, for a batch that needs none. */
-export function coefficientsOf(batch: BuiltInBatch, logprobs: RowLogprobs | undefined): Float64Array[] {
-  return batch.packs.map((pack, index) => {
-    const slopes = lossesOf(batch, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);
+export function coefficientsOf(step: Step, logprobs: RowLogprobs | undefined): Float64Array[] {
+  return step.batch.packs.map((pack, index) => {
+    const slopes = lossesOf(step, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);
     return Float64Array.from(slopes, (slope, k) => -(pack.terms.weights[k] ?? 0) * slope);
   });
 }
@@ -38,12 +45,25 @@ function rowOf(pack: TreePack, index: number, logprobs: RowLogprobs | undefined)
   return { trained: trained && toTerms(pack, trained), reference: reference && toTerms(pack, reference) };
 }
 
-function lossesOf(batch: BuiltInBatch, { terms }: TreePack, { trained, reference }: TermLogprobs): TermLoss[] {
-  const isFirstOrder = !needsLogprobs(batch);
+/**
+ * With a limit C of the importance weight the ratio is taken against the logprobs of the weights that the batch began with
+ * (decoupled PPO, Hilton et al. 2022), and the policy's part is weighted by min(exp(those - sampler), C), held constant
+ * (truncated importance sampling, Yao et al. 2025): as much as an advantage times that weight.
+ */
+function lossesOf(step: Step, { terms }: TreePack, { trained, reference }: TermLogprobs): TermLoss[] {
+  const { batch, tisCap } = step;
+  const isFirstOrder = !needsLogprobs(step);
   return Array.from(terms.logprobs, (behaviour, k) => {
     const found = trained?.[k] ?? behaviour;
+    const advantage = terms.advantages[k] ?? 0;
+    if (tisCap > 0 && batch.loss.kind === 'policy') {
+      const proximal = terms.proximal?.[k] ?? found;
+      const weight = Math.min(Math.exp(proximal - behaviour), tisCap);
+      const term = { advantage: weight * advantage, behaviour: proximal, reference: reference?.[k] ?? found };
+      return termLoss(found, term, batch.loss);
+    }
     const isSame = batch.isOnPolicy === true && (isFirstOrder || Math.abs(found - behaviour) < rounding);
-    const term = { advantage: terms.advantages[k] ?? 0, behaviour, reference: reference?.[k] ?? found };
+    const term = { advantage, behaviour, reference: reference?.[k] ?? found };
     return termLoss(isSame && batch.loss.kind === 'policy' ? behaviour : found, term, batch.loss);
   });
 }
@@ -51,11 +71,12 @@ function lossesOf(batch: BuiltInBatch, { terms }: TreePack, { trained, reference
 export type StepFacts = Pick<TrainStepMetrics, 'gradNorm' | 'learningRate' | 'policyVersion'>;
 
 /** What the step reports; no entropy, because the server does not show distributions. */
-export function describeStep(batch: BuiltInBatch, logprobs: RowLogprobs, facts: StepFacts): TrainStepMetrics {
+export function describeStep(step: Step, logprobs: RowLogprobs, facts: StepFacts): TrainStepMetrics {
+  const { batch } = step;
   const totals = { loss: 0, kl: 0, clipped: 0, gapSum: 0, gapMax: 0, terms: 0 };
   const reports = batch.packs.map((pack, index) => {
     const row = rowOf(pack, index, logprobs);
-    const losses = lossesOf(batch, pack, row);
+    const losses = lossesOf(step, pack, row);
     for (const [k, { loss, kl, clipped }] of losses.entries()) {
       const [weight, gap] = [
         pack.terms.weights[k] ?? 0,

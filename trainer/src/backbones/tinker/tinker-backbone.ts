@@ -24,7 +24,7 @@ import { encodeRows } from './encode-rows.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import type { RemoteModel } from './remote-model.js';
 import { checkRows, toTargets, toTerms, type RowData } from './row-data.js';
-import { checkLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs } from './step-terms.js';
+import { checkLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs, type Step } from './step-terms.js';
 import { closedError, LostError } from './tinker-client.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
 
@@ -40,6 +40,7 @@ type StepOptions = { readonly signal?: AbortSignal };
 export class TinkerBackbone implements Backbone {
   readonly engine: Engine;
   readonly capabilities: BackboneCapabilities;
+  readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #parts: TinkerParts;
   readonly #queue = new StepQueue();
   #live: LiveModel;
@@ -54,6 +55,8 @@ export class TinkerBackbone implements Backbone {
     this.#parts = parts;
     this.#live = live;
     this.capabilities = { ...tinkerCapabilities, reportsGradNorm: parts.seam.isChecked };
+    if (parts.tisCap > 0)
+      this.proximalLogprobs = (packs) => this.#alone(() => this.#untilKept(() => this.#termLogprobs(packs)));
     this.engine = createTinkerEngine({
       ...parts,
       sampler: () => this.#live.sampler,
@@ -97,6 +100,7 @@ export class TinkerBackbone implements Backbone {
         model,
         name: this.#parts.nameOf(`home-${this.#version}`),
         modelDir: this.#parts.modelDir,
+        isMerged: this.#parts.checkpoint === 'merged',
         state: { path, policyVersion: this.#version },
         notice: this.#parts.notice,
       });
@@ -141,20 +145,22 @@ export class TinkerBackbone implements Backbone {
     checkLoss(batch);
     checkNotAborted(signal);
     const { encoding } = this.#parts.seam;
+    const step: Step = { batch, tisCap: this.#parts.tisCap };
     const rows = batch.packs.map(({ ids }) => ids);
-    const before = needsLogprobs(batch) || encoding === 'averages' ? await this.#forward(rows) : undefined;
+    const before = needsLogprobs(step) || encoding === 'averages' ? await this.#forward(rows) : undefined;
     const reference = await this.#referenceLogprobs(batch, rows);
     if (before !== undefined) checkFinite(batch.packs, before);
-    const coefficients = coefficientsOf(batch, before && { trained: before, reference });
+    const coefficients = coefficientsOf(step, before && { trained: before, reference });
     const targets = batch.packs.map((pack, index) => toTargets(pack, coefficients[index] ?? []));
     if (targets.some((row) => !row.every(Number.isFinite))) throw nonFinite('a coefficient of the loss');
     checkNotAborted(signal);
     const trainable = rows.map((ids, index) => ({ ids, coefficients: targets[index] ?? new Float64Array() }));
-    return await this.#step(batch, { data: encodeRows(trainable, encoding, before), before, reference });
+    return await this.#step(step, { data: encodeRows(trainable, encoding, before), before, reference });
   }
 
   /** From the first gradient on. What fails here drops the model, because a gradient cannot be taken back. */
-  async #step(batch: BuiltInBatch, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
+  async #step(step: Step, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
+    const { batch } = step;
     const { model } = this.#live;
     const adam = { ...this.#parts.optimizer, ...batch.optimizer };
     const learningRate = batch.optimizer?.learningRate ?? learningRateAt(this.#parts.optimizer, this.#version);
@@ -170,7 +176,7 @@ export class TinkerBackbone implements Backbone {
       this.#isRolledBack = false;
       if (state !== undefined) this.#kept = { path: state, version };
       const facts = { gradNorm, learningRate, policyVersion: version };
-      return describeStep(batch, { trained: before ?? found, reference }, facts);
+      return describeStep(step, { trained: before ?? found, reference }, facts);
     } catch (error) {
       this.#isLost = true;
       if (!(error instanceof LostError) && !this.#parts.client.isClosed)

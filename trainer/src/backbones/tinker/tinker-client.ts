@@ -1,11 +1,13 @@
 /**
- * Requests of the Tinker API as JSON over HTTP. A server answers most of them with a future, which is asked for until it is
+ * Requests of the Tinker API over HTTP, as JSON; those over rows and their answers as protobuf if the server wants it. A server answers most of them with a future, which is asked for until it is
  * there. What can be sent twice without harm is sent again if no answer comes: a request carries a sequence number, so
  * the server gives the same future for it and computes nothing a second time.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+import { readProtobuf, type AnswerKind } from './wire/proto-answers.js';
+import { jsonRoute, protobufRoute, toJsonBody, toProtobuf, type RowRequest } from './wire/row-request.js';
 
 export type TinkerClientOptions = {
   /** Such as `http://trainer.cluster:8000`, with or without a slash at the end. */
@@ -14,12 +16,20 @@ export type TinkerClientOptions = {
   readonly apiKey: string | null;
   /** How long a request is repeated, not counting the time that the server itself takes. Default 5 minutes. */
   readonly patienceMs?: number;
+  /** Default `auto`: JSON, and protobuf after a server has refused the first rows as JSON. */
+  readonly wire?: Wire;
   /** Waits between two attempts; tests give one that does not. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
+export const wires = ['auto', 'json', 'protobuf'] as const;
+export type Wire = (typeof wires)[number];
+
 /** What a server has promised to compute. */
-export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject };
+export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject; readonly answers?: AnswerKind };
+
+/** A body as protobuf, or as JSON. */
+type Body = JsonObject | Buffer | undefined;
 
 type RequestOptions = {
   /** Instead of the client's. */
@@ -33,6 +43,7 @@ const firstPollMs = 5;
 const longestPollMs = 1000;
 const mostRedirects = 3;
 const goodbyeMs = 5000;
+const protobuf = 'application/x-protobuf';
 
 /** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
 export class LostError extends BackboneError {
@@ -41,14 +52,28 @@ export class LostError extends BackboneError {
   }
 }
 
+/** The server has understood that a request was made, and does not take it. */
+class RefusedError extends BackboneError {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super('refused', message);
+    this.status = status;
+  }
+}
+
+/** How servers refuse a body of another kind than theirs, or a route that they have for one kind alone. */
+const wireRefusals = [400, 404, 405, 406, 415, 422];
+
 export class TinkerClient {
   readonly #baseUrl: string;
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
   readonly #wait: NonNullable<TinkerClientOptions['wait']>;
+  #wire: Wire;
   readonly #closing = new AbortController();
 
-  constructor({ baseUrl, apiKey, patienceMs = defaultPatienceMs, wait = waitFor }: TinkerClientOptions) {
+  constructor({ baseUrl, apiKey, patienceMs = defaultPatienceMs, wire = 'auto', wait = waitFor }: TinkerClientOptions) {
+    this.#wire = wire;
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
     this.#patienceMs = patienceMs;
@@ -64,6 +89,11 @@ export class TinkerClient {
     return this.#closing.signal.aborted;
   }
 
+  /** What rows are sent as; `auto` until the first have been sent. */
+  get wire(): Wire {
+    return this.#wire;
+  }
+
   get(route: string, options?: RequestOptions): Promise<JsonObject> {
     return this.#repeat(route, undefined, options);
   }
@@ -73,8 +103,30 @@ export class TinkerClient {
   }
 
   /** A request whose answer is a future: what the future becomes, with the fields of the first answer under those of the second. */
-  async call(route: string, body: JsonObject): Promise<JsonObject> {
-    return await this.result(await this.submit(route, body));
+  async call(route: string, body: JsonObject, answers?: AnswerKind): Promise<JsonObject> {
+    return await this.result({ ...(await this.submit(route, body)), ...(answers && { answers }) });
+  }
+
+  /** Sends rows as JSON or protobuf, and does not wait until they are computed. */
+  async submitRows(request: RowRequest): Promise<TinkerFuture> {
+    if (this.#wire === 'protobuf') return await this.#submitProtobuf(request);
+    const route = jsonRoute(request);
+    try {
+      const submitted = await this.post(route, toJsonBody(request));
+      this.#wire = 'json';
+      return { route, submitted, answers: 'rows' };
+    } catch (error) {
+      if (this.#wire === 'json' || !isWireRefusal(error)) throw error;
+      const future = await this.#submitProtobuf(request).catch(() => undefined);
+      if (future === undefined) throw error;
+      this.#wire = 'protobuf';
+      return future;
+    }
+  }
+
+  async #submitProtobuf(request: RowRequest): Promise<TinkerFuture> {
+    const submitted = await this.#repeat(protobufRoute, toProtobuf(request));
+    return { route: protobufRoute, submitted, answers: 'rows' };
   }
 
   /** Sends a request and does not wait until it is computed. */
@@ -82,10 +134,10 @@ export class TinkerClient {
     return { route, submitted: await this.post(route, body) };
   }
 
-  async result({ route, submitted }: TinkerFuture): Promise<JsonObject> {
+  async result({ route, submitted, answers }: TinkerFuture): Promise<JsonObject> {
     const id = submitted['request_id'];
     if (typeof id !== 'string') return submitted;
-    return { ...submitted, ...(await this.#retrieve(route, id)) };
+    return { ...submitted, ...(await this.#retrieve(route, id, answers)) };
   }
 
   /** Says goodbye: sent once, even after `close`; its answer is not read. */
@@ -106,9 +158,10 @@ export class TinkerClient {
     return Buffer.from(await response.arrayBuffer());
   }
 
-  async #retrieve(route: string, id: string): Promise<JsonObject> {
+  async #retrieve(route: string, id: string, answers: AnswerKind | undefined): Promise<JsonObject> {
+    const options = { isPoll: true, asked: route, ...(answers && { answers }) };
     for (let delay = firstPollMs; ; delay = Math.min(2 * delay, longestPollMs)) {
-      const answer = await this.#repeat('retrieve_future', { request_id: id }, { isPoll: true, asked: route });
+      const answer = await this.#repeat('retrieve_future', { request_id: id }, options);
       if (answer['type'] === 'try_again') {
         await this.#pause(delay);
         continue;
@@ -120,13 +173,17 @@ export class TinkerClient {
 
   async #repeat(
     route: string,
-    body: JsonObject | undefined,
-    options: RequestOptions & { readonly isPoll?: boolean; readonly asked?: string } = {},
+    body: Body,
+    options: RequestOptions & {
+      readonly isPoll?: boolean;
+      readonly asked?: string;
+      readonly answers?: AnswerKind;
+    } = {},
   ): Promise<JsonObject> {
-    const { patienceMs = this.#patienceMs, isPoll = false, asked = route } = options;
+    const { patienceMs = this.#patienceMs, isPoll = false, asked = route, answers } = options;
     let waited = 0;
     for (let delay = firstWaitMs; ; delay = Math.min(2 * delay, longestWaitMs)) {
-      const attempt = await this.#attempt(route, body);
+      const attempt = await this.#attempt(route, body, answers);
       if (attempt.kind === 'answer') return attempt.value;
       if (attempt.kind === 'refused') throw this.#failure(asked, attempt.status, attempt.text);
       if (isPoll && attempt.status === 408) return { type: 'try_again' };
@@ -137,16 +194,17 @@ export class TinkerClient {
     }
   }
 
-  async #attempt(route: string, body: JsonObject | undefined): Promise<Attempt> {
-    const request =
-      body === undefined
-        ? { headers: this.#headers() }
-        : { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
+  async #attempt(route: string, body: Body, answers: AnswerKind | undefined): Promise<Attempt> {
+    const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
+    const headers = this.#headers(Buffer.isBuffer(body), answers);
     let response: Response;
-    let text: string;
+    let bytes: Buffer;
     try {
-      response = await this.#fetch(this.#urlOf(route), request);
-      text = await response.text();
+      response = await this.#fetch(
+        this.#urlOf(route),
+        body === undefined ? { headers } : { method: 'POST', headers, body: content },
+      );
+      bytes = Buffer.from(await response.arrayBuffer());
     } catch (error) {
       if (this.isClosed) throw closedError(error);
       return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
@@ -156,6 +214,9 @@ export class TinkerClient {
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
       return { kind: 'again', status, text: `status ${status}`, retryAfterMs: toRetryMs(seconds) };
     }
+    const isProtobuf = response.ok && response.headers.get('content-type')?.includes(protobuf) === true;
+    if (isProtobuf && answers !== undefined) return { kind: 'answer', value: readProtobuf(bytes, answers) };
+    const text = bytes.toString('utf8');
     if (!response.ok) return { kind: 'refused', status, text };
     const value = parseJson(text);
     return isJsonObject(value)
@@ -172,8 +233,13 @@ export class TinkerClient {
     return new URL(`${this.#baseUrl}/api/v1/${route}`);
   }
 
-  #headers(): Record<string, string> {
-    return { 'content-type': 'application/json', ...(this.#apiKey !== null && { 'x-api-key': this.#apiKey }) };
+  /** `answers` can be protobuf, which is asked for only of a server that takes it. */
+  #headers(isProtobuf = false, answers?: AnswerKind): Record<string, string> {
+    return {
+      'content-type': isProtobuf ? protobuf : 'application/json',
+      ...(answers !== undefined && this.#wire === 'protobuf' && { accept: `${protobuf}, application/json` }),
+      ...(this.#apiKey !== null && { 'x-api-key': this.#apiKey }),
+    };
   }
 
   async #pause(ms: number): Promise<void> {
@@ -188,7 +254,7 @@ export class TinkerClient {
     const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of asking again`;
     return new BackboneError(
       'unreachable',
-      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address?`,
+      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address? When it answers again, --resume goes on from the last checkpoint.`,
     );
   }
 
@@ -205,7 +271,7 @@ export class TinkerClient {
         'refused',
         `${this.#baseUrl} refused the key (status ${status}). Set TINKER_API_KEY or tinker.api_key.`,
       );
-    return new BackboneError('refused', `${this.#baseUrl} refused ${route} (status ${status}): ${found}`);
+    return new RefusedError(`${this.#baseUrl} refused ${route} (status ${status}): ${found}`, status);
   }
 
   #redact(text: string): string {
@@ -222,6 +288,10 @@ type Attempt =
       readonly text: string;
       readonly retryAfterMs: number | undefined;
     };
+
+function isWireRefusal(error: unknown): boolean {
+  return error instanceof LostError || (error instanceof RefusedError && wireRefusals.includes(error.status));
+}
 
 export function closedError(cause?: unknown): BackboneError {
   return new BackboneError('closed', 'The tinker backbone is closed.', { cause });

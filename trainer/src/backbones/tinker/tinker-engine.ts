@@ -76,20 +76,24 @@ async function ask(
   { client, contextLength }: TinkerEngineOptions,
   { sampler, sequence }: { readonly sampler: Sampler; readonly sequence: number },
 ): Promise<Completion> {
-  const answer = await client.call('asample', {
-    sampling_session_id: sampler.id,
-    seq_id: sequence,
-    prompt: toModelInput(promptIds),
-    num_samples: 1,
-    sampling_params: {
-      max_tokens: Math.min(sampling.maxTokens, contextLength - promptIds.length),
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      top_k: sampling.topK === 0 ? -1 : sampling.topK,
-      seed: ((Math.trunc(sampling.seed) % seedRange) + seedRange) % seedRange,
-      stop: [...sampling.stopIds],
+  const answer = await client.call(
+    'asample',
+    {
+      sampling_session_id: sampler.id,
+      seq_id: sequence,
+      prompt: toModelInput(promptIds),
+      num_samples: 1,
+      sampling_params: {
+        max_tokens: Math.min(sampling.maxTokens, contextLength - promptIds.length),
+        temperature: sampling.temperature,
+        top_p: sampling.topP,
+        top_k: sampling.topK === 0 ? -1 : sampling.topK,
+        seed: ((Math.trunc(sampling.seed) % seedRange) + seedRange) % seedRange,
+        stop: [...sampling.stopIds],
+      },
     },
-  });
+    'sample',
+  );
   return readCompletion(answer, sampler.policyVersion);
 }
 

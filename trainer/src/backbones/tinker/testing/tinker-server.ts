@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseJsonObject, toErrorMessage, type Backbone, type JsonObject } from '@agentjet/core';
+import { readRowRequest, writeAnswer } from './proto-server.js';
 import { ServedModel, type AdamParams, type Datum, type Distortion } from './served-model.js';
 import { writeTar } from './write-tar.js';
 
@@ -16,6 +17,10 @@ export type TinkerServerOptions = {
   readonly contextLength?: number;
   /** One unless given. */
   readonly models?: readonly string[];
+  /** What rows are taken as; `both` unless given. */
+  readonly wire?: 'json' | 'protobuf' | 'both';
+  /** What an archive holds instead of the files that the backbone saves. */
+  readonly archive?: ReadonlyMap<string, Buffer>;
 };
 
 /** What the server does wrong, as long as it is set. */
@@ -46,6 +51,7 @@ type Body = JsonObject & { readonly model_id: string; readonly seq_id: number; r
 type Sampler = { readonly model: string; readonly backbone: Backbone };
 
 const keptSamplers = 4;
+const protobuf = 'application/x-protobuf';
 
 class HttpError extends Error {
   readonly status: number;
@@ -57,6 +63,8 @@ class HttpError extends Error {
 
 export class TinkerServer {
   readonly faults: Faults = {};
+  /** Closes every connection without an answer. */
+  isDead = false;
   /** Routes in the order in which they were asked for. */
   readonly requests: string[] = [];
   /** How many times gradients and steps were computed. */
@@ -95,16 +103,19 @@ export class TinkerServer {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+    for (const { backbone } of this.#samplers.values()) await backbone.close();
+    for (const model of this.#models.values()) await model.enqueue(() => model.backbone.close());
     await rm(this.#root, { recursive: true, force: true });
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const route = (request.url ?? '').replace('/api/v1/', '');
-    this.requests.push(route);
+    const asked = (request.url ?? '').replace('/api/v1/', '');
+    this.requests.push(asked);
+    if (this.isDead) return void request.socket.destroy();
     try {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
-      const body = (parseJsonObject(Buffer.concat(chunks).toString('utf8')) ?? {}) as Body;
+      const { route, body } = this.#read(asked, Buffer.concat(chunks), request);
       this.#checkKey(request);
       this.#checkBusy();
       const answer = await this.#answer(route, body);
@@ -113,12 +124,32 @@ export class TinkerServer {
         request.socket.destroy();
         return;
       }
-      response.setHeader('content-type', Buffer.isBuffer(answer) ? 'application/x-tar' : 'application/json');
-      response.end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
+      const message =
+        this.#writesProtobuf(route, request) && !Buffer.isBuffer(answer) ? writeAnswer(answer) : undefined;
+      const type =
+        message !== undefined ? protobuf : Buffer.isBuffer(answer) ? 'application/x-tar' : 'application/json';
+      response.setHeader('content-type', type);
+      response.end(message ?? (Buffer.isBuffer(answer) ? answer : JSON.stringify(answer)));
     } catch (error) {
       response.statusCode = error instanceof HttpError ? error.status : 500;
       response.end(JSON.stringify({ detail: toErrorMessage(error) }));
     }
+  }
+
+  #read(route: string, bytes: Buffer, { headers }: IncomingMessage): { readonly route: string; readonly body: Body } {
+    const { wire = 'both' } = this.#options;
+    if (headers['content-type'] === protobuf && wire !== 'json') {
+      const request = readRowRequest(bytes);
+      return { route: request.route, body: request.body as Body };
+    }
+    const isRows = route === 'forward' || route === 'forward_backward';
+    if (isRows && (wire === 'protobuf' || headers['content-type'] === protobuf))
+      throw new HttpError(415, 'rows are not taken in this form');
+    return { route, body: (parseJsonObject(bytes.toString('utf8')) ?? {}) as Body };
+  }
+
+  #writesProtobuf(route: string, { headers }: IncomingMessage): boolean {
+    return route === 'retrieve_future' && headers.accept?.includes(protobuf) === true;
   }
 
   #checkKey({ headers }: IncomingMessage): void {
@@ -290,7 +321,10 @@ export class TinkerServer {
     const id = `sampler-${this.#count}`;
     this.#samplers.set(id, { model: body.model_id, backbone });
     const mine = [...this.#samplers].filter(([, sampler]) => sampler.model === body.model_id);
-    for (const [old] of mine.slice(0, -keptSamplers)) this.#samplers.delete(old);
+    for (const [old, sampler] of mine.slice(0, -keptSamplers)) {
+      this.#samplers.delete(old);
+      await sampler.backbone.close();
+    }
     return { sampling_session_id: id };
   }
 
@@ -317,6 +351,7 @@ export class TinkerServer {
   async #archive(model: string, name: string): Promise<Buffer> {
     if (this.faults.keepsWeights) throw new HttpError(404, 'archives are not kept');
     const dir = this.#known(this.#states, `tinker://${model}/sampler_weights/${name}`, 'checkpoint');
+    if (this.#options.archive !== undefined) return writeTar([...this.#options.archive]);
     const entries = await readdir(dir, { withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map(({ name: file }) => file);
     return writeTar(

@@ -1,0 +1,97 @@
+/** The server's side of the protobuf messages. */
+
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { bytesField, doubleField, integerField, message, readFields, type ProtoField } from '../wire/proto-fields.js';
+
+/** A ForwardBackwardRequest as the body that it would be as JSON, and the route that it would go to. */
+export function readRowRequest(bytes: Buffer): { readonly route: string; readonly body: JsonObject } {
+  const fields = readFields(bytes);
+  const route = one(fields, 6)?.value === 1 ? 'forward' : 'forward_backward';
+  const data = fields.filter(({ number }) => number === 3).map((field) => readDatum(field.bytes));
+  return {
+    route,
+    body: {
+      model_id: textOf(fields, 1),
+      seq_id: one(fields, 2)?.value ?? 0,
+      [`${route}_input`]: { data, loss_fn: textOf(fields, 4) },
+    },
+  };
+}
+
+function readDatum(bytes: Buffer): JsonObject {
+  const fields = readFields(bytes);
+  const chunks = fields.filter(({ number }) => number === 1).map((field) => ({ tokens: readTokens(field.bytes) }));
+  const inputs = fields
+    .filter(({ number }) => number === 2)
+    .map((field) => {
+      const entry = readFields(field.bytes);
+      return [textOf(entry, 1), { data: readTensor(one(entry, 2)?.bytes ?? Buffer.alloc(0)) }] as const;
+    });
+  return { model_input: { chunks }, loss_fn_inputs: Object.fromEntries(inputs) };
+}
+
+function readTokens(chunk: Buffer): number[] {
+  const text = one(readFields(one(readFields(chunk), 1)?.bytes ?? Buffer.alloc(0)), 1)?.bytes ?? Buffer.alloc(0);
+  return Array.from({ length: text.length / 4 }, (_, at) => text.readInt32LE(4 * at));
+}
+
+function readTensor(bytes: Buffer): number[] {
+  const fields = readFields(bytes);
+  const dense = one(fields, 1)?.bytes ?? Buffer.alloc(0);
+  if (one(fields, 3)?.value === 1)
+    return Array.from({ length: dense.length / 4 }, (_, at) => dense.readFloatLE(4 * at));
+  return Array.from({ length: dense.length / 8 }, (_, at) => Number(dense.readBigInt64LE(8 * at)));
+}
+
+/** The answer of a future as protobuf; undefined for one that is always JSON. */
+export function writeAnswer(answer: JsonObject): Buffer | undefined {
+  const { loss_fn_outputs: outputs, sequences, metrics } = answer;
+  if (Array.isArray(sequences)) return message(...sequences.map((each) => bytesField(1, writeSequence(each))));
+  if (!Array.isArray(outputs)) return undefined;
+  const rows = outputs.map((output) => logprobsOf(output));
+  const entries = Object.entries(isJsonObject(metrics) ? metrics : {});
+  return message(
+    bytesField(1, 'Outputs'),
+    bytesField(2, writeRecord(rows)),
+    ...entries.map(([name, value]) => bytesField(3, message(bytesField(1, name), doubleField(2, Number(value))))),
+  );
+}
+
+function writeSequence(sequence: unknown): Buffer {
+  const { tokens, logprobs, stop_reason: reason } = isJsonObject(sequence) ? sequence : {};
+  return message(
+    integerField(1, reason === 'length' ? 1 : 0),
+    bytesField(2, new Uint8Array(Int32Array.from(numbers(tokens)).buffer)),
+    bytesField(3, new Uint8Array(Float32Array.from(numbers(logprobs)).buffer)),
+  );
+}
+
+function writeRecord(rows: readonly (readonly number[])[]): Buffer {
+  const ends = rows.reduce<number[]>((found, row) => [...found, (found.at(-1) ?? 0) + 4 * row.length], [0]);
+  const tensor = message(
+    bytesField(1, new Uint8Array(Float32Array.from(rows.flat()).buffer)),
+    bytesField(2, new Uint8Array(BigInt64Array.from(ends, BigInt).buffer)),
+    integerField(3, 1),
+  );
+  return message(
+    bytesField(2, message(bytesField(1, 'logprobs'), bytesField(2, tensor))),
+    integerField(3, rows.length),
+  );
+}
+
+function logprobsOf(output: unknown): readonly number[] {
+  const tensor = isJsonObject(output) ? output['logprobs'] : undefined;
+  return numbers(isJsonObject(tensor) ? tensor['data'] : undefined);
+}
+
+function numbers(values: unknown): number[] {
+  return Array.isArray(values) ? values.map(Number) : [];
+}
+
+function one(fields: readonly ProtoField[], number: number): ProtoField | undefined {
+  return fields.find((field) => field.number === number);
+}
+
+function textOf(fields: readonly ProtoField[], number: number): string {
+  return one(fields, number)?.bytes.toString('utf8') ?? '';
+}
