@@ -112,7 +112,8 @@ class Episode:
 class SwarmClient:
     """One program of a swarm. Two programs must not use one `client` name at the same time.
 
-    `revision` names the agent and reward code: change it with them, and groups of episodes never mix two.
+    `revision` names the agent and reward code: change it with them, and groups of episodes never mix two. `share` is the
+    kind of task that this program runs, if the server has several.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class SwarmClient:
         key: Optional[str] = None,
         client: Optional[str] = None,
         revision: str = "",
+        share: str = "default",
         lease_seconds: float = 60,
         heartbeat_seconds: float = 1,
         timeout: float = 60,
@@ -132,6 +134,8 @@ class SwarmClient:
         self.url = url.rstrip("/")
         self.client = client or f"{socket.gethostname()}-{os.path.basename(os.getcwd())}"
         self.revision = revision
+        self.share = share
+        self._asks_after: Optional[int] = None
         self.lease_seconds = lease_seconds
         self._key = key if key is not None else os.environ.get("AJET_SWARM_KEY")
         self._life = uuid.uuid4().hex
@@ -156,10 +160,10 @@ class SwarmClient:
         """State, versions and counts of the server."""
         return self._ask("GET", "/server")
 
-    def add_tasks(self, tasks: Iterable[Json], portable: bool = True) -> Json:
+    def add_tasks(self, tasks: Iterable[Json], portable: bool = True, split: str = "train") -> Json:
         """Tells the server its tasks, each a dict with `task_id` and any of `main_query`, `init_messages`, `metadata`.
 
-        Not portable: their content stays here, and only clients that have it can run them.
+        Not portable: their content stays here, and only clients that have it can run them. `split`: "train" or "evaluation".
         """
         rows = [_to_row(index, task, portable) for index, task in enumerate(tasks)]
         if not rows:
@@ -167,7 +171,7 @@ class SwarmClient:
         answer: Json = {}
         for part in _parts(rows):
             is_last = part[-1] is rows[-1]
-            answer = self._ask("POST", "/tasks", {"tasks": part, **({"total": len(rows)} if is_last else {})})
+            answer = self._ask("POST", "/tasks", {"tasks": part, "split": split, "share": self.share, **({"total": len(rows)} if is_last else {})})
         return answer
 
     def claim(self, count: int = 1, wait: float = 20, purpose: str = "any", claim_id: Optional[str] = None) -> List[Episode]:
@@ -220,7 +224,14 @@ class SwarmClient:
         """Renews leases. `run` and `claim` see to it; the server says which episodes are gone."""
         ids = list(self._running) if episode_ids is None else episode_ids
         body = {"client": self.client, "life": self._life, "episodes": ids, "leaving": leaving}
+        if self._asks_after is not None:
+            body["asks_after"] = self._asks_after
         return self._send("POST", "/heartbeats", body, 10)
+
+    def ask_for_step(self) -> Json:
+        """Asks for the next step now, if the server waits for its clients (any_client_asks, all_clients_ask)."""
+        self._asks_after = int(self.server()["version"])
+        return self.heartbeat()
 
     def close(self) -> None:
         """Gives everything back that is running, and frees the name. The server learns of a client that cannot from its silence."""
@@ -288,6 +299,7 @@ class SwarmClient:
             "claim_id": claim_id or uuid.uuid4().hex,
             "client": self.client,
             "life": self._life,
+            "can": [self.share],
             "count": count,
             "purpose": purpose,
             "revision": self.revision,

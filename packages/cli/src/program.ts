@@ -38,6 +38,7 @@ export type SwarmRunFlags = {
   readonly server: string;
   readonly client?: string;
   readonly revision?: string;
+  readonly share?: string;
   readonly parallel?: string;
   /** False: `--no-portable`. */
   readonly portable?: boolean;
@@ -281,6 +282,7 @@ function addSwarm(program: Command, setExitCode: (code: number) => void): void {
     .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
     .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
     .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
+    .option('--share <name>', 'the kind of task that this client runs, if the server has several')
     .option('--parallel <number>', 'episodes at the same time; default: rollout.max_env_worker')
     .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
     .option('--no-keys', 'the server asks for no key')

@@ -1,6 +1,7 @@
 import { isTrainable, placeStateOf } from './places.js';
 import type { LedgerRecord } from './records.js';
 import type { LedgerRules } from './rules.js';
+import { shareOf } from './shares.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
 /** Training groups that are sampled or pooled, in the order in which they began. */
@@ -8,6 +9,8 @@ export type Flight = {
   readonly groups: ReadonlyMap<string, LedgerGroup>;
   /** Those of them that a step could take now. */
   readonly trainable: ReadonlySet<LedgerGroup>;
+  /** How many there are of each share. */
+  readonly byShare: ReadonlyMap<string, number>;
 };
 
 /**
@@ -23,6 +26,7 @@ export class AttemptIndex {
   readonly #runningByKey = new Map<string, number>();
   readonly #flight = new Map<string, LedgerGroup>();
   readonly #trainable = new Set<LedgerGroup>();
+  readonly #byShare = new Map<string, number>();
   /** The order in which groups began. */
   readonly #ranks = new WeakMap<LedgerGroup, number>();
   #numRanked = 0;
@@ -41,7 +45,7 @@ export class AttemptIndex {
   }
 
   get flight(): Flight {
-    return { groups: this.#flight, trainable: this.#trainable };
+    return { groups: this.#flight, trainable: this.#trainable, byShare: this.#byShare };
   }
 
   /** Running attempts that were claimed with this key. */
@@ -96,13 +100,20 @@ export class AttemptIndex {
   #noteFlight(groupId: string, group: LedgerGroup | undefined, rules: LedgerRules): void {
     const known = this.#flight.get(groupId);
     if (group?.fate === undefined && group?.purpose === 'train') {
+      if (known === undefined) this.#count(group, 1);
       this.#flight.set(groupId, group);
       if (isTrainable(this.#state, group, rules)) this.#trainable.add(group);
       else this.#trainable.delete(group);
     } else if (known !== undefined) {
       this.#flight.delete(groupId);
+      this.#count(known, -1);
       this.#trainable.delete(known);
     }
+  }
+
+  #count(group: LedgerGroup, change: 1 | -1): void {
+    const share = shareOf(group);
+    this.#byShare.set(share, (this.#byShare.get(share) ?? 0) + change);
   }
 
   #begin({ episodeId, keyName }: { readonly episodeId: string; readonly keyName?: string }): void {

@@ -1,38 +1,130 @@
-import type { Ledger } from './ledger.js';
+import { drawableShares, type DrawRules } from './draws.js';
 import { isClosed, membersOf } from './places.js';
-import type { LedgerRules } from './rules.js';
-import type { CallMark, LedgerGroup, LedgerState } from './state.js';
+import {
+  carryAfter,
+  defaultShare,
+  type GroupsByShare,
+  hasShares,
+  nextParts,
+  quotasOf,
+  shareOf,
+  type ShareAccount,
+} from './shares.js';
+import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState } from './state.js';
+import { isAgreement, uncounted, type Flying, type Look } from './collection.js';
 
 /** What one step takes, and whether another group may be drawn. Staleness is kept by waiting, not by dropping. */
-export type BatchRules = LedgerRules & {
-  /** Groups per step. */
-  readonly batchSize: number;
-  /** 1.0: as many groups as a batch holds; above 1 only with `maxStaleness` of at least 1. */
-  readonly oversubscribe: number;
-  readonly maxStaleness: number;
-};
+export type BatchRules = DrawRules;
 
 export type Batch =
-  | { readonly kind: 'ready'; readonly groups: readonly LedgerGroup[] }
+  | {
+      readonly kind: 'ready';
+      readonly groups: readonly LedgerGroup[];
+      /** What the shares have had after it; absent in a run without shares. */
+      readonly shares?: ShareAccount;
+    }
   | { readonly kind: 'sampling' }
   /** There are enough groups, but these would become too old if the step were made now. */
   | { readonly kind: 'held'; readonly by: readonly LedgerGroup[] };
 
-type Flying = Pick<Ledger, 'state' | 'flight'>;
-
-/** The oldest trainable groups, if they fill a batch. The last batch of a run that drains may be smaller. */
-export function nextBatch(
-  ledger: Flying,
-  rules: BatchRules,
-  { isLast = false }: { readonly isLast?: boolean } = {},
-): Batch {
-  const { groups, trainable } = ledger.flight;
-  const isEnough = trainable.size >= rules.batchSize || (isLast && trainable.size > 0);
-  if (!isEnough) return { kind: 'sampling' };
+/** The oldest trainable groups of each share, if they fill a batch. The last batch of a run that drains may be smaller. */
+export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): Batch {
+  const chosen = chooseGroups(ledger, rules, look);
+  if (chosen === undefined) return { kind: 'sampling' };
   const held = groupsHolding(ledger, rules);
   if (held.length > 0) return { kind: 'held', by: held };
-  const ready = [...groups.values()].filter((group) => trainable.has(group));
-  return { kind: 'ready', groups: ready.slice(0, rules.batchSize) };
+  const { groups, shares } = chosen;
+  return { kind: 'ready', groups, ...(hasShares(ledger.state, rules) && { shares }) };
+}
+
+type Chosen = { readonly groups: readonly LedgerGroup[]; readonly shares: ShareAccount };
+
+function chooseGroups(ledger: Flying, rules: BatchRules, look: Look): Chosen | undefined {
+  const { state, flight } = ledger;
+  const { size } = flight.trainable;
+  const isAsked = look.isAgreed === true || look.isLast === true;
+  const isEnough = isAgreement(rules)
+    ? isAsked && size === flight.groups.size
+    : size >= rules.batchSize || look.isLast === true;
+  if (!isEnough || size === 0) return undefined;
+  const ready = [...flight.groups.values()].filter((group) => flight.trainable.has(group));
+  if (isAgreement(rules)) return { groups: ready, shares: accountAfter(state, ready) };
+  return composeBatch(ledger, rules, { look, ready });
+}
+
+type Found = { readonly look: Look; readonly ready: readonly LedgerGroup[] };
+
+/** Groups of each share up to its quota; what is missing may be filled with groups of others, or end the run. */
+function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found): Chosen | undefined {
+  const { state } = ledger;
+  const parts = nextParts(state, rules);
+  const former = ready.filter((group) => parts[shareOf(group)] === undefined).slice(0, rules.batchSize);
+  const quotas = quotasOf(parts, state.shares.carry, rules.batchSize - former.length);
+  const { own, short } = chooseOwn(ready, { former, quotas, extra: uncounted(ledger, rules) });
+  const missing = Object.values(short).reduce((sum, count) => sum + count, 0);
+  const carry = carryAfter(parts, state.shares.carry, quotas);
+  const chosen = new Set(own);
+  const inOrder = (): readonly LedgerGroup[] => ready.filter((group) => chosen.has(group));
+  if (missing === 0) return { groups: inOrder(), shares: accountAfter(state, own, { carry }) };
+  const others = ready.filter((group) => !chosen.has(group)).slice(0, missing);
+  if (others.length === missing && mayFill(ledger, rules, { look, short })) {
+    for (const group of others) chosen.add(group);
+    const groups = inOrder();
+    return { groups, shares: accountAfter(state, groups, { carry, lent: short }) };
+  }
+  if (look.isLast !== true) return undefined;
+  const last = ready.slice(0, own.length + missing);
+  return { groups: last, shares: accountAfter(state, last) };
+}
+
+type Wanted = {
+  readonly former: readonly LedgerGroup[];
+  readonly quotas: GroupsByShare;
+  readonly extra: GroupsByShare;
+};
+
+/** The oldest groups of each share, up to its quota, and how many it lacks. */
+function chooseOwn(
+  ready: readonly LedgerGroup[],
+  { former, quotas, extra }: Wanted,
+): { readonly own: readonly LedgerGroup[]; readonly short: GroupsByShare } {
+  const own = [...former];
+  const short: Record<string, number> = {};
+  for (const [share, quota] of Object.entries(quotas)) {
+    const wanted = quota + (extra[share] ?? 0);
+    const found = ready.filter((group) => shareOf(group) === share).slice(0, wanted);
+    own.push(...found);
+    if (found.length < wanted) short[share] = wanted - found.length;
+  }
+  return { own, short };
+}
+
+/** A share that lacks groups lends its places if none of its groups is still sampled, and nobody could draw one for it. */
+function mayFill(
+  ledger: Flying,
+  rules: BatchRules,
+  { look, short }: { readonly look: Look; readonly short: GroupsByShare },
+): boolean {
+  if (rules.isElastic !== true) return false;
+  const { groups, trainable } = ledger.flight;
+  const sampled = new Set([...groups.values()].filter((group) => !trainable.has(group)).map(shareOf));
+  const drawable = drawableShares(ledger, rules, look);
+  return Object.keys(short).every(
+    (share) => !sampled.has(share) && (look.idle?.has(share) === true || !drawable.includes(share)),
+  );
+}
+
+/** What the shares have had once these groups are trained. */
+function accountAfter(
+  { shares }: LedgerState,
+  groups: readonly LedgerGroup[],
+  { carry = shares.carry, lent = {} }: Partial<Pick<ShareAccount, 'carry' | 'lent'>> = {},
+): ShareAccount {
+  const trained: Record<string, number> = { ...shares.trained };
+  for (const group of groups) trained[shareOf(group)] = (trained[shareOf(group)] ?? 0) + 1;
+  const sum: Record<string, number> = { ...shares.lent };
+  for (const [share, count] of Object.entries(lent)) sum[share] = (sum[share] ?? 0) + count;
+  return { carry, trained, lent: sum };
 }
 
 /**
@@ -46,19 +138,17 @@ export function groupsHolding({ state, flight }: Flying, rules: BatchRules): Led
   );
 }
 
-/** Whether a new group may be drawn: not if the groups in flight cover the batch already. */
-export function mayDraw({ flight }: Pick<Ledger, 'flight'>, rules: BatchRules): boolean {
-  const share = rules.maxStaleness === 0 ? 1 : rules.oversubscribe;
-  return flight.groups.size < Math.ceil(rules.batchSize * share);
-}
-
 export type NextDraw = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };
 
-/** The draw that makes the next group: one that came back, else a new one unless the run drains. */
-export function nextDraw(state: LedgerState, { isDraining = false } = {}): NextDraw | undefined {
-  for (const draw of state.returned) {
-    const known = state.draws.get(draw);
+/** The draw that makes the next group of a share: one that came back, else a new one unless the run drains. */
+export function nextDraw(
+  state: LedgerState,
+  { share = defaultShare, isDraining = false }: { readonly share?: string; readonly isDraining?: boolean } = {},
+): NextDraw | undefined {
+  const schedule = scheduleOf(state, share);
+  for (const draw of schedule.returned) {
+    const known = schedule.draws.get(draw);
     if (known !== undefined) return { draw, tryIndex: known.tryIndex + 1, expiries: known.expiries };
   }
-  return isDraining ? undefined : { draw: state.nextDraw, tryIndex: 0, expiries: 0 };
+  return isDraining ? undefined : { draw: schedule.nextDraw, tryIndex: 0, expiries: 0 };
 }

@@ -1,7 +1,8 @@
 import type { DropReason } from './drop-reasons.js';
 import { dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import type { EvaluationRecord, ManifestRecord, OutcomeRecord, RewoundRecord } from './records.js';
-import type { LedgerState } from './state.js';
+import { emptyAccount } from './shares.js';
+import { scheduleOf, type LedgerState } from './state.js';
 
 /** How manifests and their outcomes decide what becomes of episodes. */
 
@@ -9,6 +10,7 @@ export function applyManifest(state: LedgerState, record: ManifestRecord): void 
   requireRecord(record.step > state.step, `the manifest of step ${record.step} comes after that of step ${state.step}`);
   state.manifests.set(record.step, record);
   state.step = record.step;
+  if (record.shares !== undefined) state.shares = record.shares;
   state.highestStep = Math.max(state.highestStep, record.step);
   for (const { groupId, episodes } of record.groups) {
     if (state.finished.has(groupId)) continue;
@@ -56,8 +58,9 @@ function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
       settle(state, episodeId, reason);
     }
     group.fate = isHeld ? 'trained' : 'non_finite_gradient';
-    const { draw, tryIndex, expiries } = group;
-    if (state.draws.get(draw)?.tryIndex === tryIndex) state.draws.set(draw, { tryIndex, expiries, fate: 'over' });
+    const { draw, tryIndex, expiries, share } = group;
+    const { draws } = scheduleOf(state, share);
+    if (draws.get(draw)?.tryIndex === tryIndex) draws.set(draw, { tryIndex, expiries, fate: 'over' });
   }
 }
 
@@ -100,5 +103,6 @@ export function applyRewound(state: LedgerState, { toStep }: RewoundRecord): voi
   }
   for (const step of state.checkpoints) if (step > toStep) state.checkpoints.delete(step);
   for (const step of state.evaluations.keys()) if (step > toStep) state.evaluations.delete(step);
+  state.shares = state.manifests.get(toStep)?.shares ?? emptyAccount;
   state.step = Math.min(state.step, toStep);
 }

@@ -9,7 +9,8 @@ import type {
   GroupRecord,
   LedgerRecord,
 } from './records.js';
-import { createState, taskKey, type LedgerState } from './state.js';
+import { defaultShare } from './shares.js';
+import { createState, scheduleOf, taskKey, type LedgerState } from './state.js';
 
 /**
  * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
@@ -90,7 +91,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       state.configs.push(record);
       return;
     case 'task':
-      state.tasks.set(taskKey(record.taskId, record.split), record);
+      state.tasks.set(taskKey(record), record);
       return;
     case 'key':
       if (record.content === null) state.keys.delete(record.name);
@@ -177,15 +178,22 @@ function applyFinished(state: LedgerState, record: FinishedRecord): void {
   if (record.purpose === 'train') setDraw(state, record, record.returns ? 'returned' : 'over', record.fate);
 }
 
-type DrawTry = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };
+type DrawTry = Pick<GroupRecord, 'draw' | 'tryIndex' | 'expiries' | 'share'>;
 
-function setDraw(state: LedgerState, { draw, tryIndex, expiries }: DrawTry, fate: DrawFate, reason?: string): void {
-  const known = state.draws.get(draw);
+function setDraw(
+  state: LedgerState,
+  { draw, tryIndex, expiries, share }: DrawTry,
+  fate: DrawFate,
+  reason?: string,
+): void {
+  const schedule = scheduleOf(state, share);
+  state.schedules.set(share ?? defaultShare, schedule);
+  const known = schedule.draws.get(draw);
   if (known !== undefined && known.tryIndex > tryIndex) return;
-  state.draws.set(draw, { tryIndex, expiries: expiries + (reason === 'group_expired' ? 1 : 0), fate });
-  if (fate === 'returned') state.returned.add(draw);
-  else state.returned.delete(draw);
-  state.nextDraw = Math.max(state.nextDraw, draw + 1);
+  schedule.draws.set(draw, { tryIndex, expiries: expiries + (reason === 'group_expired' ? 1 : 0), fate });
+  if (fate === 'returned') schedule.returned.add(draw);
+  else schedule.returned.delete(draw);
+  schedule.nextDraw = Math.max(schedule.nextDraw, draw + 1);
 }
 
 type DrawFate = 'open' | 'returned' | 'over';

@@ -1,13 +1,7 @@
 export { accountOf, type Account } from './account.js';
-export {
-  groupsHolding,
-  mayDraw,
-  nextBatch,
-  nextDraw,
-  type Batch,
-  type BatchRules,
-  type NextDraw,
-} from './batches.js';
+export { groupsHolding, nextBatch, nextDraw, type Batch, type BatchRules, type NextDraw } from './batches.js';
+export { collections, isAgreement, type Collection, type Look } from './collection.js';
+export { drawableShares } from './draws.js';
 export { dropReasons, type DropReason } from './drop-reasons.js';
 export { applyRecord, foldRecords } from './fold.js';
 export { systemHost, type Host } from './host.js';
@@ -47,7 +41,20 @@ export type {
 } from './requests.js';
 export { createRules, defaultRules, type FailedEpisodePolicy, type LedgerRules } from './rules.js';
 export {
+  defaultShare,
+  hasShares,
+  nextParts,
+  partsAt,
+  quotasOf,
+  shareOf,
+  sharesKey,
+  type GroupsByShare,
+  type Parts,
+  type ShareAccount,
+} from './shares.js';
+export {
   createState,
+  scheduleOf,
   taskKey,
   type DrawState,
   type EpisodeState,
@@ -56,6 +63,7 @@ export {
   type LedgerState,
   type Place,
   type PlaceState,
+  type Schedule,
 } from './state.js';
 export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
 export type { Entry } from './store/entry.js';

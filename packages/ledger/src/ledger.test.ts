@@ -4,6 +4,7 @@ import { accountOf } from './account.js';
 import { foldRecords } from './fold.js';
 import type { Ledger } from './ledger.js';
 import { countPlaces } from './places.js';
+import { scheduleOf } from './state.js';
 import { createTestLedger } from './testing/ledger-fixture.js';
 
 const group = { groupId: 'g', taskId: 't', numPlaces: 4 };
@@ -98,10 +99,10 @@ describe('draws', () => {
     const returned: boolean[] = [];
     for (const tryIndex of [0, 1, 2]) {
       const groupId = `g${tryIndex}`;
-      const expiries = ledger.state.draws.get(5)?.expiries ?? 0;
+      const expiries = scheduleOf(ledger.state).draws.get(5)?.expiries ?? 0;
       ledger.openGroup({ groupId, taskId: 't', numPlaces: 1, draw: 5, tryIndex, expiries });
       run(groupId, 0, 'outage');
-      returned.push(ledger.state.returned.has(5));
+      returned.push(scheduleOf(ledger.state).returned.has(5));
     }
     expect(returned).toEqual([true, true, false]);
   });
@@ -110,14 +111,14 @@ describe('draws', () => {
     const { ledger, run } = createTestLedger({ failedEpisodePolicy: 'drop_group' });
     ledger.openGroup(group);
     run('g', 0, 'failed');
-    expect(ledger.state.draws.get(0)?.fate).toBe('over');
+    expect(scheduleOf(ledger.state).draws.get(0)?.fate).toBe('over');
   });
 
   it('come back uncounted after their group was superseded', () => {
     const { ledger } = createTestLedger();
     ledger.openGroup(group);
     ledger.dropGroup('g', 'superseded');
-    expect(ledger.state.draws.get(0)).toEqual({ tryIndex: 0, expiries: 0, fate: 'returned' });
+    expect(scheduleOf(ledger.state).draws.get(0)).toEqual({ tryIndex: 0, expiries: 0, fate: 'returned' });
   });
 });
 

@@ -251,6 +251,7 @@ export class Ledger {
       configRevision: step.configRevision ?? 0,
       groups: this.toManifestGroups(groups),
       optimizerSteps: step.optimizerSteps ?? [ids],
+      ...(step.shares !== undefined && { shares: step.shares }),
       ...(step.content !== undefined && { content: step.content }),
     };
     this.append(manifest);

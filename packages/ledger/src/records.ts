@@ -1,6 +1,7 @@
 import type { TurnReward } from '@agentjet/core';
 import type { DropReason } from './drop-reasons.js';
 import type { FailedEpisodePolicy } from './rules.js';
+import type { ShareAccount } from './shares.js';
 
 /**
  * The entries of the ledger. The state is the fold of its records and nothing else: what no record says has not
@@ -36,8 +37,10 @@ export type Purpose = 'train' | 'evaluation';
 export type GroupRecord = {
   readonly kind: 'group';
   readonly groupId: string;
-  /** Position in the schedule of tasks, from 0. For an evaluation group: position among its tasks. */
+  /** Position in the schedule of the share's tasks, from 0. For an evaluation group: position among its tasks. */
   readonly draw: number;
+  /** Absent: the share `default`. */
+  readonly share?: string;
   /** How many groups this draw made before. */
   readonly tryIndex: number;
   /** How many of those expired. */
@@ -177,6 +180,8 @@ export type ManifestRecord = {
   readonly groups: readonly ManifestGroup[];
   /** Which groups each optimizer step holds. */
   readonly optimizerSteps: readonly (readonly string[])[];
+  /** After this step. Absent in a run without shares. */
+  readonly shares?: ShareAccount;
   /** Algorithm, loss, packing, rates, code hash, our version. The fold ignores it. */
   readonly content?: unknown;
 };
@@ -240,6 +245,8 @@ export type TaskRecord = {
   readonly hash: string;
   /** Which table: `evaluation`, or else that of training. */
   readonly split?: 'evaluation';
+  /** Absent: the share `default`. */
+  readonly share?: string;
   /** How many tasks the table has in all, with the part that completes it. */
   readonly total?: number;
   readonly content?: unknown;
@@ -267,6 +274,7 @@ export type FinishedRecord = {
   readonly kind: 'finished';
   readonly groupId: string;
   readonly draw: number;
+  readonly share?: string;
   readonly tryIndex: number;
   readonly expiries: number;
   readonly purpose: Purpose;

@@ -1,4 +1,13 @@
-import type { EndRecord, EndStatus, GroupFate, LeftOut, LedgerRecord, Purpose, Score } from './records.js';
+import type {
+  EndRecord,
+  EndStatus,
+  GroupFate,
+  LeftOut,
+  LedgerRecord,
+  ManifestRecord,
+  Purpose,
+  Score,
+} from './records.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
@@ -24,6 +33,8 @@ export type NewGroup = {
   readonly numPlaces: number;
   /** Position in the schedule of tasks, from 0. */
   readonly draw?: number;
+  /** Default: `default`. */
+  readonly share?: string;
   readonly tryIndex?: number;
   readonly expiries?: number;
   readonly purpose?: Purpose;
@@ -82,6 +93,7 @@ export type NewStep = {
   /** Which groups each optimizer step holds. Default: one that holds them all. */
   readonly optimizerSteps: readonly (readonly string[])[];
   readonly content: unknown;
+  readonly shares: ManifestRecord['shares'];
 };
 
 export type Outcome = { readonly isApplied: boolean; readonly leftOut?: readonly LeftOut[] };

@@ -15,6 +15,7 @@ import type {
   TargetRewards,
   TaskRecord,
 } from './records.js';
+import { defaultShare, emptyAccount, type ShareAccount } from './shares.js';
 
 /**
  * What the records say, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
@@ -25,10 +26,10 @@ export type LedgerState = {
   readonly episodes: Map<string, LedgerEpisode>;
   /** Claim id to episode id, of finished groups too. */
   readonly claims: Map<string, string>;
-  readonly draws: Map<number, DrawState>;
-  /** Draws that make another group, oldest first. */
-  readonly returned: Set<number>;
-  nextDraw: number;
+  /** By share. */
+  readonly schedules: Map<string, Schedule>;
+  /** What the batches so far had of each share. */
+  shares: ShareAccount;
   readonly manifests: Map<number, ManifestRecord>;
   readonly outcomes: Map<number, (OutcomeRecord | undefined)[]>;
   /** Step of the newest manifest. A version of the weights is a manifest. */
@@ -93,6 +94,14 @@ export type LedgerEpisode = ClaimRecord & {
   rewardRevision: string | null;
 };
 
+/** How far the tasks of a share are drawn. */
+export type Schedule = {
+  readonly draws: Map<number, DrawState>;
+  /** Draws that make another group, oldest first. */
+  readonly returned: Set<number>;
+  nextDraw: number;
+};
+
 export type DrawState = {
   readonly tryIndex: number;
   readonly expiries: number;
@@ -104,9 +113,8 @@ export function createState(): LedgerState {
     groups: new Map(),
     episodes: new Map(),
     claims: new Map(),
-    draws: new Map(),
-    returned: new Set(),
-    nextDraw: 0,
+    schedules: new Map(),
+    shares: emptyAccount,
     manifests: new Map(),
     outcomes: new Map(),
     step: 0,
@@ -125,6 +133,16 @@ export function createState(): LedgerState {
   };
 }
 
+/** The schedule of a share; an empty one, which is not part of the state, if nothing was drawn of it yet. */
+export const scheduleOf = (
+  { schedules }: Pick<LedgerState, 'schedules'>,
+  share: string | undefined = defaultShare,
+): Schedule => schedules.get(share) ?? { draws: new Map(), returned: new Set(), nextDraw: 0 };
+
 /** Under which a task is kept in `LedgerState.tasks`. */
-export const taskKey = (taskId: string, split?: TaskRecord['split']): string =>
-  split === undefined ? taskId : `${split}\u0000${taskId}`;
+export const taskKey = ({ taskId, split, share }: Pick<TaskRecord, 'taskId' | 'split' | 'share'>): string =>
+  [
+    ...(share === undefined || share === defaultShare ? [] : ['share', share]),
+    ...(split === undefined ? [] : [split]),
+    taskId,
+  ].join('\u0000');

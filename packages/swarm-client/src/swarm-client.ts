@@ -29,7 +29,7 @@ import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
 import { executeWorkflow } from './run/execute-workflow.js';
 import { Notices } from './run/notices.js';
-import { TaskBook } from './run/task-book.js';
+import { TaskBook, type TableOptions } from './run/task-book.js';
 import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
 import { watchServer } from './run/watch-server.js';
 
@@ -40,6 +40,8 @@ export type SwarmClientOptions = {
   readonly key?: string | undefined;
   /** Name of the agent and reward code: change it with them. A group never mixes two revisions. Default: ''. */
   readonly revision?: string;
+  /** The kind of task that this program runs, if the server has several. Default: `default`. */
+  readonly share?: string | undefined;
   /** Name of this program; no other may use it at the same time. Default: the machine and the folder. */
   readonly client?: string;
   readonly host?: ClientHost;
@@ -89,9 +91,11 @@ export class SwarmClient {
   readonly client: string;
   readonly #url: string;
   readonly revision: string;
+  readonly share: string;
   readonly #host: ClientHost;
   readonly #fetch: NonNullable<SwarmClientOptions['fetch']>;
   readonly #transport: HttpTransport;
+  #asksAfter: number | undefined;
 
   /** @throws ConfigError for an address that is none */
   constructor(options: SwarmClientOptions) {
@@ -99,6 +103,7 @@ export class SwarmClient {
     this.#url = checkUrl(url);
     this.client = client;
     this.revision = revision;
+    this.share = options.share ?? 'default';
     this.#host = options.host ?? systemClientHost;
     this.#fetch = options.fetch ?? systemFetch;
     this.#transport = createHttpTransport({
@@ -118,14 +123,27 @@ export class SwarmClient {
   /** Tells the server its tasks; those that it knows already are counted. */
   async addTasks(
     tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
-    { portable = true }: { readonly portable?: boolean } = {},
+    { portable = true, split = 'train' }: { readonly portable?: boolean; readonly split?: 'train' | 'evaluation' } = {},
   ): Promise<TasksAnswer> {
     const sum = { added: 0, known: 0, total: 0 };
-    for (const part of (await TaskBook.read(tasks)).parts({ isPortable: portable })) {
+    for (const part of (await TaskBook.read(tasks)).parts(this.#table(portable, split))) {
       const { added, known, total } = await this.#transport.addTasks(part);
       Object.assign(sum, { added: sum.added + added, known: sum.known + known, total });
     }
     return sum;
+  }
+
+  /** Asks for the next step now, if the server waits for its clients (`swarm.sample_collection`). Said again until it is made. */
+  async askForStep(): Promise<void> {
+    this.#asksAfter = (await this.server()).version;
+  }
+
+  #table(isPortable: boolean, split: 'train' | 'evaluation'): TableOptions {
+    return {
+      isPortable,
+      ...(split === 'evaluation' && { split }),
+      ...(this.share !== 'default' && { share: this.share }),
+    };
   }
 
   /**
@@ -162,7 +180,7 @@ export class SwarmClient {
     const book = await TaskBook.read(tasks ?? []);
     if (tasks !== undefined && book.size === 0)
       throw new ConfigError('no_tasks', 'There are no tasks to run. Give at least one, or leave `tasks` out.');
-    for (const part of book.parts({ isPortable: portable })) {
+    for (const part of book.parts(this.#table(portable, 'train'))) {
       if (signal.aborted) break;
       await retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
     }
@@ -198,6 +216,8 @@ export class SwarmClient {
       transport: this.#transport,
       client: this.client,
       revision: this.revision,
+      shares: [this.share],
+      asksAfter: () => this.#asksAfter,
       purpose: options.purpose ?? 'any',
       parallel: checkCount('parallel', parallel),
       leaseSeconds,

@@ -1,4 +1,4 @@
-import { createRules, LmdbStore } from '@agentjet/ledger';
+import { createRules, LmdbStore, type BatchRules, type Collection } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import { openServedRun, type ServedRun } from '@agentjet/session/served';
 import { createRunConfig } from './http/run-config.js';
@@ -74,6 +74,7 @@ function toSwarmSettings({ config }: ServedRun): SwarmSettings {
       batchSize: data.trainBatchSize,
       oversubscribe: rollout.oversubscribe,
       maxStaleness: Math.floor(trainerCommon.maxStaleness / versionsPerStep),
+      ...toShareRules(config.swarm),
     },
     numPlaces: rollout.numRepeat,
     capacity: rollout.maxEnvWorker,
@@ -91,8 +92,40 @@ function toSwarmSettings({ config }: ServedRun): SwarmSettings {
     keptCheckpoints: trainerCommon.maxCheckpoints === 0 ? Infinity : trainerCommon.maxCheckpoints,
     maxSteps: trainerCommon.totalTrainingSteps ?? Infinity,
     totalEpochs: trainerCommon.totalTrainingSteps === null ? trainerCommon.totalEpochs : Infinity,
+    sharePatienceMs: 1000 * config.swarm.sharePatience,
     seed: trainerCommon.seed,
     maxFileBytes: 256 * 2 ** 20,
     maxFileEntries: 1_000_000,
   };
+}
+
+function toShareRules({
+  shares,
+  shareMode,
+  sampleCollection,
+}: CommonConfig['swarm']): Pick<BatchRules, 'parts' | 'isElastic' | 'collection'> {
+  const sum = shares.reduce((total, { part }) => total + part, 0);
+  return {
+    ...(shares.length > 0 && { parts: Object.fromEntries(shares.map(({ name, part }) => [name, part / sum])) }),
+    isElastic: shareMode === 'elastic',
+    collection: toCollection(sampleCollection),
+  };
+}
+
+/** The original AgentJet's names mean the same. */
+function toCollection(name: CommonConfig['swarm']['sampleCollection']): Collection {
+  switch (name) {
+    case 'finish_enough_tasks':
+      return 'enough_tasks';
+    case 'finish_enough_episodes':
+      return 'enough_episodes';
+    case 'finish_enough_non_dummy_tasks':
+      return 'enough_informative_tasks';
+    case 'any_client_agree_sync_weight':
+      return 'any_client_asks';
+    case 'all_client_agree_sync_weight':
+      return 'all_clients_ask';
+    default:
+      return name;
+  }
 }

@@ -5,6 +5,11 @@ import { z } from 'zod';
 const id = z.string().min(1).max(200);
 const reward = z.number(); // zod refuses NaN and infinities
 
+/** A share is part of ids and addresses. */
+export const shareName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores');
+
 export const claimRequestSchema = z.strictObject({
   /** Chosen by the client, once for each claim. Repeating it gets the same episodes. */
   claim_id: id,
@@ -13,7 +18,7 @@ export const claimRequestSchema = z.strictObject({
   /** Random for each start of the client. A new life gives the episodes of the old one back. */
   life: id,
   /** Shares that the client can run. */
-  can: z.array(id).min(1).max(100).default(['default']),
+  can: z.array(shareName).min(1).max(100).default(['default']),
   count: z.number().int().min(1).max(64).default(1),
   purpose: z.enum(['train', 'evaluation', 'any']).default('any'),
   /** Name of the agent and reward code. */
@@ -39,6 +44,8 @@ export const claimedEpisodeSchema = z.strictObject({
   seed: z.number().int(),
   purpose: z.enum(['train', 'evaluation']),
   task_id: z.string(),
+  /** The kind of task: `default` in a run without shares. */
+  share: z.string(),
   /** Absent for tasks whose content stays at the client. */
   task: taskSchema.optional(),
   lease_seconds: z.number(),
@@ -76,6 +83,8 @@ export const heartbeatRequestSchema = z.strictObject({
   episodes: z.array(id).max(10_000),
   /** The client is stopping: its name is free at once, and its episodes are given back. */
   leaving: z.boolean().default(false),
+  /** The client asks for the step after this version, if the run waits for its clients. Said again with each heartbeat. */
+  asks_after: z.number().int().nonnegative().optional(),
 });
 
 const goneSchema = z.strictObject({ episode_id: z.string(), reason: z.string() });
@@ -167,6 +176,7 @@ export const rewardsRequestSchema = z.strictObject({
 export const groupAnswerSchema = z.strictObject({
   group_id: z.string(),
   task_id: z.string(),
+  share: z.string(),
   revision: z.string(),
   score_revision: z.string().nullable(),
   state: z.string(),

@@ -58,6 +58,7 @@ export {
   type Role,
   type RunAnswer,
   type RunRequest,
+  type SharesRequest,
   type ServerAnswer,
   type ServerState,
   type TasksAnswer,

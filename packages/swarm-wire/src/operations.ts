@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskSchema } from './episodes.js';
+import { shareName, taskSchema } from './episodes.js';
 
 /** The run as a whole: its tasks, its configuration, its keys, and what may be done to it. */
 
@@ -22,6 +22,8 @@ export const tasksRequestSchema = z.strictObject({
     .max(1000),
   /** Which table they belong to: what is trained, or what evaluations run. */
   split: z.enum(['train', 'evaluation']).default('train'),
+  /** The kind of task; each has separate tables. */
+  share: shareName.default('default'),
   /** How many there are in all, with the last part. */
   total: z.number().int().positive().optional(),
 });
@@ -57,16 +59,18 @@ export const configRequestSchema = z.strictObject({ request_id: name, changes: z
 
 export const configAnswerSchema = z.strictObject({ revision: z.number().int(), from_step: z.number().int() });
 
-export const sharesRequestSchema = z.record(name, z.number().positive().max(1));
+/** Names of shares with their parts of each batch, which add up to 1. */
+export const sharesRequestSchema = z.record(shareName, z.number().positive().max(1));
 
 export const roles = ['observer', 'worker', 'commander'] as const;
 
 export const keyRequestSchema = z.strictObject({
   name,
   role: z.enum(roles),
-  shares: z.array(name).optional(),
+  /** Shares that the key may claim; absent: all. */
+  shares: z.array(shareName).optional(),
   /** Shares whose groups the key may list and score. */
-  scores: z.array(name).optional(),
+  scores: z.array(shareName).optional(),
   reward_bounds: z.tuple([z.number(), z.number()]).optional(),
   expires_at: z.iso.datetime().optional(),
   max_episodes: z.number().int().positive().optional(),
@@ -93,6 +97,22 @@ export const serverStates = [
   'failed',
 ] as const;
 
+const shareAnswerSchema = z.strictObject({
+  /** Of the next batch. */
+  part: z.number(),
+  tasks: z.number().int(),
+  /** Groups that are sampled or pooled. */
+  in_flight: z.number().int(),
+  /** Groups that were trained since the run began. */
+  trained: z.number().int(),
+  /** Places of this share that were given to others. */
+  lent: z.number().int(),
+  /** What rounding owes the share (above 0) or gave it too much, in groups. */
+  carry: z.number(),
+  /** Nobody works for it now. */
+  idle: z.boolean(),
+});
+
 export const serverAnswerSchema = z.strictObject({
   /** Grows with every change: wait for a newer one with `?after=`. */
   change: z.number().int(),
@@ -110,6 +130,8 @@ export const serverAnswerSchema = z.strictObject({
   account: z.record(z.string(), z.number()),
   /** Reasons of acknowledged episodes that were dropped. */
   dropped_by_reason: z.record(z.string(), z.number()),
+  /** Absent in a run without shares. */
+  shares: z.record(z.string(), shareAnswerSchema).optional(),
 });
 
 export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
@@ -126,4 +148,5 @@ export type Role = (typeof roles)[number];
 export type KeyRequest = z.infer<typeof keyRequestSchema>;
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 export type ServerState = (typeof serverStates)[number];
+export type SharesRequest = z.infer<typeof sharesRequestSchema>;
 export type ServerAnswer = z.infer<typeof serverAnswerSchema>;

@@ -16,6 +16,8 @@ const memoryStore = 'packages/ledger/src/testing/memory-store.ts';
 const episodes = 'packages/swarm-server/src/swarm/episode-routes.ts';
 const operator = 'packages/swarm-server/src/swarm/operator-routes.ts';
 const swarm = 'packages/swarm-server/src/swarm/swarm.ts';
+const places = 'packages/swarm-server/src/swarm/find-place.ts';
+const batches = 'packages/ledger/src/batches.ts';
 const training = 'packages/swarm-server/src/swarm/train-loop.ts';
 
 const edit = (file: string, original: string, mutated: string): Edit => ({ file, original, mutated });
@@ -345,6 +347,36 @@ export const swarmMutants: readonly SwarmMutant[] = [
         operator,
         'if (ledger.state.operationIds.has(requestId)) return writer.synced();',
         'if (requestId === null) return writer.synced();',
+      ),
+    ],
+  },
+  {
+    name: 'carry lost on restart',
+    edits: [
+      edit(
+        recover,
+        'const { state, nextSequence } = foldStore(store, onEntry);',
+        'const { state, nextSequence } = foldStore(store, onEntry);\n  state.shares = { carry: {}, trained: {}, lent: {} };',
+      ),
+    ],
+  },
+  {
+    name: 'share of another taken',
+    edits: [
+      edit(places, 'group.revision === revision && can.includes(shareOf(group));', 'group.revision === revision;'),
+    ],
+  },
+  {
+    name: 'new parts hold for a batch that has begun',
+    edits: [edit(operator, 'fromStep: isSame ? 1 : step + 1 + ahead,', 'fromStep: isSame ? 1 : step + 1 + 0 * ahead,')],
+  },
+  {
+    name: 'nothing carried over',
+    edits: [
+      edit(
+        batches,
+        'const carry = carryAfter(parts, state.shares.carry, quotas);',
+        'const carry = carryAfter(parts, {}, quotas);',
       ),
     ],
   },

@@ -1,5 +1,12 @@
-import { isClosed, type LedgerState, type ManifestRecord } from '@agentjet/ledger';
-import type { RunSettings } from './settings.js';
+import {
+  isClosed,
+  partsAt,
+  shareOf,
+  type GroupsByShare,
+  type LedgerState,
+  type ManifestRecord,
+} from '@agentjet/ledger';
+import { firstParts, type RunSettings } from './settings.js';
 
 /** What the outside was told, and whether the server ever contradicts it. It never looks at a server's mind for that. */
 export class Audit {
@@ -12,6 +19,8 @@ export class Audit {
   readonly scores = new Map<string, number>();
   readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
   readonly #served = new Map<string, number>();
+  /** What each share is owed after a step. */
+  readonly #owed = new Map<number, GroupsByShare>([[0, {}]]);
 
   require(condition: boolean, violation: string): void {
     if (!condition) this.violations.add(violation);
@@ -47,11 +56,41 @@ export class Audit {
         this.require(oldest <= run.maxStaleness, `${groupId} was trained at staleness ${oldest}`);
       }
     }
+    if (run.shares !== undefined) this.#shares(state, manifest, { run, rules });
     for (const { revision, fromStep } of this.configs) {
       const isKept = manifest.step < fromStep || manifest.configRevision >= revision;
       this.require(isKept, `configuration ${revision} was promised for step ${fromStep}`);
     }
   }
+
+  /** A whole batch is within one group of its parts, and what rounding owes is carried over every restart. */
+  #shares(state: LedgerState, { step, groups, shares }: ManifestRecord, { run, rules }: ManifestRules): void {
+    const parts = partsAt(state, firstParts, step);
+    const before = this.#owed.get(step - 1) ?? {};
+    const found = groups.map(({ groupId }) => state.groups.get(groupId));
+    const owed: Record<string, number> = {};
+    for (const [share, part] of Object.entries(parts)) {
+      const error =
+        part * groups.length - found.filter((group) => group !== undefined && shareOf(group) === share).length;
+      const isWhole = groups.length === rules.batchSize && !state.operation.isDraining;
+      if (!isWhole || run.shares === 'elastic')
+        owed[share] = shares === undefined ? Number.NaN : (shares.carry[share] ?? 0);
+      else {
+        this.require(Math.abs(error) < 1, `step ${step} is ${error} groups off the part of ${share}`);
+        owed[share] = (before[share] ?? 0) + error;
+      }
+      const recorded = shares === undefined ? Number.NaN : (shares.carry[share] ?? 0);
+      this.require(
+        Math.abs(recorded - (owed[share] ?? 0)) < 1e-6,
+        `step ${step} owes ${share} ${recorded}, not ${owed[share]}`,
+      );
+      this.require(Math.abs(recorded) < 2, `${share} is ${recorded} groups off its part after step ${step}`);
+    }
+    this.#owed.set(step, owed);
+  }
 }
 
-type ManifestRules = { readonly run: RunSettings; readonly rules: Parameters<typeof isClosed>[2] };
+type ManifestRules = {
+  readonly run: RunSettings;
+  readonly rules: Parameters<typeof isClosed>[2] & { readonly batchSize: number };
+};

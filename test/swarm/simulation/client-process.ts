@@ -38,6 +38,7 @@ export class ClientProcess {
       transport: this.#transport(life),
       client: name,
       revision: `r${revision()}`,
+      shares: this.#options.can,
       purpose: 'any',
       parallel: 1,
       leaseSeconds: 3,
@@ -68,7 +69,8 @@ export class ClientProcess {
 
   /** An agent: as many calls as its seed says, then a result. What it is told goes to the audit. */
   async #execute(life: Life, episode: ClaimedEpisode, signal: AbortSignal): Promise<EndRequest> {
-    const { world, audit, name, isJudged } = this.#options;
+    const { world, audit, name, isJudged, can } = this.#options;
+    audit.require(can.includes(episode.share), `${name} runs ${can.join()}, and got an episode of ${episode.share}`);
     const draw = deriveSeed(episode.seed, 'length') / 2 ** 32;
     const numCalls = Math.min(20, 1 + Math.floor(-Math.log(1 - draw) * 3));
     const isFailing = deriveSeed(episode.seed, 'failing') % 100 < 4;
@@ -150,4 +152,6 @@ export type ClientOptions = {
   readonly name: string;
   readonly revision: () => number;
   readonly isJudged: boolean;
+  /** Shares that it runs. */
+  readonly can: readonly string[];
 };

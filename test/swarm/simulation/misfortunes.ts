@@ -46,6 +46,11 @@ const configure: Misfortune = ({ operator, audit }) => {
   operator.configure().catch((error: unknown) => audit.require(false, `configure: ${String(error)}`));
 };
 
+const changeShares: Misfortune = ({ operator, audit, run }) => {
+  if (run.shares === undefined) return;
+  operator.share().catch((error: unknown) => audit.require(false, `shares: ${String(error)}`));
+};
+
 const pauseAWhile: Misfortune = ({ world, operator, audit }) => {
   const resume = (): void => {
     operator.operate('resume').catch((error: unknown) => audit.require(false, `resume: ${String(error)}`));
@@ -72,7 +77,8 @@ const misfortuneShares: readonly (readonly [number, Misfortune])[] = [
   [0.12, cutOneWay],
   [0.03, jumpClocks],
   [0.06, takeOver],
-  [0.06, configure],
+  [0.03, configure],
+  [0.03, changeShares],
   [0.06, pauseAWhile],
   [0.07, newCode],
 ];

@@ -46,6 +46,14 @@ export class Operator {
     }
   }
 
+  /** Changes the parts of the shares. */
+  async share(): Promise<void> {
+    const a = 0.2 + 0.6 * this.#world.random();
+    const requestId = `share-${this.#world.numEvents}`;
+    const { revision, from_step } = await this.order((swarm) => swarm.share({ a, b: 1 - a }, requestId));
+    this.#audit.configs.push({ revision, fromStep: from_step });
+  }
+
   async score(): Promise<void> {
     while (!this.isStopped) {
       await this.#life.wait(150 + this.#world.about(200));

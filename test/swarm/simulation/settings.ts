@@ -9,6 +9,8 @@ export type RunSettings = {
   readonly repeatsExactly: boolean;
   /** Clients leave all rewards to the scorer. */
   readonly isJudged: boolean;
+  /** Two shares, a and b; undefined: none. */
+  readonly shares: 'strict' | 'elastic' | undefined;
   /** Fewer clients, longer waits. */
   readonly isQuiet: boolean;
 };
@@ -22,13 +24,24 @@ export function drawSettings(seed: number): RunSettings {
     repeatsExactly: seed % 2 === 1,
     isJudged: seed % 5 === 0,
     isQuiet: seed % 7 === 3,
+    shares: seed % 6 === 2 ? 'strict' : seed % 6 === 4 ? 'elastic' : undefined,
   };
 }
+
+/** What the run begins with. */
+export const firstParts = { a: 0.6, b: 0.4 };
 
 export function toSwarmSettings(run: RunSettings): SwarmSettings {
   const rules = createRules({ failedEpisodePolicy: run.policy, groupPatienceMs: 15_000, scorePatienceMs: 5000 });
   return {
-    rules: { ...rules, batchSize: 2, oversubscribe: run.oversubscribe, maxStaleness: run.maxStaleness },
+    rules: {
+      ...rules,
+      batchSize: run.shares === undefined ? 2 : 3,
+      oversubscribe: run.oversubscribe,
+      maxStaleness: run.maxStaleness,
+      ...(run.shares !== undefined && { parts: firstParts, isElastic: run.shares === 'elastic' }),
+    },
+    sharePatienceMs: 1500,
     numPlaces: 3,
     capacity: 14,
     tickMs: 100,

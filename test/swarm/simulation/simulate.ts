@@ -84,7 +84,7 @@ function createParts(world: World): Parts {
     disk,
     checkpoints: new ToyCheckpoints(),
     tasks: {
-      trainingTask: (draw) => ({ taskId: `t${draw}`, seed: world.seed }),
+      trainingTask: (draw, share) => ({ taskId: `${share}${draw}`, seed: world.seed }),
       evaluationTask: (index) => ({ taskId: `v${index}`, seed: world.seed }),
     },
     crash: (server) => {
@@ -97,12 +97,16 @@ function createParts(world: World): Parts {
   servers.push(new ServerProcess(shared));
   const clients = Array.from({ length: run.isQuiet ? 2 : 6 }, (_none, index) => {
     const name = `c${index}`;
-    return new ClientProcess({ ...shared, servers, name, revision: () => code.revision, isJudged: run.isJudged });
+    const can = run.shares === undefined ? ['default'] : (abilities[index % abilities.length] ?? []);
+    return new ClientProcess({ ...shared, servers, name, revision: () => code.revision, isJudged: run.isJudged, can });
   });
   const operator = new Operator(world, network, audit);
   operator.score().catch((error: unknown) => audit.require(false, `the scorer stopped: ${toErrorMessage(error)}`));
   return { ...shared, clients, operator, servers, code };
 }
+
+/** What clients run, where there are shares. */
+const abilities = [['a'], ['b'], ['a', 'b']];
 
 /** Until nothing has been open for a while: an evaluation may begin after the last step. */
 async function drain({ world, servers }: Parts): Promise<void> {
@@ -118,7 +122,8 @@ function isDrained(servers: readonly ServerProcess[]): boolean {
   if (swarm === undefined) return false;
   const { state } = swarm.context.ledger;
   const isOver = [...state.groups.values()].every(({ fate }) => fate !== undefined && fate !== 'assigned');
-  return state.operation.isDraining && state.returned.size === 0 && isOver;
+  const isReturned = [...state.schedules.values()].some(({ returned }) => returned.size > 0);
+  return state.operation.isDraining && !isReturned && isOver;
 }
 
 function foldAtEnd(disk: MemoryDisk, audit: Audit): LedgerState | undefined {
@@ -157,8 +162,10 @@ function checkEnd(state: LedgerState, weights: ToyWeights | undefined, audit: Au
   );
   const open = [...state.groups.values()].filter(({ fate }) => fate === undefined);
   audit.require(open.length === 0, `${open.length} groups are open for ever`);
-  for (const [draw, { fate }] of state.draws) audit.require(fate === 'over', `draw ${draw} is ${fate} for ever`);
-  audit.require(state.draws.size === state.nextDraw, 'a draw was skipped');
+  for (const [share, { draws, nextDraw }] of state.schedules) {
+    for (const [draw, { fate }] of draws) audit.require(fate === 'over', `draw ${share} ${draw} is ${fate} for ever`);
+    audit.require(draws.size === nextDraw, `a draw of ${share} was skipped`);
+  }
 }
 
 type KnownEpisode = {

@@ -41,10 +41,11 @@ function requireKey({ keys }: SwarmRunFlags): string | undefined {
 function namesOf(
   flags: SwarmRunFlags,
   overrides: readonly string[],
-): { readonly client?: string; readonly revision: string } {
+): { readonly client?: string; readonly share?: string; readonly revision: string } {
   return {
     revision: flags.revision ?? revisionOf(loadConfig(flags, overrides)),
     ...(flags.client !== undefined && { client: flags.client }),
+    ...(flags.share !== undefined && { share: flags.share }),
   };
 }
 

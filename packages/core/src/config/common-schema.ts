@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { setting } from './setting.js';
+import { swarm } from './swarm-schema.js';
 
 /**
  * The sections that are always there. What a backbone, a task reader, a judge or an algorithm adds is in its own
@@ -364,21 +365,7 @@ export const commonSections = {
       ),
     })
     .describe('torch only'),
-  swarm: z
-    .strictObject({
-      recovery_budget: setting(
-        positive.max(mostSeconds),
-        120,
-        'a checkpoint is due, too, when making the steps since the last one again would take so many seconds',
-      ),
-      store_dir: setting(
-        text.nullable(),
-        null,
-        'folder of the ledger, on a local disk; null: ledger/ in the run folder',
-        { path: 'output' },
-      ),
-    })
-    .describe('ajet swarm serve'),
+  swarm,
   debug: z
     .strictObject({
       debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),

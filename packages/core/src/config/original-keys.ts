@@ -48,6 +48,8 @@ const original: Readonly<Record<string, Accept>> = {
   'trainer_common.algorithm.use_kl_in_reward': only(false),
   'trainer_common.optim.clip_grad': as('trainer_common.optim.grad_clip'),
   'trainer_common.clip_ratio': as('trainer_common.clip_ratio_low', 'trainer_common.clip_ratio_high'),
+  swarm_mode_sample_collection_method: as('swarm.sample_collection'),
+  swarm_mode: anyBoolean,
   'debug.debug_vllm_port': anyNumber,
   'debug.debug_vllm_seed': as('debug.seed'),
   'debug.debug_tensor_parallel_size': anyNumber,

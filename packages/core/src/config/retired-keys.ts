@@ -57,8 +57,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
     'Debugging starts no server: use "debug.base_url" for one that runs, or leave it out.',
   max_staleness: 'Use "trainer_common.max_staleness".',
   'rollout.max_staleness': 'Use "trainer_common.max_staleness".',
-  swarm_mode: 'There is no swarm here.',
-  swarm_mode_sample_collection_method: 'There is no swarm here.',
+  swarm_mode: 'Start a server with `ajet swarm serve`.',
+  swarm_mode_sample_collection_method: 'Use "swarm.sample_collection".',
   max_cached_episodes: 'Episodes are not cached beyond their batch.',
 };
 

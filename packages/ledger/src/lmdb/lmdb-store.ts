@@ -275,7 +275,9 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-1';
+const format = 'agentjet-ledger-2';
+/** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
+const olderFormats: readonly string[] = ['agentjet-ledger-1'];
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;
@@ -289,7 +291,7 @@ function numbersIn(dir: string): readonly number[] {
 }
 
 function requireFormat(meta: FileMeta, file: string): void {
-  if (meta.format === undefined || meta.format === format) return;
+  if (meta.format === undefined || meta.format === format || olderFormats.includes(meta.format)) return;
   throw new StoreError(
     'other_format',
     `${file} is a store of format ${JSON.stringify(meta.format)}; this version reads ${JSON.stringify(format)}. Use the version that wrote it, or begin a new run.`,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Ledger } from '../ledger.js';
 import { accountOf } from '../account.js';
+import { scheduleOf } from '../state.js';
 import { MemoryDisk, MemoryStore, type DiskFaults, type DiskOperation } from '../testing/memory-store.js';
 import { foldStore } from './fold-store.js';
 import { recover } from './recover.js';
@@ -53,7 +54,7 @@ it('removes a file once its groups are finished, and still knows what became of 
   expect(await retire(1)).toEqual([0]);
   const { state } = foldStore(new MemoryStore(disk));
   expect(state.finishedEpisodes.get('a-e')).toMatchObject({ fate: 'trained', step: 1 });
-  expect([state.step, state.nextDraw, state.bootId]).toEqual([1, 1, 'boot-1']);
+  expect([state.step, scheduleOf(state).nextDraw, state.bootId]).toEqual([1, 1, 'boot-1']);
   expect(accountOf(state)).toEqual(accountOf(ledger.state));
 });
 

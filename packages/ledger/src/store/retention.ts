@@ -1,6 +1,6 @@
 import { hasAllOutcomes } from '../fold-steps.js';
 import type { FinishedEpisode, FinishedRecord, LedgerRecord } from '../records.js';
-import type { LedgerGroup, LedgerState } from '../state.js';
+import { scheduleOf, type LedgerGroup, type LedgerState } from '../state.js';
 import { isLasting, type Entry } from './entry.js';
 import type { Store } from './store.js';
 
@@ -65,13 +65,14 @@ function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[
 
 /** What stays of a group when its records go. */
 function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord {
-  const { groupId, draw, tryIndex, expiries, purpose, fate, step } = group;
+  const { groupId, draw, share, tryIndex, expiries, purpose, fate, step } = group;
   const episodes = [...state.episodes.values()].filter((episode) => episode.groupId === groupId);
-  const known = state.draws.get(draw);
+  const known = scheduleOf(state, share).draws.get(draw);
   return {
     kind: 'finished',
     groupId,
     draw,
+    ...(share !== undefined && { share }),
     tryIndex,
     expiries,
     purpose,

@@ -102,7 +102,7 @@ export class Worker {
       claim_id: `${client}.${this.#life}.${this.#numClaims++}`,
       client,
       life: this.#life,
-      can: ['default'],
+      can: [...(this.#options.shares ?? ['default'])],
       count: 1,
       purpose,
       revision,
@@ -170,7 +170,7 @@ export class Worker {
       if (signal.aborted) return;
       const episodes = [...this.#running.keys()];
       const answer = await transport
-        .heartbeat({ client, life: this.#life, episodes, leaving: false })
+        .heartbeat({ client, life: this.#life, episodes, leaving: false, ...asks(this.#options.asksAfter?.()) })
         .catch(() => undefined);
       for (const { episode_id, reason } of answer?.gone ?? []) {
         this.#running.get(episode_id)?.abort(new WireError('gone', `The episode is over: ${reason}.`));
@@ -185,6 +185,10 @@ export type WorkerOptions = {
   /** A name that no other program uses at the same time. */
   readonly client: string;
   readonly revision: string;
+  /** Kinds of tasks that this client runs. Default: `default`. */
+  readonly shares?: readonly string[] | undefined;
+  /** The version after which the client asks for a step; undefined: it does not. */
+  readonly asksAfter?: () => number | undefined;
   readonly purpose: ClaimRequest['purpose'];
   readonly parallel: number;
   readonly leaseSeconds: number;
@@ -214,5 +218,7 @@ const longestLeaveMs = 3000;
 function toFailedEnd(error: string, client: string): EndRequest {
   return { client, status: 'failed', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };
 }
+
+const asks = (after: number | undefined) => (after === undefined ? {} : { asks_after: after });
 
 const isGone = (error: unknown): boolean => error instanceof WireError && error.code === 'gone';

@@ -35,7 +35,7 @@ export class TaskBook {
   }
 
   /** The table in parts that one request can hold. Content is left out if it must stay at the client. */
-  *parts({ isPortable }: { readonly isPortable: boolean }): Generator<TasksRequest> {
+  *parts({ isPortable, ...table }: TableOptions): Generator<TasksRequest> {
     let rows: Row[] = [];
     let numBytes = 0;
     let index = 0;
@@ -45,7 +45,7 @@ export class TaskBook {
       const row = { task_id: task.taskId, index, hash: hashOf(json), ...(isPortable && { task: content }) };
       const size = isPortable ? json.length + task.taskId.length + 200 : 300;
       if (rows.length === maxRows || (rows.length > 0 && numBytes + size > maxBytes)) {
-        yield { tasks: rows };
+        yield { tasks: rows, ...table };
         rows = [];
         numBytes = 0;
       }
@@ -53,9 +53,12 @@ export class TaskBook {
       numBytes += size;
       index++;
     }
-    if (rows.length > 0) yield { tasks: rows, total: this.size };
+    if (rows.length > 0) yield { tasks: rows, total: this.size, ...table };
   }
 }
+
+/** Of which kind the tasks are, and whether their content is told. */
+export type TableOptions = Pick<TasksRequest, 'share' | 'split'> & { readonly isPortable: boolean };
 
 const maxRows = 1000;
 /** Characters; the server reads 8 MiB. */

@@ -74,8 +74,13 @@ export type WriteRoute<Body> = (
 /** What the swarm needs to know of a key. */
 export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   if (key === undefined) return undefined;
-  const { name, role, maxEpisodes } = key;
-  return { name, isCommander: role === 'commander', ...(maxEpisodes !== undefined && { maxEpisodes }) };
+  const { name, role, maxEpisodes, shares } = key;
+  return {
+    name,
+    isCommander: role === 'commander',
+    ...(maxEpisodes !== undefined && { maxEpisodes }),
+    ...(shares !== undefined && { shares }),
+  };
 }
 
 /** Throws WireError `reward_out_of_bounds`. */
@@ -94,10 +99,21 @@ export const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndReques
   ...turn_rewards.map(({ value }) => value),
 ];
 
-/** Throws WireError `wrong_role` unless the key may list and score groups. */
-export function requireScorer(key: StoredKey | undefined): void {
-  if (key === undefined || key.role === 'commander' || key.scores?.includes('default') === true) return;
+/** The shares whose groups the key may list and score; undefined: all. Throws WireError `wrong_role` if there are none. */
+export function scoredShares(key: StoredKey | undefined): readonly string[] | undefined {
+  if (key === undefined || key.role === 'commander') return undefined;
+  if (key.scores !== undefined && key.scores.length > 0) return key.scores;
   throw new WireError('wrong_role', `The key "${key.name}" may not score. Make one with "scores": ["default"].`);
+}
+
+/** Throws WireError `wrong_role` unless the key may score groups of this share. */
+export function requireScorer(key: StoredKey | undefined, share: string): void {
+  const shares = scoredShares(key);
+  if (shares === undefined || shares.includes(share)) return;
+  throw new WireError(
+    'wrong_role',
+    `The key "${key?.name}" may score the shares ${shares.join(', ')}, not "${share}". Make one with "scores": ["${share}"].`,
+  );
 }
 
 /** Another method on a known path, or no such path. */

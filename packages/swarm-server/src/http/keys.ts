@@ -15,6 +15,8 @@ export type StoredKey = {
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
   readonly expiresAt?: string;
+  /** Shares that it may claim; absent: all. */
+  readonly shares?: readonly string[];
   readonly scores?: readonly string[];
   readonly rewardBounds?: readonly [number, number];
   readonly maxEpisodes?: number;
@@ -30,6 +32,7 @@ export function createKey(request: KeyRequest): { readonly stored: StoredKey; re
     id,
     hash: hashOf(secret),
     ...(expiresAt !== undefined && { expiresAt }),
+    ...(request.shares !== undefined && { shares: request.shares }),
     ...(request.scores !== undefined && { scores: request.scores }),
     ...(request.reward_bounds !== undefined && { rewardBounds: request.reward_bounds }),
     ...(request.max_episodes !== undefined && { maxEpisodes: request.max_episodes }),

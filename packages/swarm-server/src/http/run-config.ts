@@ -30,6 +30,8 @@ const changeable = new Set([
   'trainer_common.optim.grad_clip',
   'trainer_common.save_freq',
   'trainer_common.test_freq',
+  'swarm.share_mode',
+  'swarm.sample_collection',
 ]);
 
 /** The server is stopped, its YAML file is changed, and it goes on from its newest checkpoint. */

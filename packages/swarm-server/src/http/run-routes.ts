@@ -28,12 +28,9 @@ export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): v
   );
   base.put(
     '/shares',
-    door.write('commander', sharesRequestSchema, async (swarm, shares) => {
-      const names = Object.keys(shares);
-      if (names.length !== 1 || names[0] !== 'default')
-        throw new WireError('unknown_share', `There is one share, "default"; the request names ${names.join(', ')}.`);
-      return { revision: swarm.describe().config_revision, from_step: swarm.describe().step + 1 };
-    }),
+    door.write('commander', sharesRequestSchema, (swarm, shares, { context, key }) =>
+      swarm.share(shares, context.req.header('idempotency-key'), key?.name),
+    ),
   );
   base.post(
     '/run/:operation',

@@ -12,7 +12,16 @@ import {
 } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import { addCheckpoints } from './checkpoint-routes.js';
-import { answerError, Door, requireBounds, requireScorer, rewardsIn, toClaimKey, unknownRoute } from './door.js';
+import {
+  answerError,
+  Door,
+  requireBounds,
+  requireScorer,
+  rewardsIn,
+  scoredShares,
+  toClaimKey,
+  unknownRoute,
+} from './door.js';
 import { respondEvents } from './events.js';
 import { addKeys } from './key-routes.js';
 import { renderMetrics } from './metrics.js';
@@ -145,16 +154,15 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   base.get(
     '/groups',
     door.read('worker', (swarm, context, key) => {
-      requireScorer(key);
-      return swarm.unscored(context.req.query('state') !== 'unscored');
+      return swarm.unscored(context.req.query('state') !== 'unscored', scoredShares(key));
     }),
   );
   base.put(
     '/groups/:id/rewards',
     door.write('worker', rewardsRequestSchema, async (swarm, request, { context, key }) => {
-      requireScorer(key);
-      for (const { reward } of request.rewards) requireBounds(reward, key);
       const groupId = context.req.param('id') ?? '';
+      requireScorer(key, (await swarm.group(groupId)).share);
+      for (const { reward } of request.rewards) requireBounds(reward, key);
       await swarm.score(groupId, request);
       return swarm.group(groupId);
     }),

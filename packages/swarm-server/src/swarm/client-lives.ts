@@ -4,6 +4,12 @@ type Client = {
   readonly life: string;
   readonly seenMs: number;
   readonly revision?: string;
+  /** Shares that it says it can run. */
+  readonly can?: readonly string[];
+  /** It asks for the step after this version of the weights. */
+  readonly agreesAfter?: number;
+  /** The version at which it ended an episode last. */
+  readonly endedAt?: number;
   readonly hasLeft?: true;
 };
 
@@ -34,8 +40,8 @@ export class ClientLives {
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
     if (isNew && now - known.seenMs < this.#aliveMs) throw nameTaken(client, this.#aliveMs - (now - known.seenMs));
-    const revision = known?.life === life ? known.revision : undefined;
-    this.#clients.set(client, { life, seenMs: now, ...(revision !== undefined && { revision }) });
+    const { hasLeft: _left, ...said } = known?.life === life ? known : {};
+    this.#clients.set(client, { ...said, life, seenMs: now });
     return known === undefined || isNew;
   }
 
@@ -44,6 +50,46 @@ export class ClientLives {
     const known = this.#clients.get(client);
     if (known !== undefined) this.#clients.set(client, { ...known, revision });
     this.#revisions.add(revision);
+  }
+
+  /** Notes which shares a client can run. */
+  noteShares(client: string, can: readonly string[]): void {
+    const known = this.#clients.get(client);
+    if (known !== undefined) this.#clients.set(client, { ...known, can });
+  }
+
+  /** Notes that a client asks for the step after this version. */
+  noteAgreement(client: string, agreesAfter: number): void {
+    const known = this.#clients.get(client);
+    if (known !== undefined) this.#clients.set(client, { ...known, agreesAfter });
+  }
+
+  /** Notes that a client ended an episode while this version answered. */
+  noteEnd(client: string, version: number): void {
+    const known = this.#clients.get(client);
+    if (known !== undefined) this.#clients.set(client, { ...known, endedAt: version, seenMs: this.#now() });
+  }
+
+  /** Whether a client that runs this share was heard of within the patience, or there was no time yet to hear of it. */
+  mayServe(share: string, patienceMs: number): boolean {
+    const sinceMs = this.#now() - patienceMs;
+    if (this.#sinceMs > sinceMs) return true;
+    return this.#present(sinceMs).some(({ can }) => can?.includes(share) === true);
+  }
+
+  /**
+   * Whether one client that is alive, or all that ended an episode at this version, ask for the step after it. A client that
+   * says nothing any more is not waited for.
+   */
+  agree(all: boolean, version: number): boolean {
+    const present = this.#present(this.#now() - silentMs);
+    const asks = ({ agreesAfter = -1 }: Client): boolean => agreesAfter >= version;
+    if (!present.some(asks)) return false;
+    return !all || present.filter(({ endedAt = -1 }) => endedAt >= version).every(asks);
+  }
+
+  #present(sinceMs: number): readonly Client[] {
+    return [...this.#clients.values()].filter(({ seenMs, hasLeft }) => hasLeft !== true && seenMs > sinceMs);
   }
 
   /** Whether a client may still run this code: one was heard of lately, or there was no time yet to hear of it. */

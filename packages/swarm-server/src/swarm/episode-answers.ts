@@ -10,7 +10,19 @@ export type ClaimKey = {
   readonly name: string;
   readonly isCommander: boolean;
   readonly maxEpisodes?: number | undefined;
+  /** Absent: all. */
+  readonly shares?: readonly string[] | undefined;
 };
+
+/** Throws WireError `wrong_role` for a share that the key does not open. */
+export function requireKeyShares(can: readonly string[], key: ClaimKey | undefined): void {
+  const foreign = key?.shares === undefined ? undefined : can.find((share) => key.shares?.includes(share) !== true);
+  if (foreign === undefined) return;
+  throw new WireError(
+    'wrong_role',
+    `The key "${key?.name}" is for the shares ${key?.shares?.join(', ')}, not for "${foreign}".`,
+  );
+}
 
 export type EpisodeParts = {
   readonly access: (episodeId: string) => EpisodeAccess;

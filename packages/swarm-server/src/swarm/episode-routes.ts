@@ -1,4 +1,4 @@
-import { nextBatch, placeSeed, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { nextBatch, placeSeed, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
 import {
   WireError,
   type AbandonAnswer,
@@ -15,11 +15,11 @@ import {
   type WireTask,
 } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
-import type { ClientLives } from './client-lives.js';
 import {
   claimIdOf,
   endedDifferently,
   isReplayMismatch,
+  requireKeyShares,
   meanOf,
   randomName,
   receiptOf,
@@ -30,21 +30,20 @@ import {
   type EpisodesQuery,
 } from './episode-answers.js';
 import { findPlace } from './find-place.js';
+import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
 import type { SwarmContext } from './swarm-context.js';
-import { rulesOf } from './train-loop.js';
+import { rulesOf } from './rules-of.js';
 
 /** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
 export class EpisodeRoutes {
   readonly #context: SwarmContext;
-  readonly #lives: ClientLives;
   readonly #access: (episodeId: string) => EpisodeAccess;
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
 
-  constructor(context: SwarmContext, lives: ClientLives, { access, model }: EpisodeParts) {
+  constructor(context: SwarmContext, { access, model }: EpisodeParts) {
     this.#context = context;
-    this.#lives = lives;
     this.#access = access;
     this.#model = model;
   }
@@ -76,13 +75,10 @@ export class EpisodeRoutes {
 
   async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
     const { host, changes } = this.#context;
-    if (request.can.length > 0 && !request.can.includes('default')) {
-      throw new WireError(
-        'unknown_share',
-        `There is one share, "default"; the client can run ${request.can.join(', ')}.`,
-      );
-    }
+    requireShares(this.#context, request.can);
+    requireKeyShares(request.can, key);
     this.#greet(request);
+    this.#context.lives.noteShares(request.client, request.can);
     const untilMs = host.now() + request.wait_seconds * 1000;
     for (;;) {
       const answer = await this.#claimNow(request, key);
@@ -93,10 +89,14 @@ export class EpisodeRoutes {
     }
   }
 
-  async heartbeat({ client, life, episodes, leaving }: HeartbeatRequest): Promise<HeartbeatAnswer> {
-    const { ledger, store, settings } = this.#context;
+  async heartbeat({ client, life, episodes, leaving, asks_after }: HeartbeatRequest): Promise<HeartbeatAnswer> {
+    const { ledger, lives, changes, store, settings } = this.#context;
     this.#greet({ client, life });
     if (leaving) return this.#leave({ client, life });
+    if (asks_after !== undefined) {
+      lives.noteAgreement(client, asks_after);
+      changes.notify();
+    }
     const renewed: string[] = [];
     const gone: { episode_id: string; reason: string }[] = [];
     for (const id of episodes) {
@@ -114,8 +114,8 @@ export class EpisodeRoutes {
 
   /** Gives back what the client was running, and its name. */
   async #leave({ client, life }: { readonly client: string; readonly life: string }): Promise<HeartbeatAnswer> {
-    const { ledger, writer } = this.#context;
-    this.#lives.leave(client, life);
+    const { ledger, lives, writer } = this.#context;
+    lives.leave(client, life);
     const left = [...ledger.state.episodes.values()].filter(
       (episode) => episode.state === 'running' && episode.client === client && episode.life === life,
     );
@@ -141,6 +141,7 @@ export class EpisodeRoutes {
       await writer.synced();
       throw this.#goneError(episodeId);
     }
+    this.#context.lives.noteEnd(episode.client, this.#context.weights.version);
     if (episode.end === undefined) await this.#accept(episode, request, bodyHash);
     await writer.synced();
     const accepted = episode.end?.bodyHash;
@@ -252,19 +253,19 @@ export class EpisodeRoutes {
   }
 
   #takePlaces(request: ClaimRequest, key?: ClaimKey): readonly string[] | NonNullable<ClaimAnswer['reason']> {
-    const { ledger, store, weights, settings, tasks } = this.#context;
+    const { ledger, lives, store, weights, settings } = this.#context;
     const { operation } = ledger.state;
-    if (this.#lives.hasLeft(request.client, request.life)) return 'no_open_place';
+    if (lives.hasLeft(request.client, request.life)) return 'no_open_place';
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
     if (!store.hasRoom()) return 'store_full';
     this.#context.newest.revision = request.revision;
-    this.#lives.noteRevision(request.client, request.revision);
+    lives.noteRevision(request.client, request.revision);
     const taken: string[] = [];
     const capacity = Math.min(settings.capacity, this.#capacityOf(key));
     for (let index = 0; index < request.count && ledger.numRunning < capacity; index++) {
-      const place = findPlace(this.#context, this.#lives, request);
+      const place = findPlace(this.#context, request);
       if (place === undefined) break;
       taken.push(this.#take(place, request, { claimId: claimIdOf(request.claim_id, index), keyName: key?.name }));
     }
@@ -273,7 +274,7 @@ export class EpisodeRoutes {
     if (operation.isDraining) return 'draining';
     if (this.#mayOpenPlaces()) return 'no_open_place';
     if (weights.version >= settings.maxSteps) return 'stopped';
-    return tasks.trainingTask(ledger.state.nextDraw) === undefined ? 'no_task' : 'no_open_place';
+    return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 
   /** What runs may be lost, and its place come back; an evaluation may follow a step. */
@@ -297,7 +298,8 @@ export class EpisodeRoutes {
   ): string {
     const { ledger, host, tasks } = this.#context;
     const group = ledger.group(groupId);
-    const task = group.purpose === 'train' ? tasks.trainingTask(group.draw) : tasks.evaluationTask(group.draw);
+    const taskOf = group.purpose === 'train' ? tasks.trainingTask : tasks.evaluationTask;
+    const task = taskOf(group.draw, shareOf(group));
     const episodeId = `e${randomName(host.random)}`;
     const seed = placeSeed(task?.seed ?? 0, group.taskId, place);
     const leaseMs = lease_seconds * 1000;
@@ -308,10 +310,12 @@ export class EpisodeRoutes {
   #describe(episodeId: string, leaseSeconds: number): ClaimedEpisode {
     const { ledger } = this.#context;
     const { groupId, place, attempt, seed } = ledger.episode(episodeId);
-    const { purpose, taskId } = ledger.group(groupId);
-    const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId };
-    const split = purpose === 'evaluation' ? purpose : undefined;
-    const task = ledger.state.tasks.get(taskKey(taskId, split))?.content;
+    const group = ledger.group(groupId);
+    const { purpose, taskId } = group;
+    const share = shareOf(group);
+    const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId, share };
+    const split = purpose === 'evaluation' ? { split: purpose } : {};
+    const task = ledger.state.tasks.get(taskKey({ taskId, share, ...split }))?.content;
     return {
       episode_id: episodeId,
       ...position,
@@ -323,8 +327,8 @@ export class EpisodeRoutes {
 
   /** A new life of a client gives the episodes of its old one back. */
   #greet({ client, life }: { readonly client: string; readonly life: string }): void {
-    const { ledger } = this.#context;
-    if (!this.#lives.greet(client, life)) return;
+    const { ledger, lives } = this.#context;
+    if (!lives.greet(client, life)) return;
     const old = [...ledger.state.episodes.values()].filter(
       (episode) => episode.state === 'running' && episode.client === client && episode.life !== life,
     );

@@ -1,5 +1,6 @@
-import { isClosed, type LedgerGroup } from '@agentjet/ledger';
+import { defaultShare, isClosed, type LedgerGroup } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
+import { shareNames } from './share-watch.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 
 /**
@@ -39,16 +40,24 @@ export async function recordEvaluation(
   );
 }
 
-function isDue({ settings, ledger, tasks }: SwarmContext, step: number): boolean {
+function isDue(context: SwarmContext, step: number): boolean {
+  const { settings, ledger, tasks } = context;
   const { test_freq: testFreq = settings.testFreq } = changesOf(ledger.state).trainer_common;
   if (step > 0) return testFreq > 0 && step % testFreq === 0;
-  return settings.evaluatesFirst === true && tasks.evaluationTask(0) !== undefined;
+  return (
+    settings.evaluatesFirst === true &&
+    shareNames(context).some((share) => tasks.evaluationTask(0, share) !== undefined)
+  );
 }
 
-function openGroups({ ledger, settings, tasks, newest }: SwarmContext, step: number): void {
+function openGroups(context: SwarmContext, step: number): void {
+  for (const share of shareNames(context)) openGroupsOf(context, step, share);
+}
+
+function openGroupsOf({ ledger, settings, tasks, newest }: SwarmContext, step: number, share: string): void {
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
-    const task = tasks.evaluationTask(index);
-    const groupId = `v${step}.${index}`;
+    const task = tasks.evaluationTask(index, share);
+    const groupId = share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`;
     if (task === undefined) return;
     if (ledger.state.groups.has(groupId)) continue;
     ledger.openGroup({
@@ -57,6 +66,7 @@ function openGroups({ ledger, settings, tasks, newest }: SwarmContext, step: num
       draw: index,
       numPlaces: settings.evaluationPlaces,
       purpose: 'evaluation',
+      ...(share !== defaultShare && { share }),
       evaluates: step,
       revision: newest.revision,
     });

@@ -1,4 +1,18 @@
-import { accountOf, isSampled, LedgerError, taskKey, type LedgerGroup } from '@agentjet/ledger';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  accountOf,
+  defaultShare,
+  hasShares,
+  isSampled,
+  LedgerError,
+  nextParts,
+  partsAt,
+  shareOf,
+  sharesKey,
+  taskKey,
+  type LedgerGroup,
+  type Parts,
+} from '@agentjet/ledger';
 import {
   WireError,
   type ConfigAnswer,
@@ -8,9 +22,13 @@ import {
   type GroupsAnswer,
   type RewardsRequest,
   type ServerAnswer,
+  type SharesRequest,
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
+import { randomName } from './episode-answers.js';
+import { lookAt, requireShares } from './share-watch.js';
+import { rulesOf } from './rules-of.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 
 /** What scorers and operators ask for. */
@@ -22,12 +40,14 @@ export class OperatorRoutes {
   }
 
   /** Groups that are sampled and have an episode without a reward. */
-  unscored(all: boolean): GroupsAnswer {
+  unscored(all: boolean, shares?: readonly string[]): GroupsAnswer {
     const { state, rules } = this.#context.ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
       isSampled(state, group, rules) &&
       this.#context.ledger.membersOf(group.groupId).some((episode) => episode.state === 'ended');
-    const groups = [...this.#context.ledger.flight.groups.values()].filter((group) => all || isWaiting(group));
+    const groups = [...this.#context.ledger.flight.groups.values()].filter(
+      (group) => (all || isWaiting(group)) && (shares === undefined || shares.includes(shareOf(group))),
+    );
     return { groups: groups.map((group) => this.describeGroup(group)) };
   }
 
@@ -37,6 +57,7 @@ export class OperatorRoutes {
     return {
       group_id: group.groupId,
       task_id: group.taskId,
+      share: shareOf(group),
       revision: group.revision,
       score_revision: group.scoreRevision,
       state: ledger.statusOf(group.groupId),
@@ -51,11 +72,12 @@ export class OperatorRoutes {
   }
 
   /** Adds tasks by id. The same id with another content is refused, and then none is added. */
-  async addTasks({ tasks, total, split: given }: TasksRequest): Promise<TasksAnswer> {
+  async addTasks({ tasks, total, split = 'train', share = defaultShare }: TasksRequest): Promise<TasksAnswer> {
     const { ledger } = this.#context;
+    requireShares(this.#context, [share]);
     const known = ledger.state.tasks;
-    const split = given === 'evaluation' ? given : undefined;
-    const find = (taskId: string) => known.get(taskKey(taskId, split));
+    const table = { ...(split === 'evaluation' && { split }), ...(share !== defaultShare && { share }) };
+    const find = (taskId: string) => known.get(taskKey({ taskId, ...table }));
     const other = tasks.find(({ task_id, hash }) => (find(task_id)?.hash ?? hash) !== hash);
     if (other !== undefined) {
       throw new WireError(
@@ -65,15 +87,17 @@ export class OperatorRoutes {
     }
     const added = tasks.filter(({ task_id }) => find(task_id) === undefined);
     const records = added.map(({ task_id, index, hash, task }) => {
-      const more = { ...(split !== undefined && { split }), ...(task !== undefined && { content: task }) };
+      const more = { ...table, ...(task !== undefined && { content: task }) };
       return { kind: 'task' as const, taskId: task_id, index, hash, ...more };
     });
     const last = records.at(-1);
     if (last !== undefined) {
       await appendSynced(this.#context, ...records.slice(0, -1), { ...last, ...(total !== undefined && { total }) });
     }
-    const ofSplit = [...known.values()].filter((record) => record.split === split);
-    return { added: added.length, known: tasks.length - added.length, total: ofSplit.length };
+    const ofTable = [...known.values()].filter(
+      (record) => record.split === table.split && record.share === table.share,
+    );
+    return { added: added.length, known: tasks.length - added.length, total: ofTable.length };
   }
 
   async keep(name: string, content: unknown): Promise<void> {
@@ -116,6 +140,47 @@ export class OperatorRoutes {
     if (known === undefined) ledger.append(made);
     await writer.synced();
     return { revision: made.revision, from_step: made.fromStep };
+  }
+
+  /**
+   * Other parts, from the first step on of which no group is drawn yet: so every batch has the composition that was decided
+   * before it began. The parts that hold already change nothing, and a repeated request id gets the revision it made.
+   */
+  async share(parts: SharesRequest, requestId: string | undefined, by = ''): Promise<ConfigAnswer> {
+    const { ledger, settings, writer } = this.#context;
+    const { configs, step } = ledger.state;
+    const wanted = toParts(parts);
+    const rules = rulesOf(ledger.state, settings);
+    const newest = configs.findLast(({ changes }) => changes[sharesKey] !== undefined);
+    const isSame = isDeepStrictEqual(wanted, partsAt(ledger.state, rules.parts, Infinity));
+    const known = isSame ? newest : configs.find((config) => config.requestId === requestId);
+    const ahead = Math.ceil(ledger.flight.groups.size / rules.batchSize);
+    const made = known ?? {
+      kind: 'config' as const,
+      revision: (configs.at(-1)?.revision ?? 0) + (isSame ? 0 : 1),
+      fromStep: isSame ? 1 : step + 1 + ahead,
+      requestId: requestId ?? randomName(this.#context.host.random),
+      changes: { [sharesKey]: wanted },
+      by,
+    };
+    if (known === undefined && !isSame) ledger.append(made);
+    await writer.synced();
+    return { revision: made.revision, from_step: made.fromStep };
+  }
+
+  #describeShares(): Pick<ServerAnswer, 'shares'> {
+    const { ledger, settings } = this.#context;
+    const { state, flight } = ledger;
+    if (!hasShares(state, settings.rules)) return {};
+    const { idle } = lookAt(this.#context);
+    const { carry, trained, lent } = state.shares;
+    const rows = Object.entries(nextParts(state, settings.rules)).map(([share, part]) => {
+      const tasks = [...state.tasks.values()].filter((task) => task.split === undefined && shareOf(task) === share);
+      const counts = { trained: trained[share] ?? 0, lent: lent[share] ?? 0, carry: carry[share] ?? 0 };
+      const inFlight = flight.byShare.get(share) ?? 0;
+      return [share, { part, tasks: tasks.length, in_flight: inFlight, ...counts, idle: idle?.has(share) === true }];
+    });
+    return { shares: Object.fromEntries(rows) as NonNullable<ServerAnswer['shares']> };
   }
 
   async supersede(revision: string): Promise<void> {
@@ -186,6 +251,7 @@ export class OperatorRoutes {
       tasks: state.tasks.size,
       account,
       dropped_by_reason: { ...droppedByReason },
+      ...this.#describeShares(),
     };
   }
 
@@ -198,6 +264,15 @@ export class OperatorRoutes {
     if (isDraining) return 'draining';
     return weights.phase === 'updating' ? 'updating' : 'rolling';
   }
+}
+
+/** Parts that add up to 1. Throws WireError `invalid_request` if these do not, nearly. */
+function toParts(given: SharesRequest): Parts {
+  const names = Object.keys(given).sort();
+  const sum = names.reduce((total, name) => total + (given[name] ?? 0), 0);
+  if (names.length === 0 || Math.abs(sum - 1) > 0.01)
+    throw new WireError('invalid_request', `The parts of the shares add up to ${sum}; they must add up to 1.`);
+  return Object.fromEntries(names.map((name) => [name, (given[name] ?? 0) / sum]));
 }
 
 const codes: Readonly<Record<string, ErrorCode>> = {

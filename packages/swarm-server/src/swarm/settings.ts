@@ -28,6 +28,8 @@ export type SwarmSettings = {
   /** Passes over the table of tasks. */
   readonly totalEpochs: number;
   /** Orders the tasks, and seeds their episodes. */
+  /** How long a share may be without a client before it lends its places; only if `rules.isElastic`. */
+  readonly sharePatienceMs?: number;
   readonly seed: number;
   readonly maxFileBytes: number;
   readonly maxFileEntries: number;

@@ -1,6 +1,7 @@
 import type { Host, Ledger, LedgerRecord, RecordIndex, Store, StoreWriter } from '@agentjet/ledger';
 import type { CallGate } from './call-gate.js';
 import type { Changes } from './changes.js';
+import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
@@ -17,6 +18,7 @@ export type SwarmContext = {
   readonly settings: SwarmSettings;
   readonly trainer: TrainerPort;
   readonly tasks: TaskPort;
+  readonly lives: ClientLives;
   readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
   /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
   /** How long the steps since the newest checkpoint took. */

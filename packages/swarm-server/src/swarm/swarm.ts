@@ -28,6 +28,7 @@ import {
   type Receipt,
   type RewardsRequest,
   type ServerAnswer,
+  type SharesRequest,
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
@@ -61,8 +62,7 @@ export class Swarm {
   private constructor(context: SwarmContext, options: SwarmOptions) {
     this.#context = context;
     this.#options = options;
-    const lives = new ClientLives(() => context.ledger.clock.read(), options.settings.aliveMs);
-    this.#episodes = new EpisodeRoutes(context, lives, { access: options.access ?? noAccess, model: options.model });
+    this.#episodes = new EpisodeRoutes(context, { access: options.access ?? noAccess, model: options.model });
     this.#operator = new OperatorRoutes(context);
   }
 
@@ -109,7 +109,8 @@ export class Swarm {
     const { trainer } = options;
     const tasks = options.tasks ?? new TaskTable(state, settings);
     const parts = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
-    const context: SwarmContext = { ...parts, wanted: new Map(), sinceSavedMs: 0 };
+    const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
+    const context: SwarmContext = { ...parts, lives, wanted: new Map(), sinceSavedMs: 0 };
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
@@ -141,13 +142,18 @@ export class Swarm {
     this.#answer(() => this.#episodes.call(episodeId, requestId, generate));
 
   /** Groups that wait for rewards; with `all`, those too that have some. */
-  unscored = (all = false): Promise<GroupsAnswer> => this.#answer(async () => this.#operator.unscored(all));
+  unscored = (all = false, shares?: readonly string[]): Promise<GroupsAnswer> =>
+    this.#answer(async () => this.#operator.unscored(all, shares));
 
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
   configure = (request: ConfigRequest, ifMatch: number, by?: string): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.configure(request, ifMatch, by));
+
+  /** Other parts of the shares. `requestId` names the request, so that a late copy of it changes nothing. */
+  share = (parts: SharesRequest, requestId?: string, by?: string): Promise<ConfigAnswer> =>
+    this.#answer(() => this.#operator.share(parts, requestId, by));
 
   /** Drops the groups in flight of all revisions but this one; their draws come back. */
   supersede = (revision: string): Promise<void> => this.#answer(() => this.#operator.supersede(revision));

@@ -1,5 +1,5 @@
 import { createRandom, deriveSeed } from '@agentjet/core';
-import type { LedgerState, TaskRecord } from '@agentjet/ledger';
+import { defaultShare, type LedgerState, type TaskRecord } from '@agentjet/ledger';
 import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
@@ -11,47 +11,55 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
 export class TaskTable implements TaskPort {
   readonly #state: LedgerState;
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>;
-  #tables: Record<'train' | 'evaluation', readonly string[]> = { train: [], evaluation: [] };
+  readonly #tables = new Map<string, readonly string[]>();
   #numRead = -1;
-  #order: { readonly epoch: number; readonly indices: readonly number[] } = { epoch: -1, indices: [] };
+  readonly #orders = new Map<string, { readonly epoch: number; readonly indices: readonly number[] }>();
 
   constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>) {
     this.#state = state;
     this.#settings = settings;
   }
 
-  trainingTask = (draw: number): DrawnTask | undefined => {
-    const ids = this.#readIds('train');
+  trainingTask = (draw: number, share: string): DrawnTask | undefined => {
+    const ids = this.#readIds('train', share);
     const epoch = Math.floor(draw / ids.length);
     if (ids.length === 0 || epoch >= this.#settings.totalEpochs) return undefined;
-    const taskId = ids[this.#indicesOf(epoch, ids.length)[draw % ids.length] ?? 0];
-    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#settings.seed, 'epoch', epoch) };
+    const taskId = ids[this.#indicesOf(share, epoch, ids.length)[draw % ids.length] ?? 0];
+    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#seedOf(share), 'epoch', epoch) };
   };
 
-  evaluationTask = (index: number): DrawnTask | undefined => {
-    const taskId = this.#readIds('evaluation')[index];
-    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#settings.seed, 'evaluation') };
+  evaluationTask = (index: number, share: string): DrawnTask | undefined => {
+    const taskId = this.#readIds('evaluation', share)[index];
+    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#seedOf(share), 'evaluation') };
   };
 
-  isComplete = (): boolean => this.#readIds('train').length > 0;
+  isComplete = (share: string): boolean => this.#readIds('train', share).length > 0;
 
-  #readIds(split: 'train' | 'evaluation'): readonly string[] {
-    const { tasks } = this.#state;
-    if (this.#numRead !== tasks.size) {
-      const records = [...tasks.values()];
-      this.#tables = {
-        train: idsOf(records.filter((record) => record.split === undefined)),
-        evaluation: idsOf(records.filter((record) => record.split === 'evaluation')),
-      };
-      this.#numRead = tasks.size;
-    }
-    return this.#tables[split];
+  #seedOf(share: string): number {
+    const { seed } = this.#settings;
+    return share === defaultShare ? seed : deriveSeed(seed, 'share', share);
   }
 
-  #indicesOf(epoch: number, length: number): readonly number[] {
-    if (this.#order.epoch !== epoch)
-      this.#order = { epoch, indices: shuffled(length, deriveSeed(this.#settings.seed, 'order', epoch)) };
-    return this.#order.indices;
+  #readIds(split: 'train' | 'evaluation', share: string): readonly string[] {
+    const { tasks } = this.#state;
+    if (this.#numRead !== tasks.size) this.#tables.clear();
+    this.#numRead = tasks.size;
+    const name = `${split} ${share}`;
+    const known = this.#tables.get(name);
+    if (known !== undefined) return known;
+    const isOf = (record: TaskRecord): boolean =>
+      (record.split ?? 'train') === split && (record.share ?? defaultShare) === share;
+    const ids = idsOf([...tasks.values()].filter(isOf));
+    this.#tables.set(name, ids);
+    return ids;
+  }
+
+  #indicesOf(share: string, epoch: number, length: number): readonly number[] {
+    const known = this.#orders.get(share);
+    if (known?.epoch === epoch) return known.indices;
+    const indices = shuffled(length, deriveSeed(this.#seedOf(share), 'order', epoch));
+    this.#orders.set(share, { epoch, indices });
+    return indices;
   }
 }
 

@@ -2,16 +2,15 @@ import {
   nextBatch,
   planRetirement,
   type Batch,
-  type BatchRules,
   type LedgerGroup,
-  type LedgerState,
   type ManifestRecord,
   type Outcome,
 } from '@agentjet/ledger';
 import { AgentJetError } from '@agentjet/core';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
-import type { SwarmSettings } from './settings.js';
+import { rulesOf } from './rules-of.js';
+import { giveUpIdle, isEnding, lookAt, sharesToDraw } from './share-watch.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
@@ -26,7 +25,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     await saveIfAsked(context);
     await evaluateIfDue(context);
     const batch = context.ledger.state.operation.isPaused ? undefined : findBatch(context);
-    if (batch?.kind === 'ready') await makeStep(context, batch.groups);
+    if (batch?.kind === 'ready') await makeStep(context, batch);
     else await context.changes.next(context.settings.tickMs);
     heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? context.ledger.clock.read()) : undefined;
     if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
@@ -51,11 +50,9 @@ async function saveIfAsked(context: SwarmContext): Promise<void> {
 }
 
 /** Every task was drawn, and everything that was drawn is trained or dropped. */
-function isOver({ ledger, tasks }: SwarmContext): boolean {
-  const { state } = ledger;
-  const isAll =
-    state.operation.isDraining || (tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined);
-  return isAll && state.returned.size === 0 && ledger.flight.groups.size === 0;
+function isOver(context: SwarmContext): boolean {
+  const isEmpty = context.ledger.flight.groups.size === 0;
+  return isEmpty && isEnding(context) && sharesToDraw(context).length === 0;
 }
 
 /** Loads the newest whole checkpoint and makes the steps after it again, following their recorded outcomes. */
@@ -103,21 +100,19 @@ function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
   );
 }
 
-function findBatch({ ledger, settings, tasks }: SwarmContext): Batch {
-  const { state } = ledger;
+function findBatch(context: SwarmContext): Batch {
+  const { ledger, settings } = context;
+  const rules = rulesOf(ledger.state, settings);
+  const look = lookAt(context);
+  if (rules.isElastic === true && look.idle !== undefined) giveUpIdle(context, look.idle);
   const { groups, trainable } = ledger.flight;
-  const isPooled = trainable.size === groups.size;
-  const isDrawn = tasks.isComplete?.() === true && tasks.trainingTask(state.nextDraw) === undefined;
-  const isLast = (state.operation.isDraining || isDrawn) && isPooled && state.returned.size === 0;
-  return nextBatch(ledger, rulesOf(state, settings), { isLast });
+  const isLast = trainable.size === groups.size && isEnding(context) && sharesToDraw(context).length === 0;
+  return nextBatch(ledger, rules, { ...look, isLast });
 }
 
-/** The rules with what was changed since the run began. */
-export function rulesOf(state: LedgerState, { rules }: SwarmSettings): BatchRules {
-  return { ...rules, batchSize: changesOf(state).data.train_batch_size ?? rules.batchSize };
-}
+type ReadyBatch = Extract<Batch, { readonly kind: 'ready' }>;
 
-async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): Promise<void> {
+async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): Promise<void> {
   const { host, ledger, writer, trainer, weights, gate, settings } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
@@ -127,7 +122,7 @@ async function makeStep(context: SwarmContext, groups: readonly LedgerGroup[]): 
   if (ready.length > 0) {
     const plan = trainer.plan(ledger.toManifestGroups(ready), planContext(context, ready));
     const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
-    const manifest = ledger.assign(ready, { ...plan, configRevision });
+    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
     await writer.synced();
     await optimizeStep(context, manifest);
     await trainer.publish(manifest.step);

@@ -42,12 +42,12 @@ export type StepPlan = {
   readonly content?: unknown;
 };
 
-/** Which task a draw is. Undefined: there are no more. */
+/** Which task a draw of a share is. Undefined: there are no more. */
 export type TaskPort = {
-  readonly trainingTask: (draw: number) => DrawnTask | undefined;
-  readonly evaluationTask: (index: number) => DrawnTask | undefined;
-  /** Whether `trainingTask` will never give more than it does: false while a table is not complete. */
-  readonly isComplete?: () => boolean;
+  readonly trainingTask: (draw: number, share: string) => DrawnTask | undefined;
+  readonly evaluationTask: (index: number, share: string) => DrawnTask | undefined;
+  /** Whether `trainingTask` will never give more of a share than it does: false while its table is not complete. */
+  readonly isComplete?: (share: string) => boolean;
 };
 
 export type DrawnTask = {

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { setting } from './setting.js';
+
+/** The section of a swarm's server. */
+
+const positive = z.number().positive();
+const text = z.string().min(1);
+/** Node's timers hold 2^31 milliseconds. */
+const mostSeconds = 2_000_000;
+
+const shareName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dots, dashes, underscores');
+
+const sampleCollections = [
+  'enough_tasks',
+  'enough_episodes',
+  'enough_informative_tasks',
+  'any_client_asks',
+  'all_clients_ask',
+] as const;
+const originalCollections = [
+  'finish_enough_tasks',
+  'finish_enough_episodes',
+  'finish_enough_non_dummy_tasks',
+  'any_client_agree_sync_weight',
+  'all_client_agree_sync_weight',
+] as const;
+
+function addUpToOne(
+  shares: readonly { readonly name: string; readonly part: number }[],
+  context: { readonly addIssue: (message: string) => void },
+): void {
+  const sum = shares.reduce((total, { part }) => total + part, 0);
+  if (shares.length > 0 && Math.abs(sum - 1) > 0.01)
+    context.addIssue(`parts that add up to 1; these add up to ${Number(sum.toFixed(4))}`);
+  if (new Set(shares.map(({ name }) => name)).size < shares.length) context.addIssue('names that differ');
+}
+
+export const swarm = z
+  .strictObject({
+    recovery_budget: setting(
+      positive.max(mostSeconds),
+      120,
+      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds',
+    ),
+    store_dir: setting(
+      text.nullable(),
+      null,
+      'folder of the ledger, on a local disk; null: ledger/ in the run folder',
+      { path: 'output' },
+    ),
+    shares: setting(
+      z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),
+      [],
+      'kinds of tasks with their parts of every batch, such as [{name: math, part: 0.6}, {name: code, part: 0.4}]; none: all tasks are of one kind. `ajet swarm shares` changes them while training runs',
+    ),
+    share_mode: setting(
+      z.enum(['elastic', 'strict']),
+      'elastic',
+      'a share without tasks or clients: elastic (lends its places) | strict (the batch waits for it)',
+    ),
+    share_patience: setting(
+      positive.max(mostSeconds),
+      60,
+      'elastic: seconds without a client until a share lends its places',
+    ),
+    sample_collection: setting(
+      z.enum([...sampleCollections, ...originalCollections]),
+      'enough_tasks',
+      "when a step is made: enough_tasks | enough_episodes | enough_informative_tasks (two rewards differ) | any_client_asks | all_clients_ask (a batch is what was sampled until then); the original's names work too",
+    ),
+  })
+  .describe('ajet swarm serve');

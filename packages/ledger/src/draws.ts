@@ -1,0 +1,82 @@
+import { isAgreement, uncounted, type Collection, type Flying, type Look } from './collection.js';
+import type { LedgerRules } from './rules.js';
+import { carryAfter, type GroupsByShare, partsAt, nextParts, type Parts, quotasOf } from './shares.js';
+
+/** Of which shares another group may be drawn. */
+
+export type DrawRules = LedgerRules & {
+  /** Groups per step. */
+  readonly batchSize: number;
+  /** 1.0: as many groups as a batch holds; above 1 only with `maxStaleness` of at least 1. */
+  readonly oversubscribe: number;
+  readonly maxStaleness: number;
+  /** The parts that the run begins with. Absent: there is one share. */
+  readonly parts?: Parts;
+  /** A share that nobody works for lends its places. Otherwise the batch waits for it. */
+  readonly isElastic?: boolean;
+  /** Default: `enough_tasks`. */
+  readonly collection?: Collection;
+};
+
+/** Shares that lack a group, the one that lacks most first. Not one if the groups in flight cover what may be ahead. */
+export function drawableShares(ledger: Flying, rules: DrawRules, look: Look = {}): readonly string[] {
+  const { groups, byShare } = ledger.flight;
+  if (isAgreement(rules))
+    return look.isAgreed === true ? [] : evenShares(nextParts(ledger.state, rules), byShare, look);
+  const extra = uncounted(ledger, rules);
+  const needs = Object.entries(allowedGroups(ledger, rules)).map(([share, count]) => ({
+    share,
+    need: count + (extra[share] ?? 0) - (byShare.get(share) ?? 0),
+  }));
+  const lacking = needs.filter(({ need }) => need > 0).sort((a, b) => b.need - a.need);
+  if (rules.isElastic !== true) return lacking.map(({ share }) => share);
+  const most = mostAhead(rules) + Object.values(extra).reduce((sum, count) => sum + count, 0);
+  if (groups.size >= most) return [];
+  return [...lacking, ...borrowers(needs, look)].map(({ share }) => share);
+}
+
+const mostAhead = ({ batchSize, maxStaleness, oversubscribe }: DrawRules): number =>
+  Math.ceil(batchSize * (maxStaleness === 0 ? 1 : oversubscribe));
+
+type Need = { readonly share: string; readonly need: number };
+
+/** Shares that may have the places of others that nobody works for. */
+function borrowers(needs: readonly Need[], { idle = new Set() }: Look): readonly Need[] {
+  const sum = (rows: readonly Need[]): number => rows.reduce((total, { need }) => total + Math.abs(need), 0);
+  const lendable = sum(needs.filter(({ share, need }) => need > 0 && idle.has(share)));
+  const borrowed = sum(needs.filter(({ need }) => need < 0));
+  return lendable > borrowed ? needs.filter(({ share, need }) => need <= 0 && !idle.has(share)) : [];
+}
+
+/** How many groups of each share may be in flight: the quotas of the batches that may be ahead. */
+function allowedGroups({ state, flight }: Flying, rules: DrawRules): GroupsByShare {
+  const allowed: Record<string, number> = {};
+  let { carry } = state.shares;
+  let left = mostAhead(rules);
+  for (let step = state.step + 1; left > 0; step++) {
+    const parts = partsAt(state, rules.parts, step);
+    const isFirst = step === state.step + 1;
+    const former = isFirst ? countFormer(flight.byShare, parts) : 0;
+    const size = Math.min(rules.batchSize, left);
+    const quotas = quotasOf(parts, carry, Math.max(0, size - former));
+    for (const [share, count] of Object.entries(quotas)) allowed[share] = (allowed[share] ?? 0) + count;
+    carry = carryAfter(parts, carry, quotas);
+    left -= size;
+  }
+  return allowed;
+}
+
+/** Without a size of batches, a share may be at most a group ahead of its part. */
+function evenShares(parts: Parts, have: ReadonlyMap<string, number>, { idle = new Set() }: Look): readonly string[] {
+  const shares = Object.keys(parts).filter((share) => !idle.has(share));
+  const weight = shares.reduce((sum, share) => sum + (parts[share] ?? 0), 0);
+  const total = shares.reduce((sum, share) => sum + (have.get(share) ?? 0), 0);
+  const leadOf = (share: string): number =>
+    (have.get(share) ?? 0) - (((parts[share] ?? 0) / weight) * (total + 1) || 0);
+  return shares.filter((share) => leadOf(share) <= 1e-9).sort((a, b) => leadOf(a) - leadOf(b));
+}
+
+/** Groups of shares that have no part any more. */
+function countFormer(byShare: ReadonlyMap<string, number>, parts: Parts): number {
+  return [...byShare].reduce((sum, [share, count]) => sum + (parts[share] === undefined ? count : 0), 0);
+}

@@ -1,0 +1,111 @@
+import type { LedgerState } from './state.js';
+
+/**
+ * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so what
+ * rounding gives too much or too little is carried over: the composition of each batch is within one group of the parts, and
+ * so is that of all batches together.
+ */
+
+/** Names of shares with their parts; the parts add up to 1. */
+export type Parts = Readonly<Record<string, number>>;
+
+/** Groups by share. Of a carry: what a share is owed (above 0) or has had too much; it adds up to 0. */
+export type GroupsByShare = Readonly<Record<string, number>>;
+
+/** The share of tasks that name none. */
+export const defaultShare = 'default';
+
+export const shareOf = ({ share = defaultShare }: { readonly share?: string }): string => share;
+
+/** The key of the configuration that holds the parts. */
+export const sharesKey = 'swarm.shares';
+
+/** What the batches so far had of each share. */
+export type ShareAccount = {
+  readonly carry: GroupsByShare;
+  /** Groups trained since the run began. */
+  readonly trained: GroupsByShare;
+  /** Places that were given to other shares, of those that the share should have had. */
+  readonly lent: GroupsByShare;
+};
+
+export const emptyAccount: ShareAccount = { carry: {}, trained: {}, lent: {} };
+
+/** Below this, a difference is one of rounding in the last digits. */
+const tiny = 1e-9;
+
+/**
+ * How many groups of each share a batch of `size` holds: the whole part of each share, and the places that are left to those
+ * shares that would be owed a whole group soonest. Worked example: parts 0.6 and 0.4, batches of 4: 2 and 2, owed 0.4 and -0.4;
+ * then 3 and 1, owed -0.2 and 0.2; ...
+ */
+export function quotasOf(parts: Parts, carry: GroupsByShare, size: number): GroupsByShare {
+  const whole = Object.entries(parts).map(([share, part]) => {
+    const exact = part * size;
+    const base = Math.floor(exact + tiny);
+    return { share, base, rest: exact - base, owed: carry[share] ?? 0 };
+  });
+  const left = size - whole.reduce((sum, { base }) => sum + base, 0);
+  const chosen = whole
+    .filter(({ rest }) => rest > tiny)
+    .map((row) => ({ ...row, ...urgencyOf(row) }))
+    .sort(byUrgency)
+    .slice(0, Math.max(0, left));
+  const extra = new Set(chosen.map(({ share }) => share));
+  return Object.fromEntries(whole.map(({ share, base }) => [share, base + (extra.has(share) ? 1 : 0)]));
+}
+
+type Row = { readonly rest: number; readonly owed: number };
+type Urgency = { readonly isEarly: boolean; readonly deadline: number; readonly isTight: boolean };
+
+/**
+ * `deadline`: the number of batches within which the share must get a group more than its whole part, or it is owed a whole one.
+ * The earliest deadline first keeps every share within one group for ever (Baruah et al., "Proportionate progress", 1996).
+ */
+function urgencyOf({ rest, owed }: Row): Urgency {
+  const batches = (1 - owed) / rest;
+  return {
+    isEarly: owed + rest <= tiny, // a group now would be a whole one too much
+    deadline: Math.ceil(batches - tiny),
+    isTight: Math.abs(batches - Math.round(batches)) > tiny,
+  };
+}
+
+function byUrgency(a: Row & Urgency, b: Row & Urgency): number {
+  return (
+    Number(a.isEarly) - Number(b.isEarly) ||
+    a.deadline - b.deadline ||
+    Number(b.isTight) - Number(a.isTight) ||
+    b.rest - a.rest ||
+    b.owed - a.owed
+  );
+}
+
+/** What is owed after a batch with these quotas. A share that has no part any more is owed nothing. */
+export function carryAfter(parts: Parts, carry: GroupsByShare, quotas: GroupsByShare): GroupsByShare {
+  const size = Object.values(quotas).reduce((sum, count) => sum + count, 0);
+  return Object.fromEntries(
+    Object.entries(parts).map(([share, part]) => {
+      const owed = (carry[share] ?? 0) + part * size - (quotas[share] ?? 0);
+      return [share, Math.round(owed / tiny) * tiny || 0];
+    }),
+  );
+}
+
+type Configs = Pick<LedgerState, 'configs'>;
+
+/** The parts that hold for a step: those that were promised last for it, else those that the run began with. */
+export function partsAt({ configs }: Configs, initial: Parts | undefined, step: number): Parts {
+  const change = configs.findLast(({ fromStep, changes }) => fromStep <= step && changes[sharesKey] !== undefined);
+  return (change?.changes[sharesKey] as Parts | undefined) ?? initial ?? { [defaultShare]: 1 };
+}
+
+type PartRules = { readonly parts?: Parts };
+
+/** The parts that hold for the next step. */
+export const nextParts = (state: Pick<LedgerState, 'configs' | 'step'>, { parts }: PartRules): Parts =>
+  partsAt(state, parts, state.step + 1);
+
+/** Whether shares were ever named: otherwise nothing is said of them anywhere. */
+export const hasShares = ({ configs }: Configs, { parts }: PartRules): boolean =>
+  parts !== undefined || configs.some(({ changes }) => changes[sharesKey] !== undefined);

@@ -1,0 +1,106 @@
+import {
+  defaultShare,
+  drawableShares,
+  hasShares,
+  isAgreement,
+  nextParts,
+  partsAt,
+  scheduleOf,
+  type LedgerState,
+  type Look,
+} from '@agentjet/ledger';
+import { WireError } from '@agentjet/swarm-wire';
+import type { SwarmContext } from './swarm-context.js';
+import { rulesOf } from './rules-of.js';
+
+/** What is known of shares that the ledger does not say: which have tasks and clients now, and whether the clients ask for a step. */
+
+export const shareNames = ({ ledger, settings }: Pick<SwarmContext, 'ledger' | 'settings'>): readonly string[] =>
+  Object.keys(nextParts(ledger.state, settings.rules));
+
+/** Every task of it was drawn as often as it is to be. */
+function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, share: string): boolean {
+  if (tasks.isComplete?.(share) === false) return false;
+  return tasks.trainingTask(scheduleOf(ledger.state, share).nextDraw, share) === undefined;
+}
+
+/**
+ * Whether no new task will be drawn: the run drains, or its tasks are through. A batch that waits for every share is not made
+ * again once one of them has no more tasks; if places are lent, the others go on alone.
+ */
+export function isEnding(context: Pick<SwarmContext, 'ledger' | 'tasks' | 'settings'>): boolean {
+  const { state } = context.ledger;
+  if (state.operation.isDraining) return true;
+  const names = shareNames(context);
+  const isOut = (share: string): boolean => isExhausted(context, share);
+  return rulesOf(state, context.settings).isElastic === true ? names.every(isOut) : names.some(isOut);
+}
+
+/** Shares of which another group may be drawn now, the one that lacks most first. At the end only draws that came back are left. */
+export function sharesToDraw(context: SwarmContext): readonly string[] {
+  const { ledger, settings } = context;
+  const { state } = ledger;
+  const rules = rulesOf(state, settings);
+  if (!isEnding(context)) return drawableShares(ledger, rules, lookAt(context));
+  const isFull = ledger.flight.groups.size >= rules.batchSize;
+  return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
+}
+
+/** What batches and draws need to know that the ledger does not say. */
+export function lookAt(context: SwarmContext): Look {
+  const { ledger, settings, lives } = context;
+  const rules = rulesOf(ledger.state, settings);
+  const isShared = rules.isElastic === true && hasShares(ledger.state, rules);
+  const patienceMs = settings.sharePatienceMs ?? Infinity;
+  const idle = shareNames(context).filter(
+    (share) => isShared && (isExhausted(context, share) || !lives.mayServe(share, patienceMs)),
+  );
+  return {
+    idle: new Set(idle),
+    isAgreed: isAgreement(rules) && lives.agree(rules.collection === 'all_clients_ask', context.weights.version),
+  };
+}
+
+/** Whether a client of these shares may get a task later. */
+export const mayEverDraw = (context: SwarmContext, can: readonly string[]): boolean =>
+  shareNames(context).some((share) => {
+    const { returned, nextDraw } = scheduleOf(context.ledger.state, share);
+    if (!can.includes(share)) return false;
+    return isEnding(context) ? returned.size > 0 : context.tasks.trainingTask(nextDraw, share) !== undefined;
+  });
+
+/** Every share that the run has or will have. */
+function knownShares({ ledger, settings }: Pick<SwarmContext, 'ledger' | 'settings'>): ReadonlySet<string> {
+  const { state } = ledger;
+  const later = partsAt(state, settings.rules.parts, Infinity);
+  return new Set([...shareNames({ ledger, settings }), ...Object.keys(later)]);
+}
+
+/** Throws WireError `unknown_share` unless the run has all of them. */
+export function requireShares(context: Pick<SwarmContext, 'ledger' | 'settings'>, shares: readonly string[]): void {
+  const known = knownShares(context);
+  const unknown = shares.find((share) => !known.has(share));
+  if (unknown === undefined) return;
+  const names = [...known].map((share) => `"${share}"`).join(', ');
+  throw new WireError(
+    'unknown_share',
+    unknown === defaultShare
+      ? `This run has the shares ${names}. Say which of them this client runs.`
+      : `There is no share "${unknown}" here; there is ${names}. Correct the name, or add the share with PUT /shares.`,
+  );
+}
+
+/** Places that nobody can fill, since nobody works for their share: they are given up, so that their groups hold nothing up. */
+export function giveUpIdle({ ledger }: Pick<SwarmContext, 'ledger'>, idle: ReadonlySet<string>): void {
+  for (const group of openGroupsOf(ledger.state, idle)) {
+    const places = group.places.flatMap(({ episodeId, isGivenUp }, index) =>
+      episodeId === undefined && !isGivenUp ? [index] : [],
+    );
+    if (places.length > 0) ledger.append({ kind: 'give_up', groupId: group.groupId, places, reason: 'group_expired' });
+  }
+}
+
+const openGroupsOf = ({ groups }: LedgerState, shares: ReadonlySet<string>) =>
+  [...groups.values()].filter(
+    ({ fate, purpose, share = defaultShare }) => fate === undefined && purpose === 'train' && shares.has(share),
+  );
