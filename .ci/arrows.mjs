@@ -15,6 +15,7 @@ export const arrows = {
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/model-client': ['@agentjet/core'],
   '@agentjet/sandbox': ['@agentjet/core'],
+  '@agentjet/data': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
@@ -31,6 +32,7 @@ export const arrows = {
   '@agentjet/nano': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
+    '@agentjet/data',
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
@@ -59,6 +61,7 @@ export const arrows = {
     '@agentjet/session',
     '@agentjet/trackers',
     '@agentjet/judges',
+    '@agentjet/data',
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/endpoint',

@@ -185,25 +185,23 @@ export class AgentJetJob {
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     if (options.from !== undefined && (options.resume ?? false) === false)
       throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
-    const { config, inputs } = await this.#load();
-    return withTrackers(config, options.onEvent ?? logToStderr, (onEvent) =>
-      tuneJob(config, { ...options, inputs, onEvent }),
-    );
+    const listener = options.onEvent ?? logToStderr;
+    const { config, inputs } = await this.#load(listener);
+    return withTrackers(config, listener, (onEvent) => tuneJob(config, { ...options, inputs, onEvent }));
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
-    const { config, inputs } = await this.#load();
-    return evaluateJob(config, {
-      ...options,
-      inputs,
-      onEvent: options.onEvent ?? logToStderr,
-    });
+    const onEvent = options.onEvent ?? logToStderr;
+    const { config, inputs } = await this.#load(onEvent);
+    return evaluateJob(config, { ...options, inputs, onEvent });
   }
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
-  #load() {
-    return loadInputs(this.#given, { config: this.#config, composition: configuration });
+  #load(listener: JobListener) {
+    return loadInputs(this.#given, { config: this.#config, composition: configuration }, (message) =>
+      listener({ type: 'notice', message }),
+    );
   }
 }
 

@@ -15,6 +15,7 @@ import { replaceFile } from './replace-file.js';
 import { renderReport } from './report.js';
 import { renderRewardCurve } from './reward-curve.js';
 import { runFiles, type RunFile } from './run-files.js';
+import { findChangedSources, type TasksRecord } from './tasks-record.js';
 import { checkWriting, claimWriting, releaseWriting, removeLeftovers } from './writer-claim.js';
 
 /** What a resumed run does differently. */
@@ -44,6 +45,7 @@ export type RunFolderOptions = {
  * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
+ * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
  * reward.svg, report.html
@@ -214,6 +216,13 @@ export class RunFolder {
   async recordModel(modelDir: string): Promise<void> {
     const sums = await sumModel(modelDir);
     await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(sums)}\n`));
+  }
+
+  /** Writes down what the run's tasks are. Tells which of their sources are not what they were when the run last began. */
+  async recordTasks(tasks: TasksRecord): Promise<void> {
+    const before = await readFile(this.#path('tasks'), 'utf8').catch(() => '{}');
+    findChangedSources(parseJsonObject(before) ?? {}, tasks).forEach(this.#onNotice);
+    await this.#writing('tasks', (file) => replaceFile(file, `${JSON.stringify(tasks, null, 2)}\n`));
   }
 
   /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */

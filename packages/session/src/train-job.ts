@@ -22,10 +22,11 @@ export type TrainJobOptions = {
 export async function trainJob(config: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;
-  const { schedule, evaluationTasks } = await readPlan(config, inputs.reader, options.emit);
+  const { schedule, evaluationTasks, tasks } = await readPlan(config, inputs.reader, options.emit);
   const model = await prepareModel(config, inputs.backbone, { ...options, trains: true });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
-  return withTrainingRun(config, { ...options, model, startedAt, totalSteps: schedule.totalSteps }, (run) => {
+  return withTrainingRun(config, { ...options, model, startedAt, totalSteps: schedule.totalSteps }, async (run) => {
+    await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     return withRollout(config, { inputs, policy, emit: run.emit, checkEngine: run.watched.check }, (context) =>
       runSession({

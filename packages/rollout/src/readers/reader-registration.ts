@@ -7,6 +7,8 @@ export type ReaderParts = {
   readonly config: CommonConfig;
   /** What `environment.protocol` names, or code gave. */
   readonly environment?: Environment | undefined;
+  /** Told what a person should know while tasks are read, such as how far it is. */
+  readonly onNotice?: ((message: string) => void) | undefined;
 };
 
 export type ReaderRegistration<

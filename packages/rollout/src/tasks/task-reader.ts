@@ -1,6 +1,7 @@
 import { TaskError, type Task } from '@agentjet/core';
 import type { Environment } from '../environment/environment.js';
 import type { TaskTable } from './task-table.js';
+import type { TasksCard } from './tasks-card.js';
 
 /** Where problems come from. Each call starts a new pass. */
 export interface TaskReader {
@@ -10,6 +11,8 @@ export interface TaskReader {
   trainingTable?(): Promise<TaskTable>;
   /** The world of these tasks, if they come from one. The run opens its sessions and closes it. */
   readonly environment?: Environment | undefined;
+  /** What the run folder keeps of its tasks, for a reader that can tell. */
+  describe?(): Promise<TasksCard>;
 }
 
 /** A list, or a function that starts a pass: `async function* () { yield { taskId, mainQuery, ... } }`. */

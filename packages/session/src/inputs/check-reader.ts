@@ -22,8 +22,13 @@ export function checkReader(reader: TaskReader): TaskReader {
     training: () => startPass(reader, 'trainingTasks'),
     evaluation: () => startPass(reader, 'evaluationTasks'),
   });
-  if (reader.trainingTable === undefined) return checked;
-  return { ...checked, trainingTable: async () => checkTable(await reader.trainingTable?.()) };
+  return {
+    ...checked,
+    ...(reader.trainingTable !== undefined && {
+      trainingTable: async () => checkTable(await reader.trainingTable?.()),
+    }),
+    ...(reader.describe !== undefined && { describe: reader.describe.bind(reader) }),
+  };
 }
 
 function checkTable(table: TaskTable | undefined): TaskTable {

@@ -1,13 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, findNearestName, showValue, type JsonObject } from '@agentjet/core';
-import {
-  createTaskReader,
-  readJsonlTasks,
-  type ReaderRegistration,
-  type TaskReader,
-  type TaskSource,
-} from '@agentjet/rollout/inputs';
+import { createTaskReader, type ReaderRegistration, type TaskReader, type TaskSource } from '@agentjet/rollout/inputs';
 
 /** A JSONL file, a list, or a function that starts a pass. */
 type TaskPart = string | TaskSource;
@@ -130,6 +124,7 @@ function toSource(part: TaskPart): TaskSource {
   if (typeof part !== 'string') return part;
   const file = path.resolve(part);
   return async function* () {
+    const { readJsonlTasks } = await import('@agentjet/data');
     yield* await readJsonlTasks(file);
   };
 }

@@ -151,10 +151,14 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
   return first as BackboneEntry;
 }
 
-/** The job's inputs, and its configuration as the entries that come from outside have completed it. */
+/**
+ * The job's inputs, and its configuration as the entries that come from outside have completed it. `onNotice` is told how far
+ * long readings of tasks are.
+ */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,
   loaded: { readonly config: Config; readonly composition: ConfigComposition<Config> },
+  onNotice?: (message: string) => void,
 ): Promise<{ readonly config: Config; readonly inputs: JobInputs }> {
   const base = loaded.composition as unknown as ConfigComposition;
   const choices = await chooseAll(base, loaded.config, given);
@@ -166,7 +170,7 @@ export async function loadInputs<Config extends CommonConfig>(
   const workflow = given.workflow ?? (await loadWorkflow(config));
   const configured =
     environments === undefined ? undefined : await openEntry('environments', environments.entry, config, { config });
-  const reader = await openEntry('readers', readers.entry, config, { config, environment: configured });
+  const reader = await openEntry('readers', readers.entry, config, { config, environment: configured, onNotice });
   const environment = reader.environment ?? configured;
   return {
     config,

@@ -1,10 +1,15 @@
 import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
-import { createListTable, type TaskReader, type TaskTable } from '@agentjet/rollout';
+import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
 import { collectTasks } from './collect-tasks.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
-export type Plan = { readonly schedule: TaskSchedule; readonly evaluationTasks: readonly Task[] };
+export type Plan = {
+  readonly schedule: TaskSchedule;
+  readonly evaluationTasks: readonly Task[];
+  /** For the record of the run. */
+  readonly tasks: TasksCard;
+};
 
 /** Opens the tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
 export async function readPlan(config: CommonConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
@@ -28,7 +33,18 @@ export async function readPlan(config: CommonConfig, reader: TaskReader, emit: J
       seed,
     }),
     evaluationTasks,
+    tasks: (await reader.describe?.()) ?? describe(table, evaluationTasks),
   };
+}
+
+/** Of a reader that does not describe itself. */
+function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[]): TasksCard {
+  const evaluation = {
+    tasks: evaluationTasks.length,
+    sources: evaluationTasks.length === 0 ? [] : [source],
+    dropped: [],
+  };
+  return { training: { tasks: size, sources: [source], dropped: [] }, evaluation };
 }
 
 /** The reader's own table, or else a list of what it yields. */

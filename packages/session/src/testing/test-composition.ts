@@ -1,8 +1,10 @@
 import { composeConfig, type ConfigComposition, type InputOf } from '@agentjet/core';
-import { judges, readers } from '@agentjet/rollout/registrations';
+import { readers as tableReaders } from '@agentjet/data/registrations';
+import { judges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms, backbones } from '@agentjet/trainer/registrations';
 
+const readers = [...tableReaders, ...ownReaders] as const;
 const composition = composeConfig({ backbones, algorithms, readers, judges, environments: [], templates });
 
 /** For tests: a configuration over everything that is registered below this package. */

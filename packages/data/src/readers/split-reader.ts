@@ -1,0 +1,63 @@
+import type { Task } from '@agentjet/core';
+import type { SideCard, TaskReader, TasksCard } from '@agentjet/rollout/inputs';
+import { openSide, openSplits, type SideRows, type SplitOptions } from '../splits/open-splits.js';
+import type { TaskSplit } from '../splits/task-split.js';
+
+/** How the rows of each side are opened; null: that side has no source of its own. */
+export type SideSources = {
+  readonly training: (() => Promise<SideRows>) | null;
+  readonly evaluation: (() => Promise<SideRows>) | null;
+};
+
+const noTasks: SideCard = { tasks: 0, sources: [], dropped: [] };
+
+/** A task reader over rows that are opened when they are needed, once. Both sides are checked against each other. */
+export function createSplitReader(sources: SideSources, options: SplitOptions): TaskReader {
+  const evaluationRows = once(sources.evaluation);
+  const splits = once(
+    sources.training === null
+      ? null
+      : async () => openSplits(await (sources.training as () => Promise<SideRows>)(), await evaluationRows(), options),
+  );
+  const evaluationAlone = once(async () => {
+    const side = await evaluationRows();
+    return side === null ? null : openSide(side);
+  });
+  /** Evaluating alone does not read what is trained on, unless the evaluation tasks come from there. */
+  const evaluation = async (): Promise<TaskSplit | null> =>
+    sources.evaluation === null && options.split.evaluation > 0
+      ? ((await splits())?.evaluation ?? null)
+      : evaluationAlone();
+  const trainingSplit = async (): Promise<TaskSplit | undefined> => (await splits())?.training;
+  return {
+    trainingTasks: () => tasksOf(trainingSplit),
+    evaluationTasks: () => tasksOf(evaluation),
+    ...(sources.training !== null && { trainingTable: async () => required(await trainingSplit()) }),
+    describe: async (): Promise<TasksCard> => ({
+      training: (await trainingSplit())?.card ?? noTasks,
+      evaluation: (await evaluation())?.card ?? noTasks,
+    }),
+  };
+}
+
+function required(split: TaskSplit | undefined): TaskSplit {
+  if (split === undefined) throw new Error('A side without a source has no table.');
+  return split;
+}
+
+/** A failure is not kept: what was wrong may have been repaired. */
+function once<T>(open: (() => Promise<T>) | null): () => Promise<T | null> {
+  let opened: Promise<T> | undefined;
+  return async () => {
+    if (open === null) return null;
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+}
+
+async function* tasksOf(split: () => Promise<TaskSplit | null | undefined>): AsyncGenerator<Task> {
+  yield* (await split())?.tasks() ?? [];
+}

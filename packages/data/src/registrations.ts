@@ -1,0 +1,4 @@
+import { jsonlDatasetFile } from './readers/jsonl-dataset-file/registration.js';
+
+/** Every task reader of this package; the first is the default. */
+export const readers = [jsonlDatasetFile] as const;

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { TaskError } from '@agentjet/core';
+import { jsonlRows } from './jsonl-rows.js';
+import { parseRow } from './parse-row.js';
+import type { RowBatch, RowFormat } from './row-format.js';
+import { checkTaskFile } from './text-lines.js';
+
+/** A list is parsed whole, so it has to fit into memory several times. */
+const mostBytes = 256 * 2 ** 20;
+
+const rowsAtOnce = 1000;
+
+/** A JSON file that holds one list. Files that are named `.json` and hold JSON Lines are read as such. */
+export const jsonRows: RowFormat = {
+  name: 'json',
+  isAddressable: false,
+  showPlace: (file, place) => `${file}: item ${place}`,
+  async *read(file): AsyncGenerator<RowBatch> {
+    await checkTaskFile(file, mostBytes);
+    const bytes = await readFile(file);
+    const text = bytes.toString('utf8').trim();
+    if (/^\{.*\}[ \t]*(\r?\n|$)/.test(text) && !/^\{[^\n]*$/.test(text)) return yield* readLines(file);
+    const list = parseRow(text, () => file);
+    if (!Array.isArray(list))
+      throw new TaskError(
+        'bad_task',
+        `${file} holds ${text === '' ? 'nothing' : JSON.stringify(list).slice(0, 60)}, which is not a list. Write [ { ... }, { ... } ], or JSON Lines in a file named .jsonl.`,
+      );
+    for (let from = 0; from < list.length; from += rowsAtOnce) {
+      const rows = list.slice(from, from + rowsAtOnce).map((value: unknown, at) => ({ value, place: from + at }));
+      yield { rows, doneShare: (from + rows.length) / list.length };
+    }
+  },
+};
+
+/** The places of lines mean nothing in a list, so rows are counted. */
+async function* readLines(file: string): AsyncGenerator<RowBatch> {
+  let place = 0;
+  for await (const { rows, doneShare } of jsonlRows.read(file))
+    yield { rows: rows.map(({ value }) => ({ value, place: place++ })), doneShare };
+}

@@ -1,0 +1,109 @@
+import { open } from 'node:fs/promises';
+import { TaskError, toErrorMessage } from '@agentjet/core';
+import type { AsyncBuffer, FileMetaData } from 'hyparquet';
+import { timeParsers, toJsonValue } from './parquet-values.js';
+import type { RowBatch, RowFormat } from './row-format.js';
+import { checkTaskFile } from './text-lines.js';
+
+/** A row group may hold a million rows; only so many become objects at a time. */
+const rowsAtOnce = 20_000;
+
+/** Parquet files, with every codec that pyarrow writes. */
+export const parquetRows: RowFormat = {
+  name: 'parquet',
+  isAddressable: false,
+  showPlace: (file, place) => `${file}: row ${place}`,
+  async *read(file): AsyncGenerator<RowBatch> {
+    await checkTaskFile(file);
+    const handle = await open(file);
+    try {
+      yield* readRows(file, await bufferOf(handle));
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+async function bufferOf(handle: Awaited<ReturnType<typeof open>>): Promise<AsyncBuffer> {
+  const { size } = await handle.stat();
+  return {
+    byteLength: size,
+    async slice(start, end = size) {
+      const bytes = new Uint8Array(end - start);
+      const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+      return bytes.buffer.slice(0, bytesRead);
+    },
+  };
+}
+
+async function* readRows(file: string, buffer: AsyncBuffer): AsyncGenerator<RowBatch> {
+  const [{ parquetMetadataAsync, parquetReadObjects }, { compressors }] = await Promise.all([
+    import('hyparquet'),
+    import('hyparquet-compressors'),
+  ]);
+  const reading = <T>(read: Promise<T>): Promise<T> =>
+    read.catch((error: unknown) => Promise.reject(broken(file, error)));
+  const metadata = await reading(parquetMetadataAsync(buffer));
+  const numRows = Number(metadata.num_rows);
+  const decimals = decimalScales(metadata);
+  for (const [from, to] of slices(metadata)) {
+    const options = {
+      file: buffer,
+      metadata,
+      rowStart: from,
+      rowEnd: to,
+      compressors,
+      utf8: false,
+      parsers: timeParsers,
+    };
+    const objects = await reading(parquetReadObjects(options));
+    if (objects.length !== to - from) throw broken(file, `rows ${from} to ${to} are not all there`);
+    const rows = objects.map((object, at) => ({
+      value: toRow(object, decimals, `${file}: row ${from + at}`),
+      place: from + at,
+    }));
+    yield { rows, doneShare: to / numRows };
+  }
+}
+
+/** Row groups, cut where they are large. */
+function* slices({ row_groups: groups }: FileMetaData): Generator<readonly [from: number, to: number]> {
+  let start = 0;
+  for (const { num_rows } of groups) {
+    const end = start + Number(num_rows);
+    for (let from = start; from < end; from += rowsAtOnce) yield [from, Math.min(end, from + rowsAtOnce)];
+    start = end;
+  }
+}
+
+function toRow(
+  object: Readonly<Record<string, unknown>>,
+  decimals: ReadonlyMap<string, number>,
+  where: string,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(object).map(([column, value]) => {
+      const scale = decimals.get(column);
+      if (scale !== undefined && typeof value === 'number') return [column, Number(value.toFixed(scale))];
+      return [column, toJsonValue(value, where, column)];
+    }),
+  );
+}
+
+/** hyparquet multiplies decimals by a power of ten, which leaves 3.3000000000000003 of 3.3. */
+function decimalScales({ schema }: FileMetaData): ReadonlyMap<string, number> {
+  return new Map(
+    schema
+      .filter(({ converted_type: type, scale }) => type === 'DECIMAL' && scale !== undefined && scale <= 100)
+      .map(({ name, scale = 0 }) => [name, scale]),
+  );
+}
+
+function broken(file: string, error: unknown): TaskError {
+  if (error instanceof TaskError) return error;
+  return new TaskError(
+    'bad_parquet',
+    `${file} cannot be read as Parquet: ${toErrorMessage(error)}. The file may be cut short: compare its size with the source.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,47 @@
+import { TaskError } from '@agentjet/core';
+import type { ParquetParsers } from 'hyparquet';
+
+/** Times keep their full precision as ISO 8601, which a Date would cut to milliseconds. */
+export const timeParsers: Partial<ParquetParsers> = {
+  timestampFromMilliseconds: (value) => toTime(BigInt(value), 1000n),
+  timestampFromMicroseconds: (value) => toTime(BigInt(value), 1_000_000n),
+  timestampFromNanoseconds: (value) => toTime(BigInt(value), 1_000_000_000n),
+  dateFromDays: (days) => new Date(days * 86_400_000).toISOString().slice(0, 10),
+};
+
+function toTime(value: bigint | null | undefined, perSecond: bigint): string | null {
+  if (value === null || value === undefined) return null;
+  const rest = ((value % perSecond) + perSecond) % perSecond;
+  const seconds = new Date(Number((value - rest) / perSecond) * 1000).toISOString().slice(0, 19);
+  const digits = rest
+    .toString()
+    .padStart(perSecond.toString().length - 1, '0')
+    .replace(/0+$/, '');
+  return `${seconds}${digits === '' ? '' : `.${digits}`}Z`;
+}
+
+/**
+ * What a Parquet value is as JSON. Integers of 64 bits become numbers if those are exact, else strings; numbers that JSON does
+ * not have become null. Throws TaskError for bytes, naming `where` and the column.
+ */
+export function toJsonValue(value: unknown, where: string, column: string): unknown {
+  if (typeof value === 'bigint') return toInteger(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (value === undefined) return null;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array)
+    throw new TaskError(
+      'bad_task',
+      `${where}: column "${column}" holds bytes, which a task cannot hold. Save the data without it, or as text.`,
+    );
+  if (Array.isArray(value) || ArrayBuffer.isView(value))
+    return Array.from(value as ArrayLike<unknown>, (inner) => toJsonValue(inner, where, column));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, toJsonValue(inner, where, `${column}.${name}`)]),
+  );
+}
+
+function toInteger(value: bigint): number | string {
+  return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+}

@@ -1,0 +1,45 @@
+import { TaskError, toErrorMessage } from '@agentjet/core';
+
+/** Deeper values cannot be written into the records of an episode. */
+const mostDepth = 500;
+
+/**
+ * The JSON value of one row. Whole numbers beyond 2^53 become strings, since a double cannot hold them. Throws TaskError
+ * for text that is not JSON, and for values that are nested too deep.
+ */
+export function parseRow(text: string, where: () => string): unknown {
+  const value = parse(text, where);
+  // Text of n characters cannot be nested more than n/2 deep.
+  if (text.length > 2 * mostDepth && isDeeper(value, mostDepth))
+    throw new TaskError(
+      'bad_task',
+      `${where()}: the task is nested more than ${mostDepth} levels deep. Make it flatter.`,
+    );
+  return value;
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth === 0) return true;
+  return Object.values(value).some((inner) => isDeeper(inner, depth - 1));
+}
+
+function parse(text: string, where: () => string): unknown {
+  try {
+    return JSON.parse(/\d{16}/.test(text) ? quoteLongIntegers(text) : text);
+  } catch (error) {
+    throw new TaskError(
+      'bad_json',
+      `${where()}: not JSON: ${toErrorMessage(error)}. The line starts with ${JSON.stringify(text.slice(0, 60))}.`,
+      { cause: error },
+    );
+  }
+}
+
+const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function quoteLongIntegers(text: string): string {
+  return text.replace(stringOrNumber, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  );
+}

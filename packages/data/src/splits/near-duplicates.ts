@@ -1,0 +1,125 @@
+/**
+ * Texts that say nearly the same, by the share of word 3-grams that two have in common (Jaccard). MinHash (Broder, 1997) with
+ * locality-sensitive bands finds candidates among texts that were seen earlier; their 3-grams are then compared exactly, so no
+ * text is dropped for a similarity that it does not have. The same texts in the same order always give the same result.
+ */
+
+const numHashes = 64;
+/** Candidates that are compared for one text. */
+const mostCandidates = 50;
+const wantedRecall = 0.999;
+
+const multipliers = Uint32Array.from({ length: numHashes }, (_, at) => mix(2 * at + 1) | 1);
+const offsets = Uint32Array.from({ length: numHashes }, (_, at) => mix(2 * at + 2));
+
+export class NearDuplicates {
+  readonly #threshold: number;
+  readonly #perBand: number;
+  readonly #heads: readonly Uint32Array[];
+  readonly #next: readonly Uint32Array[];
+  readonly #bands: Uint32Array;
+  readonly #mask: number;
+
+  /** `threshold`: similarity from which two texts count as one, above 0. `most`: texts that will be added. */
+  constructor(threshold: number, most: number) {
+    this.#threshold = threshold;
+    this.#perBand = [4, 2, 1].find((rows) => recall(threshold, rows) >= wantedRecall) ?? 1;
+    const numBands = numHashes / this.#perBand;
+    const numSlots = 2 ** Math.ceil(Math.log2(Math.max(16, most)));
+    this.#mask = numSlots - 1;
+    this.#heads = Array.from({ length: numBands }, () => new Uint32Array(numSlots));
+    this.#next = Array.from({ length: numBands }, () => new Uint32Array(most));
+    this.#bands = new Uint32Array(numBands * most);
+  }
+
+  /**
+   * The earlier text that this one is nearly the same as, by its number; undefined if there is none, and then it is kept as
+   * number `at`. `textOf` gives the text of an earlier one.
+   */
+  async add(at: number, text: string, textOf: (earlier: number) => Promise<string>): Promise<number | undefined> {
+    const grams = wordGrams(text);
+    const bands = this.#toBands(grams);
+    for (const earlier of this.#candidates(bands))
+      if (similarity(grams, wordGrams(await textOf(earlier))) >= this.#threshold) return earlier;
+    this.#keep(at, bands);
+    return undefined;
+  }
+
+  #toBands(grams: ReadonlySet<number>): Uint32Array {
+    const least = new Uint32Array(numHashes).fill(0xffffffff);
+    for (const gram of grams)
+      for (let at = 0; at < numHashes; at++) {
+        const value = mixWith(gram, at);
+        if (value < (least[at] ?? 0)) least[at] = value;
+      }
+    const bands = new Uint32Array(numHashes / this.#perBand);
+    for (let band = 0; band < bands.length; band++) {
+      let hash = 0;
+      for (let at = 0; at < this.#perBand; at++) hash = mix(hash ^ (least[band * this.#perBand + at] ?? 0));
+      bands[band] = hash;
+    }
+    return bands;
+  }
+
+  /** The oldest first. */
+  #candidates(bands: Uint32Array): readonly number[] {
+    const found = new Set<number>();
+    for (const [band, hash] of bands.entries()) {
+      let entry = this.#heads[band]?.[hash & this.#mask] ?? 0;
+      for (; entry !== 0 && found.size < mostCandidates; entry = this.#next[band]?.[entry - 1] ?? 0)
+        if (this.#bands[(entry - 1) * bands.length + band] === hash) found.add(entry - 1);
+    }
+    return [...found].toSorted((left, right) => left - right);
+  }
+
+  #keep(at: number, bands: Uint32Array): void {
+    this.#bands.set(bands, at * bands.length);
+    for (const [band, hash] of bands.entries()) {
+      const [heads, next] = [this.#heads[band], this.#next[band]];
+      if (heads === undefined || next === undefined) continue;
+      next[at] = heads[hash & this.#mask] ?? 0;
+      heads[hash & this.#mask] = at + 1;
+    }
+  }
+}
+
+/** How likely two texts of this similarity share a band. */
+function recall(similar: number, perBand: number): number {
+  return 1 - (1 - similar ** perBand) ** (numHashes / perBand);
+}
+
+/** Hashes of all runs of three words; of all words together if there are fewer. */
+export function wordGrams(text: string): ReadonlySet<number> {
+  const words = text.match(/[\p{L}\p{N}]+/gu) ?? [text];
+  const hashes = words.map(hashWord);
+  if (hashes.length < 3) return new Set([hashes.reduce((hash, word) => mix(hash ^ word), 1)]);
+  const grams = new Set<number>();
+  for (let at = 0; at + 2 < hashes.length; at++)
+    grams.add(mix(mix(mix(hashes[at] ?? 0) ^ (hashes[at + 1] ?? 0)) ^ (hashes[at + 2] ?? 0)));
+  return grams;
+}
+
+/** Shared among all that either has: 0 to 1. */
+export function similarity(left: ReadonlySet<number>, right: ReadonlySet<number>): number {
+  let shared = 0;
+  for (const gram of left) if (right.has(gram)) shared++;
+  return shared / (left.size + right.size - shared);
+}
+
+function hashWord(word: string): number {
+  let hash = 0x811c9dc5; // FNV-1a
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
+
+function mixWith(gram: number, at: number): number {
+  const value = Math.imul(gram, multipliers[at] ?? 1) + (offsets[at] ?? 0);
+  return (value ^ (value >>> 15)) >>> 0;
+}
+
+/** The finalizer of MurmurHash3 (A. Appleby). */
+function mix(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

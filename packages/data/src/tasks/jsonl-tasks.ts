@@ -1,0 +1,42 @@
+import { TaskError, type Task } from '@agentjet/core';
+import { jsonlRows } from '../rows/jsonl-rows.js';
+import { checkTaskFile } from '../rows/text-lines.js';
+import { createRowToTask } from './row-to-task.js';
+
+/** The tasks are held in memory, with what is made of them. */
+const mostBytes = 2 ** 30;
+
+/**
+ * All tasks of a file in our own format, as a list. Empty lines are skipped. Anything wrong is a TaskError with file and line.
+ */
+export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
+  await checkTaskFile(file, mostBytes);
+  const toTask = createRowToTask({}, '');
+  const tasks: Task[] = [];
+  const firstLine = new Map<string, number>();
+  for await (const { rows } of jsonlRows.read(file))
+    for (const { value, place } of rows) {
+      const where = (): string => jsonlRows.showPlace(file, place);
+      const task = toTask(value, where, tasks.length);
+      const earlier = firstLine.get(task.taskId);
+      if (earlier !== undefined) throw repeatedId(where(), task.taskId, `line ${earlier}`);
+      firstLine.set(task.taskId, place);
+      tasks.push(task);
+    }
+  if (tasks.length === 0) throw noTasks(file);
+  return tasks;
+}
+
+export function repeatedId(where: string, taskId: string, earlier: string): TaskError {
+  return new TaskError(
+    'duplicate_task_id',
+    `${where}: task_id "${taskId}" was used in ${earlier} already. Give each task an id of its own.`,
+  );
+}
+
+export function noTasks(file: string): TaskError {
+  return new TaskError(
+    'no_tasks',
+    `${file} holds no tasks. Write one JSON object per line, with task_id and main_query.`,
+  );
+}

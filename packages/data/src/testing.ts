@@ -1,0 +1,1 @@
+export { tableReaderCases } from './testing/table-reader-cases.js';

@@ -1,0 +1,32 @@
+import { isJsonObject, type JsonObject } from '@agentjet/core';
+
+/** What `tasks.json` holds: by side, the number of tasks, their sources, and what was left out. */
+export type TasksRecord = { readonly training: SideRecord; readonly evaluation: SideRecord };
+
+type SideRecord = {
+  readonly tasks: number | null;
+  readonly sources: readonly { readonly location: string; readonly sha256: string | null }[];
+};
+
+/** In words, which sources of the same place have another content than before. */
+export function findChangedSources(before: JsonObject, { training, evaluation }: TasksRecord): readonly string[] {
+  const earlier = new Map([...sumsOf(before['training']), ...sumsOf(before['evaluation'])]);
+  const changed = [...training.sources, ...evaluation.sources].filter(({ location, sha256 }) => {
+    const sum = earlier.get(location);
+    return sum !== undefined && sha256 !== null && sum !== sha256;
+  });
+  return [...new Set(changed.map(({ location }) => location))].map(
+    (location) =>
+      `The tasks in ${location} have changed since the run began: it goes on with the new ones, in an order of its own.`,
+  );
+}
+
+function sumsOf(side: unknown): readonly (readonly [location: string, sum: string])[] {
+  const sources: unknown = isJsonObject(side) ? side['sources'] : undefined;
+  if (!Array.isArray(sources)) return [];
+  return sources.flatMap((source: unknown) => {
+    if (!isJsonObject(source)) return [];
+    const { location, sha256 } = source;
+    return typeof location === 'string' && typeof sha256 === 'string' ? [[location, sha256] as const] : [];
+  });
+}

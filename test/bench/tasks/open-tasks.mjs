@@ -1,0 +1,28 @@
+// Opens a file of tasks as a run does, on the built packages, and says what that took. The most memory that the process ever had counts.
+import { createFileReader } from '@agentjet/data';
+
+globalThis.gc?.();
+const before = process.memoryUsage().rss;
+const begun = performance.now();
+const reader = createFileReader({
+  training: process.argv[2] ?? '',
+  validation: null,
+  fields: {},
+  split: { evaluation: 0, by: 'content' },
+  allowOverlap: false,
+  duplicates: 'keep',
+  similarity: 0.8,
+  onNotice: (message) => console.error(message),
+});
+const table = await reader.trainingTable?.();
+const opened = performance.now();
+await table?.taskAt(Math.floor((table.size ?? 0) / 3));
+const read = performance.now();
+console.log(
+  JSON.stringify({
+    rows: table?.size,
+    open_ms: opened - begun,
+    first_task_ms: read - opened,
+    rss_added_mb: (process.resourceUsage().maxRSS * 1024 - before) / 2 ** 20,
+  }),
+);
