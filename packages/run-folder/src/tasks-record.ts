@@ -17,7 +17,7 @@ export function findChangedSources(before: JsonObject, { training, evaluation }:
   });
   return [...new Set(changed.map(({ location }) => location))].map(
     (location) =>
-      `The tasks in ${location} have changed since the run began: it goes on with the new ones, in an order of its own.`,
+      `The tasks in ${location} have changed since the run began: it goes on with the new ones.`,
   );
 }
 

@@ -6,7 +6,7 @@ import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { writeParquet } from './write-parquet.js';
 
 /**
- * How long until the first task of a large file? Each opening is a process of its own, as a run is: the first reads and checks
+ * How long until the first task of a large file? Each opening is a fresh process, as a run is: the first reads and checks
  * every row, the next ones find the index in the cache. A first opening of the same rows as Parquet follows.
  */
 

@@ -1,4 +1,4 @@
-import { ConfigError, isJsonObject, TaskError } from '@agentjet/core';
+import { ConfigError, TaskError } from '@agentjet/core';
 import type { TaskRows } from '../table/task-rows.js';
 import { hashText, type Hash } from '../table/text-hash.js';
 import { RowSelection } from './row-selection.js';
@@ -46,6 +46,5 @@ async function hashField(rows: TaskRows, row: number, name: string): Promise<Has
       'missing_column',
       `${rows.placeOf(row)}: split.by is "${name}", which the task does not have. It has ${Object.keys(metadata).join(', ')}.`,
     );
-  const text = isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
-  return hashText(text, { high: 0, low: 0 });
+  return hashText(typeof value === 'string' ? value : JSON.stringify(value), { high: 0, low: 0 });
 }

@@ -26,7 +26,7 @@ export type CacheEntry = { readonly card: CacheCard; readonly index: RowIndex; r
 const unusedDays = 60;
 
 /** The folder of all entries: `XDG_CACHE_HOME`, or `~/.cache`. */
-export function taskCacheDir(env: Readonly<Record<string, string | undefined>> = process.env): string {
+function taskCacheDir(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const home = env['XDG_CACHE_HOME'];
   return path.join(home === undefined || home === '' ? path.join(homedir(), '.cache') : home, 'agentjet', 'tasks');
 }

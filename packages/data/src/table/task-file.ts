@@ -169,7 +169,12 @@ async function convert(file: string, dir: string, options: TaskFileOptions): Pro
       });
       rowsBytes += text.length;
     };
-    const bytes = await indexRows(file, { ...partsOf(options, file), write }).finally(() => handle.close());
+    let bytes: ArrayBuffer;
+    try {
+      bytes = await indexRows(file, { ...partsOf(options, file), write });
+    } finally {
+      await handle.close();
+    }
     const index = new RowIndex(bytes);
     const sha256 = await sumFile(file);
     await keepEntry(dir, draft, { rows: index.size, sha256, rowsBytes, bytes });
