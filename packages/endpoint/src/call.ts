@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash as digest, randomUUID } from 'node:crypto';
 import { type ChatCall, claimKey, toCallMark } from '@agentjet/chat-completions';
 import {
   type ChatDelta,
@@ -112,9 +112,7 @@ async function generate(
 
 /** An idempotency key names the call; the SDKs' retry header says that the newest call with this body is meant. */
 function identify(session: EndpointSession, { request, text }: Incoming): string {
-  const hash = createHash('sha256')
-    .update(`${new URL(request.url).pathname}\n${text}`)
-    .digest('base64url');
+  const hash = digest('sha256', `${new URL(request.url).pathname}\n${text}`, 'base64url');
   const key = request.headers.get('idempotency-key');
   if (key !== null) {
     claimKey(session.keyedBodies, key, hash);

@@ -46,7 +46,7 @@ export function readBody(
   });
 }
 
-/** Throws WireError 415 for a compressed body, 400 for one that is no UTF-8: what is read wrongly would be trained. */
+/** Throws WireError 415 for a compressed body, 400 for one that is not UTF-8: what is read wrongly would be trained. */
 export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity')

@@ -51,7 +51,9 @@ export class Patience {
   expired(state: LedgerState, rules: LedgerRules, open: OpenWork): LedgerRecord[] {
     const now = this.#clock.read();
     this.#forgetOver(state);
-    const outOfTime = [...open.undecided].filter((group) => this.#groupDueMs(state, group, rules) <= now);
+    const outOfTime = [...open.undecided].filter(
+      (group) => this.#groupDueMs(state, group, { rules, now, untilMs: now }) <= now,
+    );
     const records: LedgerRecord[] = outOfTime.flatMap((group) => giveUpUnfilled(state, group, rules));
     const given = new Set(outOfTime.map(({ groupId }) => groupId));
     for (const episodeId of this.#lateEpisodes(open, rules, now)) {
@@ -65,16 +67,23 @@ export class Patience {
   nextMs(state: LedgerState, rules: LedgerRules, open: OpenWork): number | undefined {
     const now = this.#clock.read();
     let next = Infinity;
-    for (const group of open.undecided) next = Math.min(next, this.#groupDueMs(state, group, rules));
+    for (const group of open.undecided)
+      next = Math.min(next, this.#groupDueMs(state, group, { rules, now, untilMs: Infinity }));
     for (const [id, { untilMs }] of this.#leases) if (!this.#held.has(id)) next = Math.min(next, untilMs);
     for (const id of open.unscored()) next = Math.min(next, this.#scoreDueMs(id, rules, now));
     return next === Infinity ? undefined : Math.max(0, next - now);
   }
 
-  #groupDueMs(state: LedgerState, group: LedgerGroup, rules: LedgerRules): number {
+  /** What is due after `untilMs` may be that of a closed group, which nothing waits for. */
+  #groupDueMs(
+    state: LedgerState,
+    group: LedgerGroup,
+    { rules, now, untilMs }: { readonly rules: LedgerRules; readonly now: number; readonly untilMs: number },
+  ): number {
     const isClaimed = group.places.some(({ attempts }) => attempts > 0);
-    if (!isClaimed || rules.groupPatienceMs === null || isClosed(state, group, rules)) return Infinity;
-    return sinceIn(this.#groups, group.groupId, this.#clock.read()) + rules.groupPatienceMs;
+    if (!isClaimed || rules.groupPatienceMs === null) return Infinity;
+    const dueMs = sinceIn(this.#groups, group.groupId, now) + rules.groupPatienceMs;
+    return dueMs <= untilMs && isClosed(state, group, rules) ? Infinity : dueMs;
   }
 
   #lateEpisodes({ unscored }: OpenWork, rules: LedgerRules, now: number): readonly string[] {

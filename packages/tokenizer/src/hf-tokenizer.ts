@@ -47,7 +47,7 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   };
   if (isByteLevel(tokenizerJson['decoder'])) {
     const bytesOf = createByteTable(library, vocabSize);
-    const texts = new TokenTexts(bytesOf);
+    const texts = new TokenTexts(bytesOf, vocabSize);
     return {
       ...common,
       decode: (ids) => decodeBytes(ids, bytesOf),

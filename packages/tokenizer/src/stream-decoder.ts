@@ -21,19 +21,21 @@ export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, tex
 /** Texts of tokens that are whole characters, each decoded once. Shared by all decoders of a vocabulary. */
 export class TokenTexts {
   readonly #bytesOf: (id: number) => Uint8Array;
-  readonly #texts = new Map<number, string | undefined>();
+  /** Null: the token begins or ends within a character. */
+  readonly #texts: (string | null | undefined)[];
   readonly #decoder = new TextDecoder('utf-8', { ...decoderOptions, fatal: true });
 
-  constructor(bytesOf: (id: number) => Uint8Array) {
+  constructor(bytesOf: (id: number) => Uint8Array, vocabSize: number) {
     this.#bytesOf = bytesOf;
+    this.#texts = Array.from({ length: vocabSize });
   }
 
   /** Undefined if the token begins or ends within a character. */
   of(id: number): string | undefined {
-    const known = this.#texts.get(id);
-    if (known !== undefined || this.#texts.has(id)) return known;
+    const known = this.#texts[id];
+    if (known !== undefined) return known ?? undefined;
     const text = this.#decode(id);
-    this.#texts.set(id, text);
+    this.#texts[id] = text ?? null;
     return text;
   }
 

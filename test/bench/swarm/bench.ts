@@ -10,7 +10,7 @@ import { type BenchOptions, type BenchResult, median, numberOption } from '../be
 import { AgentLightningServer, agentLightningVersion, installAgentLightning } from './agent-lightning.js';
 import { inParallel, Requests } from './requests.js';
 import { ServerProcess } from './server-process.js';
-import { claim, Conversation, end, playMix, postTasks, wordsOf, type Mix } from './swarm-load.js';
+import { claim, Conversation, end, endBody, playMix, postTasks, wordsOf, type Mix } from './swarm-load.js';
 
 /** Beyond that the machine is too busy for a result. */
 const quietEchoMs = 5;
@@ -47,8 +47,13 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 type Over = { readonly claim: number; readonly end: number; readonly call: number };
 
-/** Milliseconds of processor time per request, of one round. */
-type Round = Over & { readonly echo: number; readonly echoCall: number; readonly echoP99Ms: number };
+/** Milliseconds of processor time per request, of one round. `call`: what a call costs more than an ordinary one. */
+type Round = Over & {
+  readonly echo: Over;
+  readonly swarmCall: number;
+  readonly ordinaryCall: number;
+  readonly echoP99Ms: number;
+};
 
 type EchoOptions = {
   readonly rounds: number;
@@ -57,7 +62,7 @@ type EchoOptions = {
 };
 
 async function measureOverEcho(dir: string, { rounds, isAnyLoad, report }: EchoOptions) {
-  const requests = new Requests(16);
+  const requests = new Requests(concurrency);
   const servers = {
     echo: await ServerProcess.start('echo', dir),
     endpoint: await ServerProcess.start('endpoint', dir),
@@ -66,13 +71,11 @@ async function measureOverEcho(dir: string, { rounds, isAnyLoad, report }: EchoO
   const measured: Round[] = [];
   try {
     await postTasks(requests, servers.swarm.url, 2000);
-    await measureRound(requests, servers, 200); // until the code is compiled
+    for (let warm = 0; warm < 6; warm++) await measureRound(requests, servers, 400); // until the code is compiled
     for (let tries = 0; measured.length < rounds && tries < 4 * rounds; tries++) {
       const one = await measureRound(requests, servers, 400);
       const isQuiet = one.echoP99Ms <= quietEchoMs;
-      report(
-        `round ${tries + 1}: ${JSON.stringify(one, (_key, value: unknown) => (typeof value === 'number' ? round(value) : value))}${isQuiet ? '' : ' (busy)'}`,
-      );
+      report(`round ${tries + 1}: ${JSON.stringify(rounded(one))}${isQuiet ? '' : ' (busy)'}`);
       if (isQuiet || isAnyLoad) measured.push(one);
     }
   } finally {
@@ -84,52 +87,80 @@ async function measureOverEcho(dir: string, { rounds, isAnyLoad, report }: EchoO
     measured.length === 0
       ? { claim: null, end: null, call: null, too_busy: busy }
       : {
-          claim: round(median(measured.map(({ claim: ms, echo }) => ms / echo))),
-          end: round(median(measured.map(({ end: ms, echo }) => ms / echo))),
-          call: round(median(measured.map(({ call, echoCall }) => call / echoCall))),
+          claim: round(median(measured.map(({ claim: ms, echo }) => ms / echo.claim))),
+          end: round(median(measured.map(({ end: ms, echo }) => ms / echo.end))),
+          call: round(median(measured.map(({ call, echo }) => call / echo.call))),
         };
-  return { ratios, details: { rounds: measured, is_any_load: isAnyLoad } };
+  return { ratios, details: { concurrency, rounds: measured, is_any_load: isAnyLoad } };
 }
+
+const rounded = (values: Round): unknown =>
+  JSON.parse(JSON.stringify(values, (_key, value: unknown) => (typeof value === 'number' ? round(value) : value)));
 
 type Servers = Readonly<Record<'echo' | 'endpoint' | 'swarm', ServerProcess>>;
 
+/** Requests on their way at the same time: of as many clients, over as many connections. */
+const concurrency = 64;
+const callsPerEpisode = 4;
+
+/**
+ * The same episodes at the swarm and at the endpoint of an ordinary run, and an echo of the same size before each part of
+ * them: of the answer of a claim, which is larger than its request, and of the bodies of an end and of a call.
+ */
 async function measureRound(requests: Requests, { echo, endpoint, swarm }: Servers, count: number): Promise<Round> {
   const numbers = Array.from({ length: count }, (_none, index) => index);
-  const small = JSON.stringify({
-    claim_id: 'c123',
-    client: 'bench',
-    life: 'bench',
-    lease_seconds: 3600,
-    wait_seconds: 10,
-  });
-  const big = JSON.stringify({ model: 'm', messages: [{ role: 'system', content: system }] });
-  const latencies: number[] = [];
-  const sendEcho = async (body: string): Promise<void> => {
-    const start = performance.now();
-    await requests.send(`${echo.url}/echo`, body);
-    latencies.push(performance.now() - start);
-  };
   const perRequest = async (server: ServerProcess, work: () => Promise<unknown>, of = count): Promise<number> => {
     const { cpuMs } = await server.usage();
     await work();
     return ((await server.usage()).cpuMs - cpuMs) / of;
   };
-  for (const _number of numbers.slice(0, 100)) await sendEcho(small); // one at a time: what p99 is taken from
-  const echoP99Ms = latencies.toSorted((a, b) => a - b)[Math.floor(0.99 * latencies.length)] ?? Infinity;
+  const sendEchoes = (body: string): Promise<number> =>
+    perRequest(echo, () => inParallel(numbers, concurrency, () => requests.send(`${echo.url}/echo`, body)));
+  const echoP99Ms = await measureP99(requests, echo);
+  const echoClaim = await sendEchoes(JSON.stringify({ episodes: [await claim(requests, swarm.url)] }));
   const claimed: Awaited<ReturnType<typeof claim>>[] = [];
-  const echoSmall = await perRequest(echo, () => inParallel(numbers, 16, () => sendEcho(small)));
   const claimMs = await perRequest(swarm, async () => {
-    claimed.push(...(await inParallel(numbers, 16, () => claim(requests, swarm.url))));
+    claimed.push(...(await inParallel(numbers, concurrency, () => claim(requests, swarm.url))));
   });
-  const echoCall = await perRequest(echo, () => inParallel(numbers, 16, () => sendEcho(big)));
+  const talk = async (all: readonly Conversation[]): Promise<void> => {
+    for (let call = 0; call < callsPerEpisode; call++)
+      await inParallel(all, concurrency, (one) => one.ask('What is 6 times 7?'));
+  };
   const own = claimed.map(({ base_url, key }) => new Conversation(requests, `${base_url}/main/v1`, { key, system }));
-  const swarmCall = await perRequest(swarm, () => inParallel(own, 16, (one) => one.ask('What is 6 times 7?')));
-  const ordinary = numbers.map(() => new Conversation(requests, endpoint.url, { key: endpoint.key, system }));
-  const ordinaryCall = await perRequest(endpoint, () =>
-    inParallel(ordinary, 16, (one) => one.ask('What is 6 times 7?')),
+  const swarmCall = await perRequest(swarm, () => talk(own), count * callsPerEpisode);
+  const echoCall = await sendEchoes(own[0]?.body ?? '');
+  const ordinaryCall = await perRequest(
+    endpoint,
+    async () => {
+      const opened = await endpoint.openEpisodes(count);
+      await talk(opened.map(({ url, key }) => new Conversation(requests, url, { key, system })));
+    },
+    count * callsPerEpisode,
   );
-  const endMs = await perRequest(swarm, () => inParallel(claimed, 16, (one) => end(requests, swarm.url, one)));
-  return { echo: echoSmall, echoCall, claim: claimMs, end: endMs, call: swarmCall - ordinaryCall, echoP99Ms };
+  await endpoint.openEpisodes(0); // ends the ones before, as an end does at the swarm
+  const echoEnd = await sendEchoes(JSON.stringify(endBody(1)));
+  const endMs = await perRequest(swarm, () => inParallel(claimed, concurrency, (one) => end(requests, swarm.url, one)));
+  const echoes = { claim: echoClaim, call: echoCall, end: echoEnd };
+  return {
+    echo: echoes,
+    claim: claimMs,
+    end: endMs,
+    call: swarmCall - ordinaryCall,
+    swarmCall,
+    ordinaryCall,
+    echoP99Ms,
+  };
+}
+
+/** Of an echo, one at a time. */
+async function measureP99(requests: Requests, { url }: ServerProcess): Promise<number> {
+  const latencies: number[] = [];
+  for (let index = 0; index < 100; index++) {
+    const start = performance.now();
+    await requests.send(`${url}/echo`, JSON.stringify(endBody(1)));
+    latencies.push(performance.now() - start);
+  }
+  return latencies.toSorted((a, b) => a - b)[98] ?? Infinity;
 }
 
 type Options = { readonly args: readonly string[]; readonly report: (line: string) => void };

@@ -6,7 +6,7 @@ import { serve } from '@hono/node-server';
 import { configuration } from 'agentjet';
 import { startEndpointServer } from '@agentjet/endpoint';
 import { createRules, LmdbStore } from '@agentjet/ledger';
-import { openEpisode } from '@agentjet/rollout';
+import { openEpisode, type OpenEpisode } from '@agentjet/rollout';
 import { serveSwarm, SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 
 import { Hono } from 'hono';
@@ -21,6 +21,7 @@ type Serving = {
   readonly url: string;
   readonly key: string;
   readonly fill?: (request: FillRequest) => Promise<object>;
+  readonly open?: (count: number) => object;
 };
 type FillRequest = { readonly episodes: number; readonly calls: number };
 
@@ -53,6 +54,7 @@ async function startEcho(): Promise<Serving> {
     const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, () =>
       resolve((server.address() as AddressInfo).port),
     );
+    if ('keepAliveTimeout' in server) server.keepAliveTimeout = 600_000;
   });
   return { url: `http://127.0.0.1:${port}`, key: '' };
 }
@@ -61,17 +63,28 @@ async function startEcho(): Promise<Serving> {
 async function startEndpoint(): Promise<Serving> {
   const host = await startEndpointServer();
   setInterval(() => undefined, 60_000); // the endpoint alone does not keep a process alive
-  const episode = openEpisode(
-    {
-      policy: { kind: 'engine', engine: steadyEngine, chatTokenizer },
-      sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 256 },
-      endpointHost: host,
-    },
-    { episodeId: 'bench', seed: 1 },
-  );
-  const { baseUrl, apiKey } = episode.createTuner().asOpenAIEndpoint({ agentName: 'main' });
-  return { url: baseUrl, key: apiKey };
+  let episodes: readonly OpenEpisode[] = [];
+  const open = (count: number): readonly { readonly url: string; readonly key: string }[] => {
+    for (const episode of episodes) episode.finish();
+    episodes = Array.from({ length: count }, () =>
+      openEpisode(
+        {
+          policy: { kind: 'engine', engine: steadyEngine, chatTokenizer },
+          sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 256 },
+          endpointHost: host,
+        },
+        { episodeId: `e${numOpened++}`, seed: 1 },
+      ),
+    );
+    return episodes.map((episode) => {
+      const { baseUrl, apiKey } = episode.createTuner().asOpenAIEndpoint({ agentName: 'main' });
+      return { url: baseUrl, key: apiKey };
+    });
+  };
+  return { url: '', key: '', open };
 }
+
+let numOpened = 0;
 
 async function startSwarm(): Promise<Serving> {
   const server = await SwarmServer.start({
@@ -108,12 +121,15 @@ const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
 
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
-const { fill, ...serving } = await start();
+const { fill, open, ...serving } = await start();
 let stopStalls = measureStalls();
 
-process.on('message', (message: { readonly ask: string; readonly id: number } & FillRequest) => {
+type Question = { readonly ask: string; readonly id: number; readonly count: number } & FillRequest;
+
+process.on('message', (message: Question) => {
   const answer = (value: object): void => void process.send?.({ id: message.id, ...value });
   if (message.ask === 'usage') answer(readUsage());
+  if (message.ask === 'open') answer({ opened: open?.(message.count) ?? [] });
   if (message.ask === 'exit') process.exit(0);
   if (message.ask === 'fill') void fill?.(message).then(answer);
 });

@@ -31,6 +31,14 @@ export class ServerProcess {
   }
 
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
+  /** Episodes of an ordinary run; those before are over. */
+  openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>
+    (
+      await this.#ask<{ readonly opened: readonly { readonly url: string; readonly key: string }[] }>({
+        ask: 'open',
+        count,
+      })
+    ).opened;
   fill = (episodes: number, calls: number): Promise<unknown> => this.#ask({ ask: 'fill', episodes, calls });
 
   /** No goodbye: as a power cut, or the kernel when memory is short. */

@@ -27,9 +27,11 @@ export async function claim(requests: Requests, url: string): Promise<Claimed> {
   return episode;
 }
 
+export const endBody = (reward: number) =>
+  ({ client: 'bench', status: 'completed', reward, is_success: true, metadata: { moves: 7 } }) as const;
+
 export function end(requests: Requests, url: string, { episode_id }: Claimed, reward = 1): Promise<unknown> {
-  const body = { client: 'bench', status: 'completed', reward, is_success: true, metadata: { moves: 7 } };
-  return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, body);
+  return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, endBody(reward));
 }
 
 /** Model calls of one episode: each goes on from the answer before it. */
@@ -46,13 +48,14 @@ export class Conversation {
     this.#messages = [{ role: 'system', content: system }];
   }
 
+  /** Of the newest call. */
+  get body(): string {
+    return JSON.stringify({ model: 'm', messages: this.#messages });
+  }
+
   async ask(text: string): Promise<void> {
     this.#messages.push({ role: 'user', content: text });
-    const answer = await this.#requests.post(
-      `${this.#address}/chat/completions`,
-      { model: 'm', messages: this.#messages },
-      this.#key,
-    );
+    const answer = await this.#requests.post(`${this.#address}/chat/completions`, this.body, this.#key);
     const [choice] = answer['choices'] as readonly { readonly message: { readonly content: string } }[];
     this.#messages.push({ role: 'assistant', content: choice?.message.content ?? '' });
   }

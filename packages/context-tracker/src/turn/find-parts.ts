@@ -77,12 +77,16 @@ function decodeEach(
   tokenizer: Tokenizer,
 ): { readonly text: string; readonly ends: readonly number[] } {
   const decoder = tokenizer.createStreamDecoder();
-  let text = '';
-  const ends = Array.from(ids, (id) => {
-    text += decoder.push(id);
-    return text.length;
-  });
-  return { text: text + decoder.flush(), ends };
+  const pieces: string[] = [];
+  const ends: number[] = [];
+  let length = 0;
+  for (const id of ids) {
+    const piece = decoder.push(id);
+    length += piece.length;
+    pieces.push(piece);
+    ends.push(length);
+  }
+  return { text: pieces.join('') + decoder.flush(), ends };
 }
 
 /** The token with which the text after this place begins; tokens that hold the first bytes of its first character count. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { EngineError, type ChatRequest, type ChatResponse, type Completion } from '@agentjet/core';
 import type { AgentIdentity, ContextTracker, Turn } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
@@ -33,7 +33,7 @@ export type RecordedCall = {
 
 export function hashPrompt(ids: Int32Array): string {
   const bytes = new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength);
-  return createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return hash('sha256', bytes, 'base64url').slice(0, 22);
 }
 
 /** The number of a call that is not trained is counted apart. */

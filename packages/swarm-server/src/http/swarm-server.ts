@@ -208,6 +208,9 @@ class SwarmLoop {
 const maxFailures = 3;
 const failureWindowMs = 10 * 60_000;
 
+/** How long an idle connection stays open. */
+const idleMs = 10 * 60_000;
+
 type Listen = {
   readonly hostname: string;
   readonly port: number;
@@ -227,6 +230,8 @@ function listen(
       resolve(server),
     );
     server.once('error', reject);
+    // Clients keep idle connections for a minute or so; if the server closes one while a client writes, a request is lost.
+    if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
   });
 }
 

@@ -155,8 +155,7 @@ export class ServedEpisodes implements ModelPort {
     const callId = requestId.slice(0, requestId.lastIndexOf(':'));
     for (const session of sessions.values()) {
       if (session.agentName !== agentName) continue;
-      const hash = [...session.requestIds].findLast(([, id]) => id === callId)?.[0];
-      if (hash !== undefined) return { hash, callId };
+      for (const [hash, id] of session.requestIds) if (id === callId) return { hash, callId };
     }
     return undefined;
   }
