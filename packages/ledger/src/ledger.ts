@@ -163,7 +163,7 @@ export class Ledger {
       reward,
       isSuccess: end.isSuccess ?? null,
       bodyHash,
-      policy: this.rules.failedEpisodePolicy,
+      policy: end.policy ?? this.rules.failedEpisodePolicy,
       revision: end.revision ?? revision,
       tokens: end.tokens ?? 0,
       seconds: end.seconds ?? 0,

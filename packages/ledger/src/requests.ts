@@ -8,7 +8,7 @@ import type {
   Purpose,
   Score,
 } from './records.js';
-import type { LedgerRules } from './rules.js';
+import type { FailedEpisodePolicy, LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
 /** What callers hand to a Ledger, and what it answers. */
@@ -78,6 +78,8 @@ export type NewEnd = {
   readonly seconds?: number;
   /** False: the attempt was lost while the run was paused for an outage. Default true. */
   readonly isCounted?: boolean;
+  /** What a failure means here. Default: the rules'. */
+  readonly policy?: FailedEpisodePolicy;
   readonly content?: unknown;
 } & Pick<EndRecord, 'rewards' | 'turnRewards'>;
 

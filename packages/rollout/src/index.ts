@@ -56,7 +56,7 @@ export {
   type WrapAgentModel,
   type WrapModel,
 } from './episode/open-episode.js';
-export type { Attempt, AttemptKeeper } from './episode/attempts.js';
+export type { Attempt, AttemptKeeper, RecalledAttempt } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
 export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';

@@ -49,6 +49,7 @@ export type RunFolderOptions = {
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
  * reward.svg, report.html
+ * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/session`)
  * writer.json        the process that writes here, while it does
  * ```
  * Writes that fail reject with BackboneError `run_folder` (or `checkpoint`), naming the file and the repair.

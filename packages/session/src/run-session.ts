@@ -1,8 +1,10 @@
 import { WorkflowError } from '@agentjet/core';
 import { drawsOf } from '@agentjet/run-folder';
-import { batchesAhead, train, type TrainOutcome } from '@agentjet/trainer';
+import { batchesAhead, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
+import { pullRecorded } from './recorded/pull-recorded.js';
+import type { RecordedRun } from './recorded/recorded-run.js';
 import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
 import { createPace } from './schedule/work-ahead.js';
@@ -33,6 +35,7 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   });
   const successBefore = config.trainerCommon.valBeforeTrain ? await evaluations.successAt(0) : null;
   const outcome = await makeSteps({ run, source, evaluations }, steps);
+  await run.recorded?.noteOutcome(outcome);
   if (outcome.status === 'failed') throw outcome.error;
   const isInterrupted = outcome.status === 'stopped';
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
@@ -62,7 +65,7 @@ function makeSteps(
   { run, source, evaluations }: Required<SessionOptions>,
   { observer }: StepObserver,
 ): Promise<TrainOutcome> {
-  const { config, folder, backbone, algorithm, checkpoint, signal } = run;
+  const { config, folder, backbone, algorithm, checkpoint, signal, recorded } = run;
   const state = checkpoint?.state;
   const left = new AbortController(); // the run wants no further groups
   const settings = toTrainSettings(config, algorithm);
@@ -71,7 +74,7 @@ function makeSteps(
     ...settings,
     backbone,
     run: folder,
-    source: source.pull({
+    source: pullRecorded(source, recorded, {
       step: state?.step ?? 0,
       drawn: state === undefined ? [] : drawsOf(state),
       signal: left.signal,
@@ -82,10 +85,24 @@ function makeSteps(
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,
     evaluate: async (step) => void (await evaluations.successAt(step)),
-    observer,
+    observer: recorded === undefined ? observer : withCheckpoints(observer, recorded),
+    ...(recorded !== undefined && {
+      beforeStep: recorded.beforeStep,
+      afterStep: ({ state: { step } }) => recorded.afterStep(step),
+    }),
     ...(state === undefined ? {} : { start: state }),
     ...(signal === undefined ? {} : { signal }),
   });
+}
+
+function withCheckpoints(observer: TrainObserver, { noteCheckpoint }: RecordedRun): TrainObserver {
+  return {
+    ...observer,
+    onCheckpoint: (checkpoint) => {
+      noteCheckpoint(checkpoint.state.step);
+      observer.onCheckpoint?.(checkpoint);
+    },
+  };
 }
 
 function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep }: GroupSource): RunPlan {

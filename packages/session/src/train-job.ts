@@ -25,14 +25,23 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   const { schedule, evaluationTasks, tasks } = await readPlan(config, inputs.reader, options.emit);
   const model = await prepareModel(config, inputs.backbone, { ...options, trains: true });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
-  return withTrainingRun(config, { ...options, model, startedAt, totalSteps: schedule.totalSteps }, async (run) => {
+  const { totalSteps } = schedule;
+  return withTrainingRun(config, { ...options, model, startedAt, totalSteps, isRecorded: true }, async (run) => {
     await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
-    return withRollout(config, { inputs, policy, emit: run.emit, checkEngine: run.watched.check }, (context) =>
+    const { emit, watched, recorded } = run;
+    const parts = { inputs, policy, emit, checkEngine: watched.check, record: recorded?.ledger };
+    return withRollout(config, parts, (context) =>
       runSession({
         run,
-        source: createScheduleSource(context, schedule, run.watched.check),
-        evaluations: createRunEvaluations({ context, run: run.folder, tasks: evaluationTasks, signal }),
+        source: createScheduleSource(context, schedule, watched.check),
+        evaluations: createRunEvaluations({
+          context,
+          run: run.folder,
+          tasks: evaluationTasks,
+          signal,
+          onRecorded: recorded?.noteEvaluation,
+        }),
       }),
     );
   });

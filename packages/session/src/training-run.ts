@@ -11,7 +11,9 @@ import { noticeHistories } from './training/notice-histories.js';
 import { noticeSampling } from './training/notice-sampling.js';
 import { noticeStall } from './training/notice-stall.js';
 import { hashCode } from './training/code-hashes.js';
-import { openResumedRun, type ResumeOptions } from './training/resume-run.js';
+import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
+import type { RecordedRun } from './recorded/recorded-run.js';
+import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
 import { toOptimizerOptions } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
@@ -24,6 +26,8 @@ export type TrainingRun = {
   readonly watched: WatchedEngine;
   /** Undefined if the run begins anew. */
   readonly checkpoint: Checkpoint | undefined;
+  /** What a resumed run goes on with beyond its checkpoint. Undefined: nothing is recorded. */
+  readonly recorded?: RecordedRun | undefined;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
   /** Aborting it ends the run after the step in progress. */
@@ -38,6 +42,8 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
   /** What `prepareModel` gave. */
   readonly model: PreparedModel;
   readonly totalSteps: number;
+  /** Whether its source samples with the run's ledger (`recorded`), so that a resumed run samples nothing again. Default: false. */
+  readonly isRecorded?: boolean;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /** True: go on from the last checkpoint of the experiment's newest run. A string: of that run folder. */
   readonly resume: boolean | string;
@@ -61,13 +67,14 @@ export async function withTrainingRun<T>(
     await folder.log('failed', { error: toErrorMessage(error) }).catch(() => undefined); // the disk may be what failed
     throw error;
   } finally {
+    await run.recorded?.close();
     await backbone.close();
     await folder.close();
   }
 }
 
 async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions): Promise<TrainingRun> {
-  const { resume, from, totalSteps, inputs, model, signal, startedAt } = options;
+  const { resume, from, totalSteps, isRecorded = false, inputs, model, signal, startedAt } = options;
   const { modelDir, summary: modelSummary } = model;
   const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
@@ -77,9 +84,8 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
       modelDir,
       optimizer: toOptimizerOptions(config, totalSteps),
     });
-  const opened = await (resume === false
-    ? openNew(config, { open, modelDir, onNotice, composition })
-    : openOld(config, { resume, from, open, modelDir, onNotice, composition }));
+  const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
+  const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));
   const { emit, tally } = countEpisodes(
     noticeStall(noticeSampling(noticeHistories(options.emit), config), config.trainableTargets),
   );
@@ -87,10 +93,12 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
 }
 
-type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint'>;
+type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded'>;
 
 type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
   readonly open: () => Promise<Backbone>;
+  readonly totalSteps: number;
+  readonly isRecorded: boolean;
 };
 
 async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
@@ -105,7 +113,8 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
     onNotice,
   });
   try {
-    return { folder, backbone: await openAndRecord(folder, options), checkpoint: undefined };
+    const backbone = await openAndRecord(folder, options);
+    return await withRecording(config, { folder, backbone, checkpoint: undefined }, options);
   } catch (error) {
     await folder.close();
     await rm(folder.dir, { recursive: true, force: true }); // a run that never began must not be the newest one
@@ -124,10 +133,38 @@ async function openAndRecord(folder: RunFolder, { modelDir, open }: Open): Promi
 }
 
 async function openOld(config: CommonConfig, options: ResumeOptions & Open): Promise<Opened> {
-  const { run: folder, checkpoint } = await openResumedRun(config, options);
+  const { onNotice, composition, from } = options;
+  const { run: folder, checkpoint, changes } = await openResumedRun(config, options);
   const backbone = await openAndRecord(folder, options);
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
-  return { folder, backbone, checkpoint };
+  const isChosen = from !== undefined;
+  const opened = await withRecording(config, { folder, backbone, checkpoint }, { ...options, changes, isChosen });
+  const firstStep = (opened.recorded?.lastStep ?? checkpoint?.state.step ?? 0) + 1;
+  await recordChanges(folder, changes, {
+    firstStep,
+    configYaml: composition.format(config),
+    code: hashCode(config),
+    onNotice,
+  });
+  return opened;
+}
+
+type Recording = Pick<Open, 'onNotice' | 'totalSteps' | 'isRecorded'> &
+  Partial<Pick<RecordedRunOptions, 'changes' | 'isChosen'>>;
+
+async function withRecording(
+  config: CommonConfig,
+  opened: Omit<Opened, 'recorded'>,
+  { onNotice, totalSteps, isRecorded, changes = [], isChosen = false }: Recording,
+): Promise<Opened> {
+  if (!isRecorded) return opened;
+  try {
+    const recorded = await openRecordedRun({ ...opened, config, totalSteps, changes, isChosen, onNotice });
+    return { ...opened, recorded };
+  } catch (error) {
+    await opened.backbone.close();
+    throw error;
+  }
 }
 
 /** Throws BackboneError `checkpoint` if the weights are of another version than the run's state says. */

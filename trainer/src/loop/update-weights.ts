@@ -11,7 +11,12 @@ import type { TrainingGroup } from './training-group.js';
 export type StepLoss = TrainBatch['loss'];
 
 /** What a step may change for itself. */
-export type StepChanges = { readonly optimizer?: OptimizerOverrides };
+export type StepChanges = {
+  /** Of all its optimizer steps, or of each by the version of the weights that it is made on. */
+  readonly optimizer?: OptimizerOverrides | ((policyVersion: number) => OptimizerOverrides);
+  /** False: tokens of the present version count as sampled by other weights. */
+  readonly isOnPolicy?: boolean;
+};
 
 export type UpdateOptions = {
   readonly backbone: Backbone;
@@ -72,7 +77,7 @@ export async function updateWeights(
       const { samples, packs, report } = part;
       const metrics = await backbone.trainStep({
         ...toBatch(part, backbone.policyVersion, loss),
-        ...(changes?.optimizer && { optimizer: changes.optimizer }),
+        ...toBatchChanges(changes, backbone.policyVersion),
         ...(reportTokens && { reportTerms: true }),
       });
       const { terms } = metrics;
@@ -81,6 +86,14 @@ export async function updateWeights(
   }
   const seconds = { packing: (trainedAt - packedAt) / 1000, training: (performance.now() - trainedAt) / 1000 };
   return { ...sorted, updates, seconds };
+}
+
+function toBatchChanges(changes: StepChanges = {}, policyVersion: number): Partial<TrainBatch> {
+  const { optimizer, isOnPolicy } = changes;
+  return {
+    ...(optimizer && { optimizer: typeof optimizer === 'function' ? optimizer(policyVersion) : optimizer }),
+    ...(isOnPolicy === false && { isOnPolicy }),
+  };
 }
 
 /** A batch without what is not trained. */

@@ -17,11 +17,11 @@ export async function verifyRunStore(run: string, { json = false }: VerifyFlags)
 }
 
 function findStore(run: string): string {
-  const dir = [path.join(run, 'ledger'), run].find(hasStore);
+  const dir = [path.join(run, 'ledger'), path.join(run, 'recorded'), run].find(hasStore);
   if (dir !== undefined) return dir;
   throw new AgentJetError(
     'no_ledger',
-    `${run} has no ledger: neither it nor its folder "ledger" holds numbered .mdb files. Name the folder of a run that a swarm server wrote.`,
+    `${run} has no ledger: neither it nor its folders "ledger" and "recorded" hold numbered .mdb files. Name the folder of a run.`,
   );
 }
 

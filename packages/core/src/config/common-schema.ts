@@ -1,4 +1,19 @@
 import { z } from 'zod';
+import { optim } from './optim-section.js';
+import {
+  count,
+  countOrZero,
+  mostSeconds,
+  notNegative,
+  numSteps,
+  numTokens,
+  positive,
+  seed,
+  share,
+  text,
+  topK,
+  topP,
+} from './ranges.js';
 import { setting } from './setting.js';
 import { swarm } from './swarm-schema.js';
 
@@ -7,25 +22,6 @@ import { swarm } from './swarm-schema.js';
  * registration and is put in its place by `composeConfig`. `null` marks what may be left open. Upper limits are far above
  * what anybody has used: they catch a number with too many zeros before it takes the machine down.
  */
-
-/** A whole number from 1 to `most`. */
-const count = (most: number) => z.int().min(1).max(most);
-const countOrZero = (most: number) => z.int().min(0).max(most);
-const positive = z.number().positive();
-const notNegative = z.number().min(0);
-const share = z.number().min(0).max(1);
-const seed = z.int().min(0).max(0xffffffff);
-const topK = z
-  .int()
-  .min(-1)
-  .max(2 ** 31 - 1);
-const topP = z.number().gt(0).max(1);
-const text = z.string().min(1);
-
-const numSteps = 100_000_000;
-const numTokens = 100_000_000;
-/** Node's timers hold 2^31 milliseconds. */
-const mostSeconds = 2_000_000;
 
 const leavesItsFolder = /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/;
 const folderName = text.refine((name) => !leavesItsFolder.test(name), {
@@ -150,6 +146,11 @@ const rollout = z.strictObject({
     null,
     'seconds that an episode waits for a judge that cannot be reached; null: as max_outage',
   ),
+  record: setting(
+    z.boolean(),
+    true,
+    'every finished episode is kept on the disk until a checkpoint covers it: after a crash --resume makes the steps since the checkpoint again without sampling them again',
+  ),
   group_patience: setting(
     positive.max(mostSeconds),
     1800,
@@ -182,22 +183,6 @@ const rollout = z.strictObject({
     "torch with vllm: on the trainer's first GPUs; false: on those after the trainer's",
   ),
 });
-
-const optim = z
-  .strictObject({
-    lr: setting(notNegative, 3e-4),
-    betas: setting(z.tuple([share, share]), [0.9, 0.999]),
-    eps: setting(positive, 1e-8),
-    weight_decay: setting(notNegative, 0.01),
-    grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),
-    lr_scheduler_type: setting(
-      z.enum(['constant', 'linear', 'cosine']),
-      'constant',
-      'constant | linear | cosine, down to 0 at the last step',
-    ),
-    lr_warmup_steps: setting(countOrZero(numSteps), 0),
-  })
-  .describe('AdamW');
 
 const logger = z.enum(['console', 'tensorboard', 'wandb', 'swanlab']);
 

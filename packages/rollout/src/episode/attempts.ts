@@ -14,8 +14,17 @@ export type Attempt = {
   readonly seed: number;
 };
 
+/** An attempt that had finished before the process began. */
+export type RecalledAttempt = {
+  readonly episode: Episode;
+  /** False: the world lost it, and its place was tried again. */
+  readonly isFinal: boolean;
+};
+
 /** Decides about attempts: when one may start, and whether a lost one is made again. Shared by all groups of a run. */
 export interface AttemptKeeper {
+  /** What became of the attempt in an earlier process, if it finished there: then it is not made again. */
+  recall?(attempt: Attempt): RecalledAttempt | undefined;
   /** Resolves once the attempt may start. Rejects to end the run. */
   begin(attempt: Attempt, signal: AbortSignal): Promise<void>;
   /** Told what became of an attempt. True: its place is tried again. Throws to end the run. */
@@ -43,12 +52,21 @@ export async function runPlace(
     readonly keeper: AttemptKeeper | undefined;
     readonly signal: AbortSignal;
     readonly run: (attempt: Attempt) => Promise<Episode>;
+    /** Told of an attempt that is not made again. */
+    readonly onRecalled?: (episode: Episode) => void;
   },
 ): Promise<PlaceOutcome> {
-  const { keeper, signal, run } = options;
+  const { keeper, signal, run, onRecalled } = options;
   const lost: Episode[] = [];
   for (;;) {
     const attempt = { ...place, attempt: lost.length, episodeId: attemptId(place.episodeId, lost.length) };
+    const recalled = keeper?.recall?.(attempt);
+    if (recalled !== undefined) {
+      onRecalled?.(recalled.episode);
+      if (recalled.isFinal) return { episode: recalled.episode, lost };
+      lost.push(recalled.episode);
+      continue;
+    }
     if (!signal.aborted) await keeper?.begin(attempt, signal);
     const episode = await run(attempt);
     if (signal.aborted || keeper?.end(attempt, episode) !== true) return { episode, lost };

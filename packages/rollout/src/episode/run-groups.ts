@@ -145,7 +145,7 @@ function startPlace(
   const hasWorker = stragglers.waiting();
   return workers.run(() => {
     hasWorker();
-    return runPlace(seat, { keeper, signal, run });
+    return runPlace(seat, { keeper, signal, run, onRecalled: (episode) => options.onEpisode?.(episode) });
   });
 }
 

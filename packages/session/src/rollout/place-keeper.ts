@@ -1,15 +1,36 @@
 import { WorkflowError, type CommonConfig } from '@agentjet/core';
-import { Ledger, OutagePause, placeStateOf, systemHost, type LedgerRules, type OutageStatus } from '@agentjet/ledger';
-import { isAgentsFailure, type Attempt, type AttemptKeeper, type Episode, type TaskGroup } from '@agentjet/rollout';
+import {
+  OutagePause,
+  placeStateOf,
+  systemHost,
+  type Ledger,
+  type LedgerGroup,
+  type LedgerRules,
+  type OutageStatus,
+} from '@agentjet/ledger';
+import {
+  isAgentsFailure,
+  type Attempt,
+  type AttemptKeeper,
+  type Episode,
+  type RecalledAttempt,
+  type TaskGroup,
+} from '@agentjet/rollout';
 import { formatSeconds } from '../quantities.js';
+import { createMemoryRecord, type PlaceRecord, type SampledFor } from '../recorded/place-record.js';
+import { placeRules } from '../recorded/place-rules.js';
+import { unrewarded } from '../recorded/stored-episode.js';
 
 /**
  * Keeps the places of an ordinary run: which attempt fills which, which are made again, and when no further one starts because the
- * world is down. The rules are the ledger's, the same as a swarm server's; here they are kept in memory.
+ * world is down. The rules are the ledger's, the same as a swarm server's. They are kept in memory, or on the disk, from where a
+ * resumed run gets its finished attempts back.
  */
 
 export type PlaceKeeperOptions = {
   readonly rules: Partial<LedgerRules>;
+  /** Default: in memory, with these rules. */
+  readonly record?: PlaceRecord | undefined;
   /** ms; null: an outage may last for ever. */
   readonly maxOutageMs: number | null;
   readonly scorePatienceMs: number | null;
@@ -44,7 +65,12 @@ export class PlaceKeeper implements AttemptKeeper {
   readonly #options: PlaceKeeperOptions;
   readonly #host: Clock;
   readonly #ledger: Ledger;
+  readonly #record: PlaceRecord;
   readonly #pause: OutagePause;
+  /** The ledger's ids of groups that are being sampled. */
+  readonly #groupIds = new Map<string, string>();
+  /** Of their running attempts. */
+  readonly #episodeIds = new Map<string, string>();
   #known = new Set<string>();
   #lastSource = '';
 
@@ -52,29 +78,44 @@ export class PlaceKeeper implements AttemptKeeper {
     this.#options = options;
     this.#host = options.host ?? systemHost;
     this.scorePatienceMs = options.scorePatienceMs;
-    this.#ledger = new Ledger({ rules: options.rules, now: this.#host.now });
+    this.#record = options.record ?? createMemoryRecord({ rules: options.rules, now: this.#host.now });
+    this.#ledger = this.#record.ledger;
     this.#pause = new OutagePause({ maxOutageMs: options.maxOutageMs, random: this.#host.random });
   }
 
-  async begin(attempt: Attempt, signal: AbortSignal): Promise<void> {
-    await this.#waitForWorld(signal);
-    const { groupId, task, place, numPlaces, episodeId, seed } = attempt;
-    if (!this.#ledger.state.groups.has(groupId))
-      this.#ledger.openGroup({ groupId, taskId: task.taskId, numPlaces, draw: this.#ledger.state.groups.size });
-    if (this.#ledger.group(groupId).fate === undefined) this.#ledger.claim({ groupId, place }, { episodeId, seed });
+  /** The same keeper, for the groups that are sampled for one step. */
+  during(at: SampledFor): AttemptKeeper {
+    return {
+      scorePatienceMs: this.scorePatienceMs,
+      recall: (attempt) => this.#recall(attempt, at),
+      begin: (attempt, signal) => this.begin(attempt, signal, at),
+      end: (attempt, episode) => this.end(attempt, episode),
+      judgeIsAway: (episodeId, message) => this.judgeIsAway(episodeId, message),
+      isPaused: () => this.isPaused(),
+    };
   }
 
-  end({ groupId, place, episodeId }: Attempt, episode: Episode): boolean {
+  async begin(attempt: Attempt, signal: AbortSignal, at: SampledFor = { purpose: 'train', step: 0 }): Promise<void> {
+    this.#record.check();
+    await this.#waitForWorld(signal);
+    const { place, episodeId, seed } = attempt;
+    const group = this.#openGroup(attempt, at);
+    if (group.fate !== undefined) return;
+    const id = this.#record.newEpisode(episodeId, group.groupId);
+    this.#ledger.claim({ groupId: group.groupId, place }, { ...id, seed });
+    this.#episodeIds.set(episodeId, id.episodeId);
+  }
+
+  end({ groupId, place, episodeId: name }: Attempt, episode: Episode): boolean {
     const outage = episode.status === 'failed' ? episode.error.outage : undefined;
     const wasRunning = this.#pause.status(this.#host.now()).kind === 'running';
     this.#noteInPause(episode, outage);
-    if (this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false; // its group was dropped before
-    this.#noteInLedger(episode, { isOutage: outage !== undefined, isCounted: wasRunning });
+    const episodeId = this.#episodeIds.get(name);
+    this.#episodeIds.delete(name);
+    if (episodeId === undefined || this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false; // its group was dropped before
+    this.#noteInLedger(episodeId, episode, { isOutage: outage !== undefined, isCounted: wasRunning });
     this.#tellSuspects();
-    const { fate, places } = this.#ledger.group(groupId);
-    const seat = places[place];
-    const isOpen = seat !== undefined && placeStateOf(this.#ledger.state, seat, this.#ledger.rules) === 'open';
-    return outage !== undefined && fate === undefined && isOpen;
+    return outage !== undefined && this.#isOpen(groupId, place);
   }
 
   isPaused(): boolean {
@@ -91,19 +132,65 @@ export class PlaceKeeper implements AttemptKeeper {
   expired(groups: readonly TaskGroup[], numTries: number): readonly TaskGroup[] {
     if (numTries > this.#ledger.rules.maxExpiries) return [];
     return groups.filter(({ groupId, episodes }) => {
-      const isLost = this.#ledger.state.groups.get(groupId)?.fate === 'group_expired';
+      const isLost = this.#find(groupId)?.fate === 'group_expired';
       return isLost && episodes.every(isLostOrCompleted);
     });
   }
 
-  /** Lets go of groups that are sampled: memory stays bounded. */
+  /** Lets go of groups that are sampled: memory stays bounded. What is kept on the disk is forgotten when a checkpoint covers it. */
   release(groups: readonly TaskGroup[]): void {
     for (const { groupId, isGivenUp } of groups) {
-      const group = this.#ledger.state.groups.get(groupId);
-      if (group === undefined) continue;
-      if (group.fate === undefined) this.#ledger.dropGroup(groupId, isGivenUp === true ? 'stale' : 'run_stopped');
-      this.#ledger.forget(groupId);
+      const group = this.#find(groupId);
+      this.#groupIds.delete(groupId);
+      if (group === undefined || this.#record.isKept) continue;
+      if (group.fate === undefined) this.#ledger.dropGroup(group.groupId, isGivenUp === true ? 'stale' : 'run_stopped');
+      this.#ledger.forget(group.groupId);
     }
+  }
+
+  /** A finished attempt of an earlier process: `isFinal` if its place is not tried again. */
+  #recall({ groupId, place, episodeId, task }: Attempt, at: SampledFor): RecalledAttempt | undefined {
+    if (!this.#record.isKept) return undefined;
+    const id = this.#record.groupIdOf(groupId, at);
+    if (!this.#ledger.state.groups.has(id)) return undefined;
+    this.#groupIds.set(groupId, id);
+    const episode = this.#record.recall(episodeId, id, task);
+    if (episode === undefined) return undefined;
+    const isOutage = episode.status === 'failed' && episode.error.outage !== undefined;
+    return { episode, isFinal: !isOutage || !this.#isRetried(id, { groupId, place, episodeId }) };
+  }
+
+  /** Whether the place was tried again after this attempt, or is going to be. */
+  #isRetried(id: string, { groupId, place, episodeId }: Pick<Attempt, 'groupId' | 'place' | 'episodeId'>): boolean {
+    const { episodes } = this.#ledger.state;
+    const known = this.#record.newestOf(episodeId, id);
+    const later = [...episodes.values()].some(
+      (other) => other.groupId === id && other.place === place && other.attempt > (known?.attempt ?? 0) && other.end,
+    );
+    return later || this.#isOpen(groupId, place);
+  }
+
+  #openGroup({ groupId, task, numPlaces }: Attempt, at: SampledFor): Readonly<LedgerGroup> {
+    const id = this.#record.groupIdOf(groupId, at);
+    this.#groupIds.set(groupId, id);
+    const { groups, finished } = this.#ledger.state;
+    const { purpose, step } = at;
+    const draw = groups.size + finished.size;
+    const isEvaluated = purpose === 'evaluation' && { purpose, evaluates: step };
+    return (
+      groups.get(id) ?? this.#ledger.openGroup({ groupId: id, taskId: task.taskId, numPlaces, draw, ...isEvaluated })
+    );
+  }
+
+  #find(groupId: string): Readonly<LedgerGroup> | undefined {
+    return this.#ledger.state.groups.get(this.#groupIds.get(groupId) ?? '');
+  }
+
+  #isOpen(groupId: string, place: number): boolean {
+    const group = this.#find(groupId);
+    const seat = group?.places[place];
+    if (group === undefined || group.fate !== undefined || seat === undefined) return false;
+    return placeStateOf(this.#ledger.state, seat, this.#ledger.rules) === 'open';
   }
 
   async #waitForWorld(signal: AbortSignal): Promise<void> {
@@ -166,15 +253,22 @@ export class PlaceKeeper implements AttemptKeeper {
     );
   }
 
-  #noteInLedger(episode: Episode, { isOutage, isCounted }: { isOutage: boolean; isCounted: boolean }): void {
-    const { episodeId } = episode;
-    if (episode.status === 'completed')
-      this.#ledger.end(episodeId, { status: 'completed', reward: episode.reward, isSuccess: episode.isSuccess });
-    else if (isOutage && episode.error.outage?.source === 'judge')
-      this.#ledger.drop(episodeId, 'failed'); // its patience is over, and another attempt would meet the same judge
-    else if (isOutage) this.#ledger.end(episodeId, { status: 'outage', isCounted });
-    else if (isAgentsFailure(episode.error)) this.#ledger.end(episodeId, { status: 'failed' });
-    else this.#ledger.drop(episodeId, 'failed');
+  #noteInLedger(
+    episodeId: string,
+    episode: Episode,
+    { isOutage, isCounted }: { readonly isOutage: boolean; readonly isCounted: boolean },
+  ): void {
+    const { seconds, stats } = episode;
+    const shared = { tokens: stats.generatedTokens, seconds, content: this.#record.contentOf(episode) };
+    if (episode.status === 'completed') {
+      const { reward, isSuccess, rewards, turnRewards } = episode;
+      const more = { ...(rewards !== undefined && { rewards }), ...(turnRewards !== undefined && { turnRewards }) };
+      this.#ledger.end(episodeId, { ...shared, ...more, status: 'completed', reward, isSuccess });
+    } else if (isOutage && episode.error.outage?.source !== 'judge')
+      this.#ledger.end(episodeId, { ...shared, status: 'outage', isCounted });
+    else if (isAgentsFailure(episode.error)) this.#ledger.end(episodeId, { ...shared, status: 'failed' });
+    // A judge's patience is over, or it is broken: another attempt would meet the same judge, and no policy makes it a reward.
+    else this.#ledger.end(episodeId, { ...shared, status: 'failed', policy: unrewarded });
   }
 
   #tellSuspects(): void {
@@ -198,13 +292,13 @@ function isLostOrCompleted(episode: Episode): boolean {
 /** The rules as the configuration states them. `checkEngine` throws if the engine is broken for good. */
 export function createPlaceKeeper(
   config: CommonConfig,
-  options: Pick<PlaceKeeperOptions, 'onNotice' | 'checkEngine'>,
+  options: Pick<PlaceKeeperOptions, 'onNotice' | 'checkEngine' | 'record'>,
 ): PlaceKeeper {
-  const { failedEpisodePolicy, maxAttempts, minGroupShare, maxOutage, scorePatience } = config.rollout;
+  const { maxOutage, scorePatience } = config.rollout;
   const toMs = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
   return new PlaceKeeper({
     ...options,
-    rules: { failedEpisodePolicy, maxAttempts, minGroupShare, groupPatienceMs: null, scorePatienceMs: null },
+    rules: placeRules(config),
     maxOutageMs: toMs(maxOutage),
     scorePatienceMs: toMs(scorePatience ?? maxOutage),
   });

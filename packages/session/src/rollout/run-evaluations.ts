@@ -21,6 +21,8 @@ type EvaluationOptions = {
   readonly run: RunFolder;
   readonly tasks: readonly Task[];
   readonly signal: AbortSignal | undefined;
+  /** Awaited when an evaluation is in the run folder. */
+  readonly onRecorded?: ((step: number) => Promise<void>) | undefined;
 };
 
 function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
@@ -39,13 +41,14 @@ function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation
   };
 }
 
-export function createRunEvaluations({ context, run, tasks, signal }: EvaluationOptions): RunEvaluations {
+export function createRunEvaluations({ context, run, tasks, signal, onRecorded }: EvaluationOptions): RunEvaluations {
   let seconds = 0;
   const evaluate = async (step: number): Promise<number | null> => {
     const outcome = await evaluatePhase(context, { step, tasks, signal });
     if (outcome === undefined) return null;
     seconds += outcome.evaluation.seconds;
     await run.recordEvaluation(toRecord(outcome.evaluation), outcome.episodes.map(toEpisodeRecord));
+    await onRecorded?.(step);
     return outcome.evaluation.successRate;
   };
   return {

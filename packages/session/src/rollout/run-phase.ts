@@ -75,7 +75,10 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     wrapModel,
     endpointHost,
     environment,
-    ...(phase !== 'debug' && { keeper }), // there, each failure is shown at once
+    // A debugged failure is shown at once.
+    ...(phase !== 'debug' && {
+      keeper: keeper.during({ purpose: phase === 'evaluate' ? 'evaluation' : 'train', step }),
+    }),
     trainableTargets: config.trainableTargets,
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });

@@ -6,6 +6,7 @@ import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
 import { toEnvironmentHost } from './environment-host.js';
+import type { PlaceRecord } from '../recorded/place-record.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './stall-notice.js';
@@ -20,6 +21,8 @@ type RolloutParts = {
   readonly emit: JobListener;
   /** Throws if the engine is broken for good. */
   readonly checkEngine?: () => void;
+  /** Where places are kept. Default: in memory. */
+  readonly record?: PlaceRecord | undefined;
 };
 
 /**
@@ -28,7 +31,7 @@ type RolloutParts = {
  */
 export async function withRollout<T>(
   config: CommonConfig,
-  { inputs, policy, emit: tell, checkEngine }: RolloutParts,
+  { inputs, policy, emit: tell, checkEngine, record }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
   const emit = noticeRequests(tell, config.rollout.specialTokensInText);
@@ -44,6 +47,7 @@ export async function withRollout<T>(
     const keeper = createPlaceKeeper(config, {
       onNotice: (message) => emit({ type: 'notice', message }),
       ...(checkEngine === undefined ? {} : { checkEngine }),
+      record,
     });
     const environment = toEnvironmentHost(config, inputs.environment);
     return await use({ config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit });

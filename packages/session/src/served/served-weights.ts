@@ -9,17 +9,11 @@ import {
 import type { Policy } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
-import {
-  learningRateAt,
-  prepareBatch,
-  type BatchSettings,
-  type PreparedBatch,
-  type TrainingGroup,
-} from '@agentjet/trainer';
+import { prepareBatch, type BatchSettings, type PreparedBatch, type TrainingGroup } from '@agentjet/trainer';
 import type { ServedInputs } from '../inputs/served-inputs.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
-import { toBatchSettings, toOptimizerOptions } from '../training/train-settings.js';
+import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
 
 /** Everything but its groups that a step is computed from. Plain JSON: a server keeps it to make the step again. */
@@ -132,11 +126,6 @@ function withChanges(optimizer: OptimizerOptions, changes: Readonly<Record<strin
     ...(typeof weightDecay === 'number' && { weightDecay }),
     ...(typeof maxGradNorm === 'number' && { maxGradNorm }),
   };
-}
-
-function toRates(optimizer: OptimizerOptions, policyVersion: number): OptimizerOverrides {
-  const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = optimizer;
-  return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate: learningRateAt(optimizer, policyVersion) };
 }
 
 /** Looks into each checkpoint once: its sums cost a reading of all its files. */

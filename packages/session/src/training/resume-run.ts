@@ -13,7 +13,7 @@ import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@
 const freeKeys = [
   /^model\.memory_check$/,
   /^trainer_common\.(max_empty_steps|keep_best|logger)$/,
-  /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe)$/,
+  /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe|record)$/,
   /^trainer_common\.evaluation_patience$/,
   /^swarm\.recovery_budget$/,
   /^project_name$/,
@@ -34,7 +34,12 @@ const changeableKeys = [
 ];
 
 /** A run to go on with; without a checkpoint it was stopped before its first and begins anew. */
-export type ResumedRun = { readonly run: RunFolder; readonly checkpoint: Checkpoint | undefined };
+export type ResumedRun = {
+  readonly run: RunFolder;
+  readonly checkpoint: Checkpoint | undefined;
+  /** What is configured otherwise than before. Not written down yet: the caller knows which step it holds from. */
+  readonly changes: readonly ConfigDifference[];
+};
 
 function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
@@ -129,13 +134,7 @@ export async function openResumedRun(
     `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
   );
   await run.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
-  await recordChanges(run, changes, {
-    firstStep: (checkpoint?.state.step ?? 0) + 1,
-    configYaml: composition.format(config),
-    code: hashCode(config),
-    onNotice,
-  });
-  return { run, checkpoint };
+  return { run, checkpoint, changes };
 }
 
 export async function recordChanges(

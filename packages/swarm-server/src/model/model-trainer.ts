@@ -9,10 +9,9 @@ import type {
   RecordIndex,
 } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
-import type { ServedWeights, StepRecipe } from '@agentjet/session/served';
+import { openRow, type SealedRow, type ServedWeights, type StepRecipe } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
 import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
-import { openRow, type SealedRow } from './sealed-rows.js';
 
 /** What a manifest says of its step beside its groups: everything else that the step is computed from. */
 export type StepContent = {

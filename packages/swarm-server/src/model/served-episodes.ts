@@ -18,12 +18,12 @@ import {
   type OpenEpisodeOptions,
   type RecordedCall,
 } from '@agentjet/rollout';
+import { sealRow } from '@agentjet/session/served';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import { toCallError } from './call-error.js';
 import { CallContents, toResponse, type CallContent } from './call-content.js';
 import type { ModelPort, SealedEnd } from './model-port.js';
-import { sealRow } from './sealed-rows.js';
 
 /**
  * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the recorded

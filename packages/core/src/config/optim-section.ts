@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { countOrZero, notNegative, numSteps, positive, share } from './ranges.js';
+import { setting } from './setting.js';
+
+export const optim = z
+  .strictObject({
+    lr: setting(notNegative, 3e-4),
+    betas: setting(z.tuple([share, share]), [0.9, 0.999]),
+    eps: setting(positive, 1e-8),
+    weight_decay: setting(notNegative, 0.01),
+    grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),
+    lr_scheduler_type: setting(
+      z.enum(['constant', 'linear', 'cosine']),
+      'constant',
+      'constant | linear | cosine, down to 0 at the last step',
+    ),
+    lr_warmup_steps: setting(countOrZero(numSteps), 0),
+  })
+  .describe('AdamW');

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** The ranges of settings. */
+
+/** A whole number from 1 to `most`. */
+export const count = (most: number) => z.int().min(1).max(most);
+export const countOrZero = (most: number) => z.int().min(0).max(most);
+export const positive = z.number().positive();
+export const notNegative = z.number().min(0);
+export const share = z.number().min(0).max(1);
+export const seed = z.int().min(0).max(0xffffffff);
+export const topK = z
+  .int()
+  .min(-1)
+  .max(2 ** 31 - 1);
+export const topP = z.number().gt(0).max(1);
+export const text = z.string().min(1);
+
+export const numSteps = 100_000_000;
+export const numTokens = 100_000_000;
+/** Node's timers hold 2^31 milliseconds. */
+export const mostSeconds = 2_000_000;

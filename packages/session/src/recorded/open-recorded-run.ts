@@ -1,0 +1,123 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
+import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
+import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
+import { toOptimizerOptions } from '../training/train-settings.js';
+import { RecordedRun } from './recorded-run.js';
+import { RunLedger } from './run-ledger.js';
+import type { StoredStep } from './stored-step.js';
+
+export type RecordedRunOptions = {
+  readonly config: CommonConfig;
+  readonly folder: RunFolder;
+  readonly backbone: Pick<Backbone, 'capabilities' | 'policyVersion'>;
+  readonly totalSteps: number;
+  /** Undefined: the run begins. */
+  readonly checkpoint: Checkpoint | undefined;
+  /** Somebody chose the checkpoint: steps after it are not wanted any more. */
+  readonly isChosen: boolean;
+  /** What is configured otherwise than before. */
+  readonly changes: readonly ConfigDifference[];
+  readonly onNotice: (message: string) => void;
+};
+
+/**
+ * Opens what the run has recorded, and finds the steps after the checkpoint that are made again. Undefined if the run is not to be recorded,
+ * or cannot be. Rejects with BackboneError if the recording fails.
+ */
+export async function openRecordedRun(options: RecordedRunOptions): Promise<RecordedRun | undefined> {
+  const { config, folder, onNotice } = options;
+  const dir = recordingOf(config, folder.dir);
+  if (!config.rollout.record) {
+    await rm(dir, { recursive: true, force: true }); // it would tell of steps that this run makes otherwise
+    return undefined;
+  }
+  const ledger = await RunLedger.open(dir, config, options).catch((error: unknown) => {
+    const reason = whyUnavailable(error);
+    if (reason === undefined) throw error;
+    onNotice(
+      `Episodes are not recorded: ${reason} After a crash, --resume samples the steps since the last checkpoint again.`,
+    );
+    return undefined;
+  });
+  if (ledger === undefined) return undefined;
+  try {
+    const redo = findRedo(ledger, options);
+    await ledger.synced();
+    const optimizer = toOptimizerOptions(config, options.totalSteps);
+    return new RecordedRun({ ledger, folder, optimizer, redo, older: findOlder(ledger) });
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+/** The ledger of an ordinary run. A server's is elsewhere: neither takes the other's for its own. */
+function recordingOf({ swarm }: CommonConfig, runDir: string): string {
+  if (swarm.storeDir === null) return path.join(runDir, 'recorded');
+  return path.join(swarm.storeDir, `${path.basename(path.dirname(runDir))}-${path.basename(runDir)}`);
+}
+
+/** Why a run goes on without recording; undefined if it must not. */
+function whyUnavailable(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const isAvailable = cause instanceof LedgerError || (cause instanceof StoreError && cause.code !== 'file_system');
+  return isAvailable ? undefined : toErrorMessage(cause);
+}
+
+/** Brings the ledger to where the run goes on from, and returns the manifests of the steps that are made again, in their order. */
+function findRedo(ledger: RunLedger, options: RecordedRunOptions): ReadonlyMap<number, ManifestRecord> {
+  const { isChosen, changes, onNotice } = options;
+  const from = options.checkpoint?.state.step ?? 0;
+  const { state } = ledger;
+  concludeUpTo(ledger, from);
+  if (state.step < from) {
+    ledger.startAnew('superseded', {}, from + 1); // the steps between were made without recording
+    ledger.ledger.append({ kind: 'checkpoint', step: from });
+    return new Map();
+  }
+  const steps = Array.from({ length: state.step - from }, (_none, index) => from + 1 + index);
+  const redo = new Map(steps.flatMap((step) => toEntry(step, state.manifests.get(step))));
+  const isWhole = redo.size === steps.length && isOfVersion(redo.get(from + 1), options.backbone.policyVersion);
+  if (steps.length > 0 && (isChosen || !isWhole)) {
+    if (!isChosen) onNotice(`The steps after step ${from} are sampled again: they were not recorded as a whole.`);
+    ledger.ledger.append({ kind: 'rewound', toStep: from }, { kind: 'incarnation', value: state.incarnation + 1 });
+    ledger.startAnew('rewound', {}, from + 1);
+    return new Map();
+  }
+  raiseIncarnation(ledger, steps.length, options);
+  const sampling = changes.filter(({ key }) => !key.startsWith('trainer_common.optim.'));
+  if (sampling.length > 0) ledger.startAnew('superseded', namesOf(sampling), state.step + 1);
+  if (steps.length > 0) onNotice(`Steps ${from + 1} to ${state.step} are made again from their recorded tokens.`);
+  return redo;
+}
+
+/** A checkpoint that is whole proves that its steps were made. */
+function concludeUpTo(ledger: RunLedger, step: number): void {
+  const { manifests, outcomes } = ledger.state;
+  for (const made of manifests.keys())
+    if (made <= step && (outcomes.get(made) ?? []).length === 0) ledger.ledger.conclude(made, 0, { isApplied: true });
+}
+
+const toEntry = (step: number, manifest: ManifestRecord | undefined): readonly (readonly [number, ManifestRecord])[] =>
+  manifest === undefined ? [] : [[step, manifest]];
+
+const isOfVersion = (manifest: ManifestRecord | undefined, policyVersion: number): boolean =>
+  manifest === undefined || (manifest.content as StoredStep).policyVersion === policyVersion;
+
+/** Weights that are made again may differ in their last bits, unless the backbone repeats exactly. */
+function raiseIncarnation(ledger: RunLedger, numSteps: number, { backbone }: RecordedRunOptions): void {
+  if (numSteps === 0 || backbone.capabilities.repeatsSeed) return;
+  ledger.ledger.append({ kind: 'incarnation', value: ledger.state.incarnation + 1 });
+}
+
+function findOlder(ledger: RunLedger): ReadonlySet<string> {
+  const { incarnation, episodes } = ledger.state;
+  const pooled = incarnation === 0 ? [] : [...episodes.values()].filter(({ state }) => state === 'pooled');
+  const older = pooled.filter(({ episodeId }) => ledger.read(episodeId).incarnation !== incarnation);
+  return new Set(older.map(({ episodeId }) => episodeId));
+}
+
+const namesOf = (changes: readonly ConfigDifference[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(changes.map(({ key, after }) => [key, after ?? null]));

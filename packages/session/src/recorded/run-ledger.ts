@@ -1,0 +1,210 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { toErrorMessage, type CommonConfig, type Task } from '@agentjet/core';
+import {
+  Ledger,
+  LedgerError,
+  LmdbStore,
+  planRetirement,
+  recover,
+  RecordIndex,
+  StoreError,
+  StoreWriter,
+  systemHost,
+  type EndRecord,
+  type LedgerEpisode,
+  type LedgerState,
+} from '@agentjet/ledger';
+import type { Episode } from '@agentjet/rollout';
+import { fromStored, toStored, type StoredEpisode } from './stored-episode.js';
+import type { PlaceRecord, SampledFor } from './place-record.js';
+import { placeRules } from './place-rules.js';
+import { toRunError } from './run-error.js';
+
+const maxFileBytes = 32 * 2 ** 20;
+const maxFileEntries = 100_000;
+
+/**
+ * The ledger of an ordinary run, on disk: the run is a swarm of one, without HTTP. The rules, the records and their order are those of
+ * a swarm server. Only one process writes it, the one that has claimed the run folder.
+ */
+export class RunLedger implements PlaceRecord {
+  readonly ledger: Ledger;
+  readonly isKept = true;
+  readonly #store: LmdbStore;
+  readonly #writer: StoreWriter;
+  readonly #index: RecordIndex;
+  readonly #failure: Failure;
+
+  private constructor(parts: Opened) {
+    this.ledger = parts.ledger;
+    this.#store = parts.store;
+    this.#writer = parts.writer;
+    this.#index = parts.index;
+    this.#failure = parts.failure;
+  }
+
+  /** Opens the ledger in `dir`, which is made if need be. One that cannot be read is set aside, and told. Rejects with BackboneError `run_folder`. */
+  static async open(
+    dir: string,
+    config: CommonConfig,
+    { onNotice }: { readonly onNotice: (message: string) => void },
+  ): Promise<RunLedger> {
+    try {
+      return await RunLedger.#open(dir, config);
+    } catch (error) {
+      if (!isUnreadable(error) || !existsSync(dir)) throw toRunError(error);
+      const aside = `${dir}.unreadable-${Date.now()}`;
+      await rename(dir, aside);
+      onNotice(`The recorded episodes cannot be read, and are set aside in ${aside}: ${toErrorMessage(error)}`);
+      return await RunLedger.#open(dir, config);
+    }
+  }
+
+  static async #open(dir: string, config: CommonConfig): Promise<RunLedger> {
+    const failure: Failure = { error: undefined };
+    const onLost = (error: unknown): void => void (failure.error ??= error);
+    const store = await LmdbStore.open(dir, { takeOver: true, onLost }); // the run folder has one writer: this process
+    try {
+      const index = new RecordIndex(store);
+      const { state, nextSequence } = await recover(store, index.note);
+      const writer = new StoreWriter(store, {
+        nextSequence,
+        maxFileBytes,
+        maxFileEntries,
+        onFailure: onLost,
+        onCommit: (entries) => entries.forEach(index.note),
+      });
+      const ledger = new Ledger({
+        rules: placeRules(config),
+        now: systemHost.now,
+        state,
+        journal: writer.append.bind(writer),
+      });
+      const opened = new RunLedger({ ledger, store, writer, index, failure });
+      opened.#giveUpGhosts();
+      return opened;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  get state(): LedgerState {
+    return this.ledger.state;
+  }
+
+  /** What the ledger calls a group. Where the configuration was changed, or training sent back, all groups are new ones. */
+  groupIdOf = (groupId: string, { step }: SampledFor): string => {
+    const generation = this.state.configs.findLast(({ fromStep }) => fromStep <= step)?.revision ?? 0;
+    let id = `${generation}:${step}:${groupId}`;
+    while (this.state.finished.has(id)) id = `+${id}`; // its step is over, and somebody removed what the run folder said of it
+    return id;
+  };
+
+  newEpisode = (episodeId: string, groupId: string): { readonly episodeId: string; readonly claimId: string } => {
+    const claimId = claimIdOf(groupId, episodeId);
+    let attempt = 0;
+    const idOf = (): string => (attempt === 0 ? claimId : `${claimId}~${attempt}`);
+    while (this.state.episodes.has(idOf()) || this.state.finishedEpisodes.has(idOf())) attempt++;
+    return { episodeId: idOf(), claimId };
+  };
+
+  newestOf = (episodeId: string, groupId: string): Readonly<LedgerEpisode> | undefined =>
+    this.state.episodes.get(this.state.claims.get(claimIdOf(groupId, episodeId)) ?? '');
+
+  recall = (episodeId: string, groupId: string, task: Task): Episode | undefined => {
+    const known = this.newestOf(episodeId, groupId);
+    const stored = known === undefined ? undefined : this.#contentOf(known.episodeId);
+    return stored === undefined ? undefined : fromStored(stored, task);
+  };
+
+  contentOf = (episode: Episode): StoredEpisode => toStored(episode, this.state.incarnation);
+
+  /** Throws BackboneError `redo_impossible` if the end is in no file of the ledger. */
+  read(episodeId: string): StoredEpisode {
+    const stored = this.#contentOf(episodeId);
+    if (stored !== undefined) return stored;
+    throw toRunError(
+      new LedgerError('redo_impossible', `The end of episode "${episodeId}" is in no file of the ledger.`),
+    );
+  }
+
+  check = (): void => {
+    if (this.#failure.error !== undefined) throw toRunError(this.#failure.error);
+  };
+
+  /** Resolves when everything that was recorded survives the end of the machine. Rejects with BackboneError `run_folder`. */
+  async synced(): Promise<void> {
+    await this.#writer.synced().catch((error: unknown) => {
+      throw toRunError(error);
+    });
+  }
+
+  /** Resolves when everything that was recorded survives the end of this process. */
+  async committed(): Promise<void> {
+    await this.#writer.committed().catch((error: unknown) => {
+      throw toRunError(error);
+    });
+  }
+
+  /** The groups of steps that were not decided are drawn anew. */
+  startAnew(reason: 'superseded' | 'rewound', changes: Readonly<Record<string, unknown>>, fromStep: number): void {
+    for (const { groupId, fate } of this.state.groups.values())
+      if (fate === undefined) this.ledger.dropGroup(groupId, reason);
+    const revision = (this.state.configs.at(-1)?.revision ?? 0) + 1;
+    this.ledger.append({ kind: 'config', revision, fromStep, requestId: `r${revision}`, changes, by: 'run' });
+  }
+
+  /** Removes files that no kept checkpoint needs: not before what replaces their records is synced. */
+  async retire(oldestCheckpoint: number): Promise<void> {
+    const plan = planRetirement(this.#store, this.state, oldestCheckpoint);
+    if (plan === undefined) return;
+    if (plan.finished.length > 0) this.ledger.append(...plan.finished);
+    this.#writer.carry(plan.carried);
+    await this.synced();
+    await this.#store.remove(plan.files);
+  }
+
+  async close(): Promise<void> {
+    this.#giveUpRunning();
+    await this.#writer.synced().catch(() => undefined); // told by those who waited for a step
+    this.#writer.close(new StoreError('closed', 'The run has ended.'));
+    await this.#store.close();
+  }
+
+  #contentOf(episodeId: string): StoredEpisode | undefined {
+    const end: EndRecord | undefined = this.#index.end(episodeId);
+    return end?.content as StoredEpisode | undefined;
+  }
+
+  /** What an earlier process was running is gone, and nobody's fault. */
+  #giveUpGhosts(): void {
+    this.#giveUpRunning();
+    const { bootId } = this.#store;
+    if (this.state.bootId !== bootId) this.ledger.append({ kind: 'recovered', bootId });
+  }
+
+  #giveUpRunning(): void {
+    if (this.#failure.error !== undefined) return;
+    for (const { episodeId, state } of this.state.episodes.values())
+      if (state === 'running') this.ledger.drop(episodeId, 'abandoned', { isCounted: false });
+  }
+}
+
+type Failure = { error: unknown };
+
+type Opened = {
+  readonly ledger: Ledger;
+  readonly store: LmdbStore;
+  readonly writer: StoreWriter;
+  readonly index: RecordIndex;
+  readonly failure: Failure;
+};
+
+/** Names an attempt that the group calls `episodeId`, whichever try it is. */
+const claimIdOf = (groupId: string, episodeId: string): string => `${groupId} ${episodeId}`;
+
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof LedgerError ||
+  (error instanceof StoreError && (error.code === 'damaged' || error.code === 'other_format'));

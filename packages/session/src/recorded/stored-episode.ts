@@ -1,0 +1,25 @@
+import type { Task } from '@agentjet/core';
+import type { LedgerRules } from '@agentjet/ledger';
+import type { Episode } from '@agentjet/rollout';
+import { openRow, sealRow, type SealedRow } from '../served/sealed-rows.js';
+
+/** An episode as its end record keeps it: plain JSON, tokens and logprobs to the last bit. Its task is in the task table. */
+export type StoredEpisode = {
+  readonly episode: StoredPart<Episode>;
+  readonly rows: readonly SealedRow[];
+  /** Of the weights that answered it. */
+  readonly incarnation: number;
+};
+
+type StoredPart<E> = E extends Episode ? Omit<E, 'task' | 'samples'> : never;
+
+export function toStored({ task: _task, samples, ...episode }: Episode, incarnation: number): StoredEpisode {
+  return { episode, rows: samples.map(sealRow), incarnation };
+}
+
+export function fromStored({ episode, rows }: StoredEpisode, task: Task): Episode {
+  return { ...episode, task, samples: rows.map((row) => openRow(episode.episodeId, row)) };
+}
+
+/** What the end of an episode says in the ledger if its failure is not the agent's, so that no policy gives it a reward. */
+export const unrewarded: LedgerRules['failedEpisodePolicy'] = 'partial_group';

@@ -1,0 +1,90 @@
+import type { OptimizerOptions, Task } from '@agentjet/core';
+import type { ManifestRecord } from '@agentjet/ledger';
+import type { Draw } from '@agentjet/run-folder';
+import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
+import { toEpisodeRecord } from '../rollout/episode-record.js';
+import type { RunLedger } from './run-ledger.js';
+import { fromStored } from './stored-episode.js';
+
+/** What the manifest of an ordinary run says of its step, in addition to the groups that are trained. */
+export type StoredStep = {
+  /** Of the weights before the step. */
+  readonly policyVersion: number;
+  readonly optimizer: OptimizerOptions;
+  /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
+  readonly isOnPolicy: boolean;
+  /** All groups of the batch, in its order: those too of which nothing is trained, since metrics tell of them. */
+  readonly groups: readonly StoredGroup[];
+};
+
+type StoredGroup = {
+  /** As the step calls it. */
+  readonly groupId: string;
+  /** As the ledger calls it; absent if nothing of it is trained. */
+  readonly trained?: string;
+  readonly draw?: Draw;
+  readonly alsoDrawn?: readonly Draw[];
+  readonly report?: Omit<GroupReport, 'records'> & { readonly records: readonly StoredRecord[] };
+};
+
+type EpisodeLine = NonNullable<GroupReport['records']>[number];
+
+/** The line of an episode: made again from its end, or kept if the ledger has none. */
+type StoredRecord =
+  | { readonly end: string; readonly taskId: string; readonly hasSamples: boolean }
+  | { readonly line: EpisodeLine };
+
+/** What stands for the groups of a batch in a manifest. */
+export function storeGroups(
+  groups: readonly TrainingGroup[],
+  { step, ledger, endOf }: StoringContext,
+): readonly StoredGroup[] {
+  const storeLine = (line: EpisodeLine): StoredRecord => {
+    const end = endOf(line.episode_id);
+    if (end === undefined) return { line };
+    const hasSamples = Array.isArray(line['samples']) && line['samples'].length > 0;
+    return { end, taskId: String(line['task_id']), hasSamples };
+  };
+  return groups.map(({ groupId, episodes, draw, alsoDrawn, report }) => ({
+    groupId,
+    ...(episodes.length > 0 && { trained: ledger.groupIdOf(groupId, { purpose: 'train', step }) }),
+    ...(draw !== undefined && { draw }),
+    ...(alsoDrawn !== undefined && { alsoDrawn }),
+    ...(report !== undefined && { report: { ...report, records: (report.records ?? []).map(storeLine) } }),
+  }));
+}
+
+type StoringContext = {
+  readonly step: number;
+  readonly ledger: RunLedger;
+  /** The ledger's id of an episode, by the id that the step gave it. */
+  readonly endOf: (episodeId: string) => string | undefined;
+};
+
+/** The groups of a batch as they were when its manifest was written. Throws BackboneError `redo_impossible`. */
+export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonly TrainingGroup[] {
+  const { groups } = manifest.content as StoredStep;
+  const members = new Map(manifest.groups.map(({ groupId, episodes }) => [groupId, episodes]));
+  return groups.map(({ trained, report, ...group }) => {
+    const episodes = trained === undefined ? [] : (members.get(trained) ?? []);
+    return {
+      ...group,
+      episodes: episodes.map(({ episodeId, ...rewards }) => {
+        const { samples, episodeId: name } = fromStored(ledger.read(episodeId), taskOf(''));
+        return { ...rewards, episodeId: name, samples };
+      }),
+      ...(report !== undefined && {
+        report: { ...report, records: report.records.map((record) => openLine(record, ledger)) },
+      }),
+    };
+  });
+}
+
+function openLine(record: StoredRecord, ledger: RunLedger): EpisodeLine {
+  if ('line' in record) return record.line;
+  const line = toEpisodeRecord(fromStored(ledger.read(record.end), taskOf(record.taskId)));
+  return record.hasSamples ? line : { ...line, samples: [] };
+}
+
+/** Lines of episodes name their task and tell nothing else of it. */
+const taskOf = (taskId: string): Task => ({ taskId, mainQuery: '', initMessages: [], metadata: {} });

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { foldStore, LmdbStore, verifyStore, type LedgerState } from '@agentjet/ledger';
+import { beforeAll, expect, it } from 'vitest';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
+import { listCheckpoints, onlyRun, readEpisodes, readMetrics, readRows } from './support/read-run.js';
+import { runAjet, startAjet, type Finished } from './support/run-ajet.js';
+import { writeTinyModel } from './support/tiny-model.js';
+
+/**
+ * An ordinary run that is killed samples nothing again that its ledger holds: it makes the steps since its checkpoint from recorded
+ * tokens, goes on with the episodes that had finished, and ends with the weights of a run that was never killed.
+ */
+
+const train = ['--conf', 'job.yaml'];
+
+/** Writes down each episode that it begins. Its pauses are other ones in each run. */
+const noting = `
+import { appendFileSync } from 'node:fs';
+const pause = () => new Promise((resolve) => setTimeout(resolve, 10 * Math.random()));
+export async function sayLetters(task, tuner) {
+  appendFileSync('begun.txt', tuner.episodeId + '\\n');
+  const model = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
+  await pause();
+  const { message } = await model.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
+  await pause();
+  const letters = message.content.match(/[a-z]/gi)?.length ?? 0;
+  return { reward: letters / 8, isSuccess: letters > 2, logMetrics: { letters } };
+}
+`;
+
+/** The embedded backbone, which ends its process where DIE_AT says. */
+const fragile = `
+import { backbones } from '@agentjet/trainer/registrations';
+const [onnx] = backbones;
+const dieAt = (point) => {
+  if (process.env.DIE_AT === point) process.kill(process.pid, 'SIGKILL');
+};
+export const fragile = {
+  ...onnx,
+  name: 'fragile',
+  async open(section, parts) {
+    const backbone = await onnx.open(section, parts);
+    const own = {
+      async trainStep(batch) {
+        const step = backbone.policyVersion + 1;
+        dieAt('manifest ' + step);
+        const metrics = await backbone.trainStep(batch);
+        dieAt('step ' + step);
+        return metrics;
+      },
+      async save(dir) {
+        dieAt('save ' + backbone.policyVersion);
+        await backbone.save(dir);
+      },
+    };
+    return new Proxy(backbone, {
+      get(target, name) {
+        const value = own[name] ?? Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  },
+};
+`;
+
+const settings = {
+  backbone: 'backbone.ts->fragile',
+  trainer_common: { save_freq: 3, total_training_steps: 7, test_freq: 2, val_before_train: true },
+};
+
+let modelDir: string;
+let whole: { readonly run: string; readonly folder: string };
+
+const createJob = (): string => createJobFolder(modelDir, { 'agent.ts': noting, 'backbone.ts': fragile }, settings);
+
+beforeAll(async () => {
+  modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
+  const folder = createJob();
+  expect(await runAjet(folder, train)).toMatchObject({ code: 0 });
+  whole = { run: onlyRun(folder), folder };
+});
+
+async function readLedger<T>(run: string, read: (store: LmdbStore) => T): Promise<T> {
+  const store = await LmdbStore.open(path.join(run, 'recorded'), { isReadOnly: true });
+  try {
+    return read(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const readState = (run: string): Promise<LedgerState> => readLedger(run, (store) => foldStore(store).state);
+
+/** As their steps call them. */
+const endedIn = ({ episodes }: LedgerState): readonly string[] =>
+  [...episodes.values()].filter(({ end }) => end !== undefined).map(({ claimId }) => claimId.split(' ').at(-1) ?? '');
+
+const readBegun = (folder: string): readonly string[] =>
+  readFileSync(path.join(folder, 'begun.txt'), 'utf8').trim().split('\n');
+
+const withoutSeconds = (row: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('seconds')));
+
+/** The last digit of a logprob depends on which other calls were answered at the same time; on-policy it enters no gradient. */
+const withoutTimes = ({ samples, ...row }: Readonly<Record<string, unknown>>): object => ({
+  ...withoutSeconds(row),
+  samples: (samples as readonly object[]).map((sample) => ({ ...sample, logprobs: undefined })),
+});
+
+const readEvaluations = (run: string): readonly object[] =>
+  readRows(path.join(run, 'evaluations.jsonl')).map(withoutSeconds);
+
+const readWeights = (run: string): Buffer =>
+  readFileSync(path.join(run, 'checkpoints', listCheckpoints(run).at(-1) ?? '', 'model.safetensors'));
+
+async function expectEqualToWhole(run: string): Promise<void> {
+  expect(readMetrics(run)).toEqual(readMetrics(whole.run));
+  expect(readEvaluations(run)).toEqual(readEvaluations(whole.run));
+  expect(readEpisodes(run).map(withoutTimes)).toEqual(readEpisodes(whole.run).map(withoutTimes));
+  expect(readWeights(run).equals(readWeights(whole.run))).toBe(true);
+  const verdict = await readLedger(run, verifyStore);
+  const episodes = readMetrics(run).reduce((sum, { episodes = 0 }) => sum + Number(episodes), 0);
+  expect(verdict).toMatchObject({ isSound: true, steps: 7, account: { trained: episodes, pooled: 0, running: 0 } });
+}
+
+/** Goes on after a kill. Nothing that had ended is sampled again. */
+async function resume(folder: string, env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  const ended = new Set(endedIn(await readState(onlyRun(folder))));
+  const numBegun = readBegun(folder).length;
+  const finished = await runAjet(folder, [...train, '--resume'], { env });
+  const again = readBegun(folder).slice(numBegun);
+  expect(again.filter((id) => ended.has(id))).toEqual([]);
+  return finished;
+}
+
+it('makes a step again from its manifest, wherever in it the process died', async () => {
+  const folder = createJob();
+  const killed = await runAjet(folder, train, { env: { DIE_AT: 'manifest 5' } });
+  expect(killed.signal).toBe('SIGKILL');
+  const run = onlyRun(folder);
+  expect((await readState(run)).step).toBe(5);
+  expect(listCheckpoints(run)).toEqual(['step-000003']);
+  const inRedo = await resume(folder, { DIE_AT: 'step 5' });
+  expect(inRedo).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringMatching(/Steps 4 to 5 are made again/) });
+  const beforeSaving = await resume(folder, { DIE_AT: 'save 6' });
+  expect(beforeSaving).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringMatching(/Steps 4 to 5 are made/) });
+  const last = await resume(folder);
+  expect(last).toMatchObject({ code: 0, stdout: expect.stringMatching(/Steps 4 to 6 are made again/) });
+  await expectEqualToWhole(run);
+});
+
+it('samples nothing again that had ended, killed at any moment', async () => {
+  const folder = createJob();
+  const first = startAjet(folder, train);
+  await first.waitFor(/step 2\/7/);
+  first.child.kill('SIGKILL');
+  await first.finished;
+  for (let kill = 0; kill < 3; kill++) {
+    const ended = new Set(endedIn(await readState(onlyRun(folder))));
+    const numBegun = readBegun(folder).length;
+    const resumed = startAjet(folder, [...train, '--resume']);
+    await resumed.waitFor(/^run /m);
+    setTimeout(() => resumed.child.kill('SIGKILL'), Math.random() * 500);
+    await resumed.finished;
+    expect(
+      readBegun(folder)
+        .slice(numBegun)
+        .filter((id) => ended.has(id)),
+    ).toEqual([]);
+  }
+  expect((await resume(folder)).code).toBe(0);
+  await expectEqualToWhole(onlyRun(folder));
+});
