@@ -85,8 +85,21 @@ describe('setData', () => {
     );
   });
 
+  it('takes a data set of the hub by each of its names', () => {
+    for (const type of ['hf', 'huggingface', 'huggingface_dat_repo']) {
+      const given = { type, dataset_path: 'openai/gsm8k', dataset_name: 'main', fields: { main_query: 'question' } };
+      const { taskReader } = new AgentJetJob().setData(given as never).config;
+      expect(taskReader.type).toBe('huggingface_dat_repo');
+      expect(taskReader.huggingfaceDatRepo).toMatchObject({
+        datasetPath: 'openai/gsm8k',
+        datasetName: 'main',
+        trainingSplit: 'train',
+        validationSplit: 'test',
+      });
+    }
+  });
+
   it.each([
-    [{ type: 'hf', dataset_path: 'openai/gsm8k' }, 'setData() got the type "hf". Save the data set as JSONL'],
     [{ datasetpath: 'x' }, 'setData() has no argument "datasetpath". Did you mean "datasetPath"?'],
     [{ datasetPath: 5 }, 'setData() got 5 as datasetPath'],
   ])('%j is refused with the repair', (data, message) => {

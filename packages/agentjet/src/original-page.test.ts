@@ -74,7 +74,7 @@ describe('a key of the Python AgentJet', () => {
     ['trainer_common: { fsdp_config: { param_offload: true } }', 'give param_offload and optimizer_offload the same'],
     ['trainer_common: { fsdp_config: { wrap_policy: 3 } }', 'Use "torch.cpu_offload"'],
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
-    ['task_reader: { type: hf }', 'Save the data set as JSONL'],
+    ['task_reader: { type: hf }', 'Use "huggingface_dat_repo"'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'judge of your own'],
     ['backbone: verl', '"tinker" with the server of verl'],
     ['backbone: trinity', 'set trainer_common.max_staleness'],

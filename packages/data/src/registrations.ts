@@ -1,4 +1,5 @@
+import { huggingfaceDatRepo } from './readers/huggingface-dat-repo/registration.js';
 import { jsonlDatasetFile } from './readers/jsonl-dataset-file/registration.js';
 
 /** Every task reader of this package; the first is the default. */
-export const readers = [jsonlDatasetFile] as const;
+export const readers = [jsonlDatasetFile, huggingfaceDatRepo] as const;

@@ -28,8 +28,12 @@ export type CachedModel = ModelName & {
   readonly isWhole: boolean;
 };
 
-export function cacheFolderOf({ cacheDir }: Pick<HubSettings, 'cacheDir'>, id: string): CacheFolder {
-  const dir = path.join(cacheDir, `models--${id.replace('/', '--')}`);
+export function cacheFolderOf(
+  { cacheDir }: Pick<HubSettings, 'cacheDir'>,
+  id: string,
+  kind?: ModelName['kind'],
+): CacheFolder {
+  const dir = path.join(cacheDir, `${kind ?? 'model'}s--${id.replace('/', '--')}`);
   return {
     dir,
     blob: (etag) => path.join(dir, 'blobs', etag),
@@ -79,7 +83,8 @@ async function readRefs({ dir }: CacheFolder): Promise<readonly string[]> {
     .sort();
 }
 
-async function readCommit(folder: CacheFolder, revision: string): Promise<string | undefined> {
+/** The commit that a revision was when it was downloaded; undefined if it never was. */
+export async function readCommit(folder: CacheFolder, revision: string): Promise<string | undefined> {
   if (/^[0-9a-f]{40}$/.test(revision)) return revision;
   const commit = (await readFile(folder.ref(revision), 'utf8').catch(() => '')).trim();
   return /^\w+$/.test(commit) ? commit : undefined;

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BackboneError, isJsonObject, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import type { HubSettings } from './hub-settings.js';
 import type { HubFile } from './model-files.js';
-import { showModelName, type ModelName } from './model-name.js';
+import { nounOf, showModelName, type ModelName } from './model-name.js';
+import { fetchThroughProxy } from './proxy.js';
 
 /** Requests to the hub, and its refusals in words. The library `@huggingface/hub` is not used: see the README. */
 
@@ -20,9 +21,12 @@ export type HubClient = {
 const maxAttempts = 6;
 const longestPauseMs = 15_000;
 
-/** What the hub has under this name. Throws BackboneError `model_not_found`, `model_gated` or `hub_unreachable`. */
+/**
+ * What the hub has under this name. Throws BackboneError `model_not_found`, `revision_not_found` (of a data set), `model_gated`
+ * or `hub_unreachable`.
+ */
 export async function describeModel(client: HubClient, name: ModelName): Promise<HubModel> {
-  const path = `/api/models/${name.id}/revision/${encodeURIComponent(name.revision)}?blobs=true`;
+  const path = `/api/${name.kind ?? 'model'}s/${name.id}/revision/${encodeURIComponent(name.revision)}?blobs=true`;
   const response = await askAgain(client, name, () => request(client, path));
   const description = parseJsonObject(await response.text()) ?? {};
   const { sha, siblings } = description;
@@ -81,7 +85,7 @@ async function request(
 ): Promise<Response> {
   const stall = AbortSignal.timeout(settings.stallMs);
   const { token, endpoint } = settings;
-  return fetch(`${endpoint}${path}`, {
+  return fetchThroughProxy(`${endpoint}${path}`, {
     ...(options.method === undefined ? {} : { method: options.method, redirect: 'manual' as const }),
     headers: {
       'user-agent': 'agentjet',
@@ -94,8 +98,8 @@ async function request(
   });
 }
 
-function contentPath({ id, revision }: ModelName, file: string): string {
-  return `/${id}/resolve/${encodeURIComponent(revision)}/${file.split('/').map(encodeURIComponent).join('/')}`;
+function contentPath({ id, revision, kind }: ModelName, file: string): string {
+  return `${kind === undefined ? '' : `/${kind}s`}/${id}/resolve/${encodeURIComponent(revision)}/${file.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** A file whose entry says everything; undefined for a hub that lists names alone. */
@@ -140,18 +144,19 @@ async function refuse({ settings }: HubClient, name: ModelName, response: Respon
   await response.body?.cancel();
   if (status === 429 || status >= 500 || status === 408) throw new Busy(response);
   const reason = headers.get('x-error-code') ?? '';
-  const [model, page] = [showModelName(name), `${settings.endpoint}/${name.id}`];
+  const [model, noun] = [showModelName(name), nounOf(name)];
+  const page = `${settings.endpoint}/${name.kind === undefined ? '' : `${name.kind}s/`}${name.id}`;
   if (reason === 'GatedRepo' || status === 403) {
     const how =
       settings.token === undefined
         ? 'Accept its terms there, make a token, and set HF_TOKEN (or run `hf auth login`).'
-        : 'Accept its terms there with the account of your token (HF_TOKEN), and see that the token may read gated models.';
+        : 'Accept its terms there with the account of your token (HF_TOKEN), and see that the token may read gated repositories.';
     throw new BackboneError('model_gated', `${model} is open only to those who accepted its terms: ${page}. ${how}`);
   }
   if (status === 401 && settings.token !== undefined)
     throw new BackboneError(
       'model_not_found',
-      `${page} does not accept the token, or there is no such model. Check the name and HF_TOKEN.`,
+      `${page} does not accept the token, or there is no such ${noun}. Check the name and HF_TOKEN.`,
     );
   if (status === 401 || status === 404) {
     const what =
@@ -161,9 +166,9 @@ async function refuse({ settings }: HubClient, name: ModelName, response: Respon
           ? 'lacks a file that it lists'
           : '';
     throw new BackboneError(
-      'model_not_found',
+      reason === 'RevisionNotFound' && name.kind === 'dataset' ? 'revision_not_found' : 'model_not_found',
       what === ''
-        ? `There is no model ${name.id} at ${settings.endpoint}, or it is private. Check the name; for a private model set HF_TOKEN.`
+        ? `There is no ${noun} ${name.id} at ${settings.endpoint}, or it is private. Check the name; for a private ${noun} set HF_TOKEN.`
         : `${name.id} ${what} at ${settings.endpoint}. Look at ${page}/tree/main.`,
     );
   }
@@ -173,7 +178,7 @@ async function refuse({ settings }: HubClient, name: ModelName, response: Respon
 function unreachable({ settings }: HubClient, name: ModelName, reason: string, cause?: unknown): BackboneError {
   return new BackboneError(
     'hub_unreachable',
-    `Cannot get ${showModelName(name)} from ${settings.endpoint}: ${reason}. What was downloaded is kept: the same command goes on from there. Check the network, name a mirror with HF_ENDPOINT, or set model.path to a folder.`,
+    `Cannot get ${showModelName(name)} from ${settings.endpoint}: ${reason}. What was downloaded is kept: the same command goes on from there. Check the network, name a mirror with HF_ENDPOINT, or ${name.kind === 'dataset' ? 'name a folder as dataset_path' : 'set model.path to a folder'}.`,
     cause === undefined ? {} : { cause },
   );
 }

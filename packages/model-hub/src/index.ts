@@ -1,4 +1,6 @@
 export { findCachedModel, listCachedModels, sizeOfSnapshot, type CachedModel } from './cached-model.js';
-export { downloadModel, type DownloadOptions, type DownloadProgress } from './download-model.js';
+export { downloadDataset, type DatasetFiles, type DatasetOptions } from './download-dataset.js';
+export { downloadModel, type DownloadOptions } from './download-model.js';
+export type { DownloadProgress } from './fill-snapshot.js';
 export { readHubSettings, type HubSettings } from './hub-settings.js';
-export { parseModelName, type ModelName } from './model-name.js';
+export { parseDatasetName, parseModelName, type ModelName } from './model-name.js';

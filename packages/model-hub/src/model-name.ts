@@ -1,5 +1,7 @@
-/** A model on the hub: `org/name`, or `org/name@revision` with a branch, a tag or a commit. */
+/** A repository on the hub: `org/name`, or `org/name@revision` with a branch, a tag or a commit. */
 export type ModelName = {
+  /** What the repository holds: a model unless given. */
+  readonly kind?: 'dataset';
   /** `Qwen/Qwen2.5-0.5B-Instruct`. */
   readonly id: string;
   /** `main` unless given. */
@@ -17,7 +19,18 @@ export function parseModelName(text: string): ModelName | undefined {
   return { id, revision };
 }
 
+/** As `parseModelName`, and names without an organization, which old data sets have. */
+export function parseDatasetName(text: string): ModelName | undefined {
+  const name = parseModelName(text.includes('/') ? text : `datasets/${text}`);
+  return name === undefined ? undefined : { ...name, kind: 'dataset', id: name.id.replace(/^datasets\//, '') };
+}
+
 /** As a person writes it. */
 export function showModelName({ id, revision }: ModelName): string {
   return revision === 'main' ? id : `${id}@${revision}`;
+}
+
+/** For messages. */
+export function nounOf({ kind }: ModelName): string {
+  return kind === 'dataset' ? 'data set' : 'model';
 }

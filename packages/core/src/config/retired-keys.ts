@@ -23,8 +23,7 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'context_tracker.fix_retokenization_drift': 'Drift cannot arise: what the model wrote keeps its own ids.',
   'context_tracker.detect_timeline_snap': 'Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
   'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
-  'task_reader.huggingface_dat_repo':
-    'Save the data set as JSONL and use "task_reader.jsonl_dataset_file", or read it in code with "task_reader.reader_protocol".',
+  'task_reader.huggingface_dat_repo.http_proxy_address': 'Set the environment variable HTTPS_PROXY.',
   'task_reader.env_service': 'Reach the environment from code: name a reader in "task_reader.reader_protocol".',
   'task_reader.data_generation': 'Generate tasks in code: name a reader in "task_reader.reader_protocol".',
   'task_reader.feedback_tracing': 'Read traces in code: name a reader in "task_reader.reader_protocol".',
@@ -64,14 +63,11 @@ const adviceByKey: Readonly<Record<string, string>> = {
 
 const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=verl': 'Use "torch" on one machine, or "tinker" with the server of verl\'s workers (tinker.profile: verl).',
-  'task_reader.type=hf':
-    'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
+  'task_reader.type=hf': 'Use "huggingface_dat_repo".',
   'backbone=trinity':
     'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
   'backbone=trl':
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
-  'task_reader.type=huggingface_dat_repo':
-    'Save the data set as JSONL and use "jsonl_dataset_file", or read it in code with "customized_protocol".',
   'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
   'task_reader.type=data_generation': 'Generate tasks in code: "customized_protocol".',
   'task_reader.type=tracing': 'Read traces in code: "customized_protocol".',

@@ -15,6 +15,10 @@ export type OpenFilesOptions = {
   readonly limit: number | null;
   /** What ids of a file begin with; `name` is unique among the files. */
   readonly idPrefix: (name: string) => string;
+  /** True: the files are parts of one table, whose rows are numbered through. */
+  readonly isOneTable?: boolean;
+  /** How the record names a file; its path unless given. */
+  readonly locate?: (file: string) => string;
   readonly onNotice: (message: string) => void;
   readonly onProgress: (what: string, share: number) => void;
 };
@@ -40,22 +44,25 @@ export async function openFiles(
 ): Promise<SideRows> {
   const files: TaskFile[] = [];
   let left = options.limit;
+  let firstRow = 0;
   for (const [at, file] of names.entries()) {
     if (left === 0) break;
     const opened = await TaskFile.open(file, {
       ...options,
       limit: left,
+      firstRow: options.isOneTable === true ? firstRow : 0,
       idPrefix: options.idPrefix(uniqueName(file, names)),
       onProgress: (share) => options.onProgress(`reading ${path.basename(file)}`, (at + share) / names.length),
     });
     files.push(opened);
+    firstRow += opened.index.size;
     if (left !== null) left -= opened.index.size;
   }
-  const { kind, revision } = options;
+  const { kind, revision, locate = (file: string) => file } = options;
   return {
     location,
     rows: new TaskRows(files),
-    sources: files.map(({ file, sha256 }) => ({ kind, location: file, revision, sha256 })),
+    sources: files.map(({ file, sha256 }) => ({ kind, location: locate(file), revision, sha256 })),
   };
 }
 

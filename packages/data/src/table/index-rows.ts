@@ -11,6 +11,8 @@ import { hashText, normalizedText, type Hash } from './text-hash.js';
 export type IndexOptions = {
   readonly format: RowFormat;
   readonly toTask: RowToTask;
+  /** The number of the first row. */
+  readonly firstRow: number;
   /** Rows after the first so many are not read. */
   readonly limit: number;
   /** Gets the rows of a format that is not addressable, as JSON Lines. */
@@ -48,7 +50,7 @@ function addRows(file: string, { rows }: RowBatch, { builder, written, options }
   const lines: string[] = [];
   let at = written;
   for (const { value, place, offset, length } of rows) {
-    const task = toTask(value, () => format.showPlace(file, place), builder.size);
+    const task = toTask(value, () => format.showPlace(file, place), options.firstRow + builder.size);
     hashText(task.taskId, id);
     hashText(normalizedText(task), text);
     if (offset !== undefined && length !== undefined) {

@@ -22,6 +22,8 @@ export type TaskFileOptions = {
   readonly fields: Fields;
   /** What ids begin with if `fields` maps them. */
   readonly idPrefix: string;
+  /** The number of the file's first row, for ids. */
+  readonly firstRow: number;
   /** Rows after the first so many do not exist. */
   readonly limit: number | null;
   readonly onNotice: (message: string) => void;
@@ -93,7 +95,7 @@ export class TaskFile {
     const { index, rows } = this.#opened;
     const where = (): string => this.placeOf(row);
     const text = await rows.read(index.offsets[row] ?? 0, index.lengths[row] ?? 0);
-    const task = this.#toTask(parseRow(text.trim(), where), where, row);
+    const task = this.#toTask(parseRow(text.trim(), where), where, this.#options.firstRow + row);
     const [found, kept]: readonly [Hash, Hash] = [hashText(normalizedText(task), emptyHash()), emptyHash()];
     index.textOf(row, kept);
     if (found.high === kept.high && found.low === kept.low) return task;
@@ -107,10 +109,10 @@ function emptyHash(): Hash {
 
 async function openFile(file: string, options: TaskFileOptions): Promise<Opened> {
   const stamp = await stat(file, { bigint: true });
-  const { fields, idPrefix, limit } = options;
+  const { fields, idPrefix, firstRow, limit } = options;
   const sortedFields = Object.entries(fields).toSorted(([left], [right]) => (left < right ? -1 : 1));
   const format = formatOf(file);
-  const shape = [indexVersion, format.name, sortedFields, idPrefix, limit];
+  const shape = [indexVersion, format.name, sortedFields, idPrefix, firstRow, limit];
   const cache = entryDir([await realpath(file), String(stamp.size), String(stamp.mtimeNs), ...shape]);
   const isSmall = stamp.size <= smallBytes;
   const found = isSmall ? undefined : await readEntry(cache);
@@ -124,8 +126,9 @@ async function openFile(file: string, options: TaskFileOptions): Promise<Opened>
   };
 }
 
-const partsOf = ({ fields, idPrefix, limit, onProgress }: TaskFileOptions, file: string) => ({
+const partsOf = ({ fields, idPrefix, firstRow, limit, onProgress }: TaskFileOptions, file: string) => ({
   format: formatOf(file),
+  firstRow,
   toTask: createRowToTask(fields, idPrefix),
   limit: limit ?? Infinity,
   onProgress,

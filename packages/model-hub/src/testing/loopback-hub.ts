@@ -6,8 +6,12 @@ import path from 'node:path';
 /** A model hub on this machine, over HTTP: its API and its content with ranges. It can break connections and refuse. */
 
 export type LoopbackModel = {
+  /** A model unless given. */
+  readonly kind?: 'dataset';
   /** `org/name`. */
   readonly id: string;
+  /** The branch that the commit is on: `main` unless given. */
+  readonly branch?: string;
   /** Content by path in the repository. */
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Only who shows this token gets content. */
@@ -37,7 +41,7 @@ export type LoopbackHub = {
 
 type Commit = LoopbackModel & { readonly commit: string };
 
-const largeFile = /\.safetensors$/;
+const largeFile = /\.(safetensors|parquet)$/;
 
 /** The files of a folder, to be served as a model. */
 export async function readFolder(dir: string): Promise<Readonly<Record<string, Uint8Array>>> {
@@ -85,15 +89,17 @@ class HubState {
     this.requests.push([request.method, pathname, request.headers.range].filter(Boolean).join(' '));
     const refusal = this.refusals.shift();
     if (refusal !== undefined) return void response.writeHead(refusal, { 'retry-after': '0' }).end();
-    const info = /^\/api\/models\/([^/]+\/[^/]+)\/revision\/([^/]+)$/.exec(pathname);
-    const content = /^\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(pathname);
-    const [, id = '', revision = '', file = ''] = info ?? content ?? [];
-    const known = this.#commits.filter((commit) => commit.id === id);
+    const info = /^\/api\/(model|dataset)s\/([^/]+\/[^/]+)\/revision\/([^/]+)$/.exec(pathname);
+    const content = /^\/(?:(dataset)s\/)?([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(pathname);
+    const [, kind, id = '', revision = '', file = ''] = info ?? content ?? [];
+    const known = this.#commits.filter((commit) => commit.id === id && (commit.kind ?? 'model') === (kind ?? 'model'));
     if (known.length === 0) return void response.writeHead(401, { 'x-error-code': 'RepoNotFound' }).end();
-    const commit = decodeURIComponent(revision) === 'main' ? known[0] : known.find((one) => one.commit === revision);
+    const commit = known.find(
+      (one) => one.commit === revision || (one.branch ?? 'main') === decodeURIComponent(revision),
+    );
     if (commit === undefined) return void response.writeHead(404, { 'x-error-code': 'RevisionNotFound' }).end();
     if (info !== null) return void response.end(JSON.stringify(this.#describe(commit)));
-    this.#sendContent({ commit, file, request, response });
+    this.#sendContent({ commit, file: decodeURIComponent(file), request, response });
   }
 
   #describe({ id, commit, files }: Commit): unknown {

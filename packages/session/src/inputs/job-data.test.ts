@@ -53,7 +53,14 @@ it.each<[string, unknown, string, RegExp]>([
   ['a list', [task], 'no_tasks', /got no training tasks/],
   ['a number of tasks without their kind', { training: 5 }, 'bad_data', /got 5 as training tasks/],
   ['an object for a list', { training: [task], validation: {} }, 'bad_data', /got an object as validation tasks/],
-  ['an unknown kind', { type: 'hf', training: 'x' }, 'bad_data', /got the type "hf"/],
+  ['an unknown kind', { type: 'sql', training: 'x' }, 'bad_data', /got the type "sql"/],
+  [
+    'tasks for the hub',
+    { type: 'hf', datasetPath: 'a/b', training: 'x' },
+    'bad_data',
+    /training or validation for the type "hf"/,
+  ],
+  ['no name for the hub', { type: 'hf' }, 'bad_data', /got undefined as datasetPath for the type "hf"/],
 ])('%s is refused', (_, data, code, message) => {
   expect(() => readJobData(data as JobData)).toThrow(ConfigError);
   expect(() => readJobData(data as JobData)).toThrow(message);

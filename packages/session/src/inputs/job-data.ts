@@ -16,11 +16,26 @@ type SplitData = {
   readonly validationSplit?: string;
 };
 
+/** A data set of the Hugging Face hub, or a folder in its layout. */
+type HubData = {
+  readonly type: 'hf' | 'huggingface' | 'huggingface_dat_repo';
+  readonly datasetPath: string;
+  /** The subset. */
+  readonly datasetName?: string;
+  /** `train` unless given. */
+  readonly trainingSplit?: string;
+  /** `test` unless given; null: nothing is evaluated. */
+  readonly validationSplit?: string | null;
+  /** Columns by their name in the task, such as `{ main_query: 'question' }`. */
+  readonly fields?: Readonly<Record<string, string>>;
+};
+
 /** Where tasks come from: files, lists and generators, a reader, or numbered tasks without text. */
 export type JobData =
   | TaskReader
   | ReaderRegistration
   | SplitData
+  | HubData
   | { readonly type?: 'jsonl' | 'jsonl_dataset_file'; readonly training: TaskPart; readonly validation?: TaskPart }
   | { readonly type: 'random_dummy'; readonly training?: number; readonly validation?: number };
 
@@ -49,11 +64,21 @@ function show(value: unknown): string {
 /** The names of the Python AgentJet in camelCase, and what they mean here. */
 const originalNames: Readonly<Record<string, string>> = {
   dataset_path: 'datasetPath',
+  dataset_name: 'datasetName',
   training_split: 'trainingSplit',
   validation_split: 'validationSplit',
 };
 
-const dataNames = ['type', 'training', 'validation', 'datasetPath', 'trainingSplit', 'validationSplit'];
+const dataNames = [
+  'type',
+  'training',
+  'validation',
+  'datasetPath',
+  'datasetName',
+  'trainingSplit',
+  'validationSplit',
+  'fields',
+];
 
 /** Throws ConfigError `unknown_key` for a name that says nothing. */
 function renameFields(given: Fields): Fields {
@@ -67,17 +92,22 @@ function renameFields(given: Fields): Fields {
   return Object.fromEntries(renamed);
 }
 
-/** Kinds of data that the Python AgentJet has and setData() does not, and what to give instead. */
-const otherTypes: Readonly<Record<string, string>> = Object.fromEntries(
-  ['hf', 'huggingface', 'huggingface_dat_repo'].map((type) => [
-    type,
-    'Save the data set as JSONL and pass { datasetPath }, or pass { training } as an async generator that reads it.',
-  ]),
-);
+const hubTypes: readonly unknown[] = ['hf', 'huggingface', 'huggingface_dat_repo'];
+
+function toHubData({ type, training, validation, ...given }: Fields): JsonObject {
+  if (typeof given['datasetPath'] !== 'string')
+    throw badData(`${show(given['datasetPath'])} as datasetPath for the type ${show(type)}`);
+  if (training !== undefined || validation !== undefined)
+    throw badData(`training or validation for the type ${show(type)}, which has datasetPath`);
+  const known = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { taskReader: { type: 'huggingface_dat_repo', huggingfaceDatRepo: Object.fromEntries(known) } };
+}
+
+const ends = ['jsonl', 'json', 'csv', 'parquet'];
 
 function findFile(folder: string, split: string, isNeeded: boolean): string | undefined {
-  const file = path.join(folder, `${split}.jsonl`);
-  if (existsSync(file)) return file;
+  const file = ends.map((end) => path.join(folder, `${split}.${end}`)).find((each) => existsSync(each));
+  if (file !== undefined) return file;
   if (!isNeeded) return undefined;
   throw new ConfigError(
     'no_tasks',
@@ -94,12 +124,6 @@ function toParts({ datasetPath, trainingSplit = 'train', validationSplit = 'test
     training: findFile(datasetPath, trainingSplit, true),
     validation: findFile(datasetPath, validationSplit, false),
   };
-}
-
-function badType(type: unknown): ConfigError {
-  const advice = typeof type === 'string' && Object.hasOwn(otherTypes, type) ? otherTypes[type] : undefined;
-  const error = badData(`the type ${show(type)}`);
-  return advice === undefined ? error : new ConfigError('bad_data', `setData() got the type ${show(type)}. ${advice}`);
 }
 
 function checkPart(name: string, part: unknown): TaskPart {
@@ -137,7 +161,8 @@ export function readJobData(data: JobData): GivenData {
   const named = Array.isArray(fields) ? {} : renameFields(fields as Fields);
   const { type }: Fields = named;
   if (type === 'random_dummy' || type === 'dummy') return { config: toCounts(named) };
-  if (type !== undefined && type !== 'jsonl_dataset_file' && type !== 'jsonl') throw badType(type);
+  if (hubTypes.includes(type)) return { config: toHubData(named) };
+  if (type !== undefined && type !== 'jsonl_dataset_file' && type !== 'jsonl') throw badData(`the type ${show(type)}`);
   const { training, validation } = named['datasetPath'] === undefined ? named : toParts(named);
   if (training === undefined)
     throw new ConfigError(

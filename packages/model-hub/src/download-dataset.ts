@@ -1,0 +1,156 @@
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, isJsonObject } from '@agentjet/core';
+import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
+import { getFiles, makeFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
+import { describeModel, type HubClient, type HubModel } from './hub-client.js';
+import { readHubSettings, type HubSettings } from './hub-settings.js';
+import { showModelName, type ModelName } from './model-name.js';
+
+/**
+ * Files of a data set, by the paths that a caller chooses from the list of all. The list of a commit is kept next to its snapshot,
+ * so that the next run knows without a request whether it has every file that it needs.
+ */
+
+export type DatasetOptions = {
+  readonly settings?: HubSettings;
+  /** A branch, a tag or a commit. Undefined: the hub's own Parquet files, or else the repository's. */
+  readonly revision?: string | undefined;
+  /** The files that are needed, of all paths there are. It may throw. */
+  readonly choose: (paths: readonly string[]) => readonly string[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: DownloadProgress) => void;
+  readonly onNotice?: (message: string) => void;
+  /** Before the second attempt of a request; 500 unless given. */
+  readonly pauseMs?: number;
+};
+
+export type DatasetFiles = {
+  readonly commit: string;
+  readonly revision: string;
+  /** Of the snapshot. */
+  readonly dir: string;
+  /** The chosen paths below `dir`. */
+  readonly paths: readonly string[];
+};
+
+/** Where the hub keeps a copy of most data sets as Parquet. */
+const parquetBranch = 'refs/convert/parquet';
+
+/**
+ * The chosen files, in the cache. Asks the hub only if the cache lacks one of them. Rejects with BackboneError as `downloadModel`
+ * does, and `revision_not_found`; and with what `choose` throws.
+ */
+export async function downloadDataset(name: ModelName, options: DatasetOptions): Promise<DatasetFiles> {
+  const settings = options.settings ?? readHubSettings();
+  const revisions = options.revision === undefined ? [parquetBranch, 'main'] : [options.revision];
+  const named = revisions.map((revision): ModelName => ({ kind: 'dataset', id: name.id, revision }));
+  for (const each of named) {
+    const cached = await findCached(settings, each, options);
+    if (cached !== undefined) return cached;
+  }
+  if (settings.isOffline) throw offline(settings, name);
+  const client: HubClient = { settings, signal: options.signal, pauseMs: options.pauseMs ?? 500 };
+  for (const [at, each] of named.entries()) {
+    const model = await describeModel(client, each).catch((error: unknown) => {
+      const isLast = at === named.length - 1;
+      if (!isLast && error instanceof BackboneError && error.code.endsWith('_not_found')) return undefined;
+      throw error;
+    });
+    if (model !== undefined) return download(client, { name: each, model, options });
+  }
+  throw new Error('One of the revisions is the last.');
+}
+
+async function download(
+  client: HubClient,
+  { name, model, options }: { readonly name: ModelName; readonly model: HubModel; readonly options: DatasetOptions },
+): Promise<DatasetFiles> {
+  const paths = options.choose(model.files.map(({ path: file }) => file));
+  const folder = cacheFolderOf(client.settings, name.id, 'dataset');
+  const dir = folder.snapshot(model.commit);
+  await makeFolder(path.dirname(folder.blob('x')));
+  await makeFolder(dir);
+  await keepList(folder, model);
+  const files = model.files.filter(({ path: file }) => paths.includes(file));
+  await getFiles({ client, name, folder, model, options }, files);
+  if (name.revision !== model.commit) await writeRef({ client, name, folder, model, options });
+  return { commit: model.commit, revision: name.revision, dir, paths };
+}
+
+/** Undefined if a file is missing, or nobody knows whether one is. */
+async function findCached(
+  settings: HubSettings,
+  name: ModelName,
+  { choose }: DatasetOptions,
+): Promise<DatasetFiles | undefined> {
+  const folder = cacheFolderOf(settings, name.id, 'dataset');
+  const commit = await readCommit(folder, name.revision);
+  if (commit === undefined || !(await isPresent(folder.snapshot(commit)))) return undefined;
+  const dir = folder.snapshot(commit);
+  const listed = await readList(folder, commit);
+  const paths = chooseKnown(listed ?? (await walk(dir)), choose, settings.isOffline || listed !== undefined);
+  if (paths === undefined || (listed === undefined && !hasAllShards(paths))) return undefined;
+  const found = await Promise.all(paths.map((file) => isPresent(path.join(dir, ...file.split('/')))));
+  return found.every(Boolean) ? { commit, revision: name.revision, dir, paths } : undefined;
+}
+
+/** What another program downloaded may be a part of the data set: then only the hub knows whether a choice is wrong. */
+function chooseKnown(
+  paths: readonly string[],
+  choose: DatasetOptions['choose'],
+  isCertain: boolean,
+): readonly string[] | undefined {
+  try {
+    return choose(paths);
+  } catch (error) {
+    if (isCertain) throw error;
+    return undefined;
+  }
+}
+
+/** Whether each of `train-00000-of-00003` and its like is there; names that say nothing count as whole. */
+function hasAllShards(paths: readonly string[]): boolean {
+  const groups = new Map<string, number>();
+  for (const file of paths) {
+    const [, start, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(file) ?? [];
+    if (start === undefined) continue;
+    const group = `${start} ${count}`;
+    groups.set(group, (groups.get(group) ?? 0) + 1);
+  }
+  return [...groups].every(([group, found]) => Number(group.split(' ').at(-1)) === found);
+}
+
+const listFile = (folder: CacheFolder, commit: string): string => path.join(folder.dir, '.agentjet', `${commit}.json`);
+
+async function keepList(folder: CacheFolder, { commit, files }: HubModel): Promise<void> {
+  const file = listFile(folder, commit);
+  await makeFolder(path.dirname(file));
+  await writeFile(`${file}.${process.pid}`, JSON.stringify({ paths: files.map(({ path: each }) => each) }));
+  await rename(`${file}.${process.pid}`, file);
+}
+
+async function readList(folder: CacheFolder, commit: string): Promise<readonly string[] | undefined> {
+  try {
+    const list: unknown = JSON.parse(await readFile(listFile(folder, commit), 'utf8'));
+    const paths: unknown = isJsonObject(list) ? list['paths'] : undefined;
+    return Array.isArray(paths) && paths.every((each) => typeof each === 'string') ? paths : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function walk(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .sort();
+}
+
+function offline({ cacheDir }: HubSettings, name: ModelName): BackboneError {
+  return new BackboneError(
+    'hub_offline',
+    `Not all of the data set ${showModelName(name)} is in ${cacheDir}, and it must not be downloaded (offline, HF_HUB_OFFLINE). Allow it once, or download the data set elsewhere and copy the cache.`,
+  );
+}

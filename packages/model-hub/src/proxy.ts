@@ -1,0 +1,23 @@
+type FetchOptions = RequestInit & { readonly headers: Readonly<Record<string, string>> };
+
+const proxyNames = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
+
+/** One for the process, so that connections are used again. */
+let throughProxy: Promise<(url: string, options: FetchOptions) => Promise<Response>> | undefined;
+
+/**
+ * Node's own `fetch` knows no proxies before Node 24. With `HTTP_PROXY` or `HTTPS_PROXY` set, undici's is used, which honours them
+ * and `NO_PROXY`.
+ */
+export async function fetchThroughProxy(url: string, options: FetchOptions): Promise<Response> {
+  if (!proxyNames.some((name) => (process.env[name] ?? '') !== '')) return fetch(url, options);
+  throughProxy ??= openProxy();
+  return (await throughProxy)(url, options);
+}
+
+async function openProxy(): Promise<(url: string, options: FetchOptions) => Promise<Response>> {
+  const { EnvHttpProxyAgent, fetch: fetchWith } = await import('undici');
+  const dispatcher = new EnvHttpProxyAgent();
+  return async (url, options) =>
+    (await fetchWith(url, { ...options, dispatcher } as Parameters<typeof fetchWith>[1])) as unknown as Response;
+}
