@@ -13,6 +13,7 @@ export {
   type JobEvent,
   type JobListener,
   type JobResult,
+  type SftResult,
   type TunedModel,
   type TunedModelOptions,
 } from '@agentjet/session';

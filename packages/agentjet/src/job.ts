@@ -27,13 +27,17 @@ import {
 import {
   evaluateJob,
   loadInputs,
+  loadSftInputs,
   readJobData,
+  sftJob,
+  toSftInput,
   tuneJob,
   type Evaluation,
   type JobData,
   type GivenInputs,
   type JobListener,
   type JobResult,
+  type SftResult,
 } from '@agentjet/session';
 import { toConfigInput, type JobOptions } from './job-options.js';
 import { createLineListener } from './printing/event-lines.js';
@@ -183,11 +187,27 @@ export class AgentJetJob {
 
   /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
-    if (options.from !== undefined && (options.resume ?? false) === false)
-      throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
+    checkFrom(options);
     const listener = options.onEvent ?? logToStderr;
     const { config, inputs } = await this.#load(listener);
     return withTrackers(config, listener, (onEvent) => tuneJob(config, { ...options, inputs, onEvent }));
+  }
+
+  /**
+   * Trains the model to answer as the transcripts of `sft.transcripts` do: what a large model said, collected with
+   * `debug.collect`, or a file of conversations. `tune` goes on from the result with `model.path`. Needs no workflow.
+   */
+  async sft(options: TuneOptions = {}): Promise<SftResult> {
+    checkFrom(options);
+    const base = configuration.create(mergeInput(this.#config, toSftInput(this.#config)) as ConfigInput);
+    const { backbone, templateFamily, reader } = this.#given;
+    const { config, inputs } = await loadSftInputs(
+      { backbone, templateFamily, reader },
+      { config: base, composition: configuration },
+    );
+    return withTrackers(config, options.onEvent ?? logToStderr, (onEvent) =>
+      sftJob(config, { ...options, inputs, onEvent }),
+    );
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
@@ -203,6 +223,11 @@ export class AgentJetJob {
       listener({ type: 'notice', message }),
     );
   }
+}
+
+function checkFrom({ from, resume = false }: TuneOptions): void {
+  if (from !== undefined && resume === false)
+    throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
 }
 
 /** Where a job keeps what code gave, and the kind that it is. */

@@ -1,6 +1,9 @@
 import type { JobListener } from '@agentjet/session';
 import type { AgentJetConfig } from './registrations.js';
 
+/** Events after which there is a line to send. */
+const wakers: ReadonlySet<string> = new Set(['step_finished', 'evaluated', 'held_out']);
+
 /** Runs a job, and the trackers that its configuration names. They follow the run's files: the job waits for them at its end alone. */
 export async function withTrackers<T>(
   config: AgentJetConfig,
@@ -18,7 +21,7 @@ export async function withTrackers<T>(
       onEvent(event);
       if (event.type === 'run_started')
         followed = followRun(names, { runDir: event.runDir, project, experiment, onNotice });
-      if (event.type === 'step_finished' || event.type === 'evaluated') followed?.wake();
+      if (wakers.has(event.type)) followed?.wake();
     });
   } finally {
     await followed?.close();

@@ -79,6 +79,7 @@ Examples:
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
   ajet --conf math_agent.yaml --resume                     go on where the newest run of this experiment stopped
+  ajet sft --conf math_agent.yaml sft.transcripts=<run>   learn to answer as a collected large model did
   ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
@@ -145,12 +146,31 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addSft(program, setExitCode);
   addInit(program, setExitCode);
   addModel(program, setExitCode);
   addServe(program, setExitCode);
   addExport(program, setExitCode);
   addSwarm(program, setExitCode);
   return program;
+}
+
+function addSft(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('sft')
+    .description('Trains the model to answer as the transcripts of sft.transcripts do: those of a large model, say.')
+    .usage('--conf <file.yaml> [sft.transcripts=<run folder or file.jsonl>] [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file of the job; its agent and judge are not needed')
+    .option('--backbone <name>', 'onnx, torch or tinker')
+    .option('--resume', 'go on from the last checkpoint of the newest such run of this experiment')
+    .option('--run <folder>', 'with --resume: the run to go on with')
+    .option('--from <checkpoint>', 'with --resume: the checkpoint to go on from, such as step-20')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (overrides: string[], flags: RunFlags) => {
+      const { runSft } = await import('./commands/run-sft.js');
+      setExitCode(await runSft(flags, overrides));
+    });
 }
 
 function addInit(program: Command, setExitCode: (code: number) => void): void {

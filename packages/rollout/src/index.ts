@@ -45,6 +45,7 @@ export {
   type EnvironmentRegistration,
 } from './environment/environment-registration.js';
 export { limitSessions } from './environment/limit-sessions.js';
+export { toShown } from './model/shown-request.js';
 export { createJudge, type Judge, type JudgeContext } from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export {

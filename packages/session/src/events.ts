@@ -1,5 +1,6 @@
 import type { Episode } from '@agentjet/rollout';
 import type { Transcript } from './debug/transcript-recorder.js';
+import type { HeldOutLoss } from './sft/held-out-loss.js';
 
 /** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
 export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';
@@ -48,6 +49,29 @@ export type JobResult = {
   readonly policyVersion: number;
   /** Whether the run was stopped before its last step. */
   readonly isInterrupted: boolean;
+  /** Only with `debug.collect`: what has been kept. */
+  readonly collected?: { readonly episodes: number; readonly successes: number; readonly failed: number };
+};
+
+/** How a run that imitates transcripts ended. */
+export type SftResult = {
+  readonly runDir: string;
+  /** As of JobResult. */
+  readonly modelDir: string | null;
+  /** Nats per token on the examples that are held out; null if there are none, or they were not asked for. */
+  readonly lossBefore: number | null;
+  readonly lossAfter: number | null;
+  readonly examples: number;
+  readonly heldOutExamples: number;
+  /** How many examples were left out, by reason. */
+  readonly dropped: Readonly<Record<string, number>>;
+  readonly steps: number;
+  readonly policyVersion: number;
+  /** Wall time of this process, loading included. */
+  readonly seconds: number;
+  readonly secondsTraining: number;
+  readonly secondsEvaluating: number;
+  readonly isInterrupted: boolean;
 };
 
 /** How much a run has before it. `firstStep` is more than 1 after a resume. */
@@ -56,6 +80,8 @@ export type RunPlan = {
   readonly totalSteps: number;
   readonly tasksPerStep: number;
   readonly episodesPerTask: number;
+  /** What a step is made of; tasks unless given. */
+  readonly unit?: 'example';
 };
 
 /** What happens in a job, in order; for whoever shows it. */
@@ -79,6 +105,9 @@ export type JobEvent =
       readonly totalSteps: number;
       readonly metrics: StepMetrics;
     }
+  /** The loss on transcripts that are not trained. */
+  | { readonly type: 'held_out'; readonly heldOut: HeldOutLoss }
+  | { readonly type: 'sft_finished'; readonly result: SftResult }
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
   | { readonly type: 'transcript'; readonly transcript: Transcript }
   | { readonly type: 'notice'; readonly message: string }

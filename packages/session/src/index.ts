@@ -1,4 +1,13 @@
-export type { Evaluation, JobEvent, JobListener, JobResult, Phase, RunPlan, StepMetrics } from './events.js';
+export type {
+  Evaluation,
+  JobEvent,
+  JobListener,
+  JobResult,
+  Phase,
+  RunPlan,
+  SftResult,
+  StepMetrics,
+} from './events.js';
 export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
@@ -11,6 +20,7 @@ export {
   listModelsJob,
   serveModelJob,
   serveWithVllmJob,
+  sftJob,
   tuneJob,
 } from './jobs.js';
 export type { BackboneCheck, ModelCheck } from './models/check-model.js';
@@ -20,6 +30,9 @@ export { openFrozenModel, type FrozenModel } from './policy/frozen-model.js';
 export type { FrozenModelOptions } from './policy/open-model.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 export { openTunedModel, type TunedModel, type TunedModelOptions } from './policy/tuned-model.js';
+export { loadSftInputs } from './sft/load-sft-inputs.js';
+export { toSftInput } from './sft/sft-config.js';
+export type { HeldOutLoss } from './sft/held-out-loss.js';
 export { closeBackbones } from './policy/open-backbones.js';
 export { wrapWithCallLimit } from './rollout/call-limit.js';
 export { hashCode } from './training/code-hashes.js';

@@ -1,12 +1,13 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { ExportedModel } from '@agentjet/trainer';
 import type { EvaluateParts } from './evaluate-model.js';
-import type { Evaluation, JobResult } from './events.js';
+import type { Evaluation, JobResult, SftResult } from './events.js';
 import type { ExportModelOptions } from './policy/export-tuned-model.js';
 import type { CheckModelOptions, ModelCheck } from './models/check-model.js';
 import type { GetModelOptions, KnownModel, KnownModels } from './models/known-models.js';
 import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 import type { VllmOptions } from './policy/serve-with-vllm.js';
+import type { SftParts } from './sft/sft-job.js';
 import type { TuneParts } from './tune.js';
 
 /**
@@ -18,6 +19,12 @@ import type { TuneParts } from './tune.js';
 export async function tuneJob(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
   const { tune } = await import('./tune.js');
   return tune(config, parts);
+}
+
+/** Trains the model to answer as transcripts do. */
+export async function sftJob(config: CommonConfig, parts: SftParts): Promise<SftResult> {
+  const { imitate } = await import('./sft/sft-job.js');
+  return imitate(config, parts);
 }
 
 /** Runs the evaluation tasks. Null if the signal ended it. */

@@ -1,5 +1,6 @@
 import { WorkflowError, type CommonConfig } from '@agentjet/core';
-import { debugJob } from './debug/debug-job.js';
+import { collectJob } from './debug/collect-job.js';
+import { debugJob, type DebugResult } from './debug/debug-job.js';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { openUntrainedPolicy } from './policy/open-policy.js';
@@ -14,19 +15,20 @@ export type TuneParts = {
   readonly signal?: AbortSignal;
 };
 
-async function debug(config: CommonConfig, { inputs, onEvent, signal }: TuneParts): Promise<JobResult> {
+async function debug(config: CommonConfig, { inputs, onEvent, signal, resume = false }: TuneParts): Promise<JobResult> {
   const startedAt = performance.now();
   const { policy, close } = await openUntrainedPolicy(config, inputs, { emit: onEvent, signal });
   try {
     const parts = { inputs, policy, emit: onEvent };
-    const { episodes, failedEpisodes } = await withRollout(config, parts, (context) =>
-      debugJob(context, { reader: inputs.reader, signal }),
-    );
-    if (failedEpisodes > 0)
-      throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
+    const { reader, composition } = inputs;
+    const collected = await withRollout(config, parts, async (context) => {
+      if (config.debug.collect !== null) return collectJob(context, { reader, composition, resume, signal });
+      failIfAnyFailed(await debugJob(context, { reader, signal }));
+      return undefined;
+    });
     const seconds = (performance.now() - startedAt) / 1000;
     const result = {
-      runDir: null,
+      runDir: collected?.runDir ?? null,
       modelDir: null,
       successBefore: null,
       successAfter: null,
@@ -35,11 +37,17 @@ async function debug(config: CommonConfig, { inputs, onEvent, signal }: TunePart
       secondsTraining: 0,
       secondsEvaluating: 0,
       policyVersion: 0,
+      ...(collected !== undefined && { collected }),
     };
     return { ...result, isInterrupted: signal?.aborted === true };
   } finally {
     await close();
   }
+}
+
+function failIfAnyFailed({ episodes, failedEpisodes }: DebugResult): void {
+  if (failedEpisodes > 0)
+    throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
 }
 
 /** What `AgentJetJob.tune` does. */

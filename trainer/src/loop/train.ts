@@ -29,7 +29,8 @@ export type TrainOptions = {
    * with none, and with its report.
    */
   readonly source: AsyncIterable<TrainingGroup>;
-  readonly run: RunFolder;
+  /** Where steps are recorded and checkpoints kept: a run folder. */
+  readonly run: Pick<RunFolder, 'recordStep' | 'save' | 'writeReport'>;
   readonly algorithm: Algorithm;
   /** Advantages to mean 0 and deviation 1 over all trained tokens of a batch (REINFORCE++); default false. */
   readonly whitenAdvantages?: boolean;

@@ -3,10 +3,12 @@ import {
   formatCount,
   formatSeconds,
   type Evaluation,
+  type HeldOutLoss,
   type JobEvent,
   type JobListener,
   type JobResult,
   type RunPlan,
+  type SftResult,
   type StepMetrics,
 } from '@agentjet/session';
 import { ProgressLines } from './progress-lines.js';
@@ -45,9 +47,45 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
 }
 
-function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask }: RunPlan): string {
+/** A step of a run that imitates: nothing was sampled in it. */
+function formatSftStep(step: number, totalSteps: number, metrics: StepMetrics): string {
+  const seconds = metrics['seconds_training'] ?? 0;
+  const parts = [
+    `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
+    `epoch ${fixed(metrics['epoch'], 2)}`,
+    `loss ${fixed(metrics['loss'], 4)}`,
+    `grad ${fixed(metrics['grad_norm'], 2)}`,
+    `rate ${metrics['learning_rate']?.toExponential(1) ?? '-'}`,
+    `tokens ${formatCount(metrics['trained_tokens'] ?? 0)} of ${formatCount(metrics['row_tokens'] ?? 0)}`,
+    `training ${formatSeconds(seconds)}`,
+    ...(step < totalSteps ? [`${formatSeconds(seconds * (totalSteps - step))} left`] : []),
+  ];
+  return parts.join('  ');
+}
+
+function formatHeldOut({ step, loss, examples, tokens, seconds }: HeldOutLoss): string {
+  const when = step === 0 ? 'before training' : `after step ${step}`;
+  return `held out ${when}: loss ${fixed(loss, 4)}  (${counted(examples, 'example')}, ${formatCount(tokens)} tokens, ${formatSeconds(seconds)})`;
+}
+
+function formatSftResult(result: SftResult): string {
+  const { seconds, secondsTraining, secondsEvaluating, lossBefore, lossAfter, modelDir, runDir, isInterrupted } =
+    result;
+  const parts = [`training ${formatSeconds(secondsTraining)}`, `evaluation ${formatSeconds(secondsEvaluating)}`];
+  return [
+    `${isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`,
+    ...(lossBefore === null && lossAfter === null
+      ? []
+      : [`held-out loss ${fixed(lossBefore ?? undefined, 4)} -> ${fixed(lossAfter ?? undefined, 4)}`]),
+    ...(modelDir === null ? [] : [`model  ${showPath(modelDir)}`]),
+    `run    ${showPath(runDir)}`,
+  ].join('\n');
+}
+
+function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask, unit }: RunPlan): string {
   if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
   const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
+  if (unit !== undefined) return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, unit)}`;
   return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each`;
 }
 
@@ -85,7 +123,13 @@ export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | 
     case 'evaluated':
       return formatEvaluation(event.evaluation, event.subject);
     case 'step_finished':
-      return formatStep(event.step, event.totalSteps, event.metrics);
+      return event.metrics['reward_mean'] === undefined
+        ? formatSftStep(event.step, event.totalSteps, event.metrics)
+        : formatStep(event.step, event.totalSteps, event.metrics);
+    case 'held_out':
+      return formatHeldOut(event.heldOut);
+    case 'sft_finished':
+      return formatSftResult(event.result);
     case 'checkpoint_saved':
       return `checkpoint ${showPath(event.dir)}`;
     case 'transcript':

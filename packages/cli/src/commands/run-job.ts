@@ -5,7 +5,7 @@ import type { RunFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
 /** The line that a script reads. */
-function toJson(result: JobResult): Record<string, unknown> {
+function toJson({ collected, ...result }: JobResult): Record<string, unknown> {
   const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
   return {
     success_before: result.successBefore,
@@ -15,6 +15,9 @@ function toJson(result: JobResult): Record<string, unknown> {
     seconds_training: round(result.secondsTraining),
     policy_version: result.policyVersion,
     run_dir: result.runDir,
+    ...(collected !== undefined && {
+      collected: { episodes: collected.episodes, successes: collected.successes, failed: collected.failed },
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { debug } from './debug-schema.js';
 import { optim } from './optim-section.js';
 import {
   count,
@@ -15,6 +16,7 @@ import {
   topP,
 } from './ranges.js';
 import { setting } from './setting.js';
+import { sft } from './sft-schema.js';
 import { swarm } from './swarm-schema.js';
 
 /**
@@ -351,18 +353,6 @@ export const commonSections = {
     })
     .describe('torch only'),
   swarm,
-  debug: z
-    .strictObject({
-      debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),
-      debug_first_n_tasks: setting(count(1_000_000), 2),
-      seed: setting(seed, 12345),
-      base_url: setting(
-        text.nullable(),
-        null,
-        'an OpenAI-compatible endpoint, e.g. http://localhost:8000/v1; null: model.path in this process',
-      ),
-      api_key: setting(text.nullable(), null, 'null: the environment variable OPENAI_API_KEY', { isSecret: true }),
-      model: setting(text.nullable(), null, "the model's name there"),
-    })
-    .describe('--backbone=debug'),
+  sft,
+  debug,
 };

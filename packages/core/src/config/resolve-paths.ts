@@ -54,7 +54,9 @@ export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Plac
       const known = shape[key];
       if (known === undefined) return [key, value];
       if (isJsonObject(value)) return [key, resolvePaths(value, known, places)];
-      return [key, typeof value === 'string' ? resolveValue(value, notesOf(known).path, places) : value];
+      const resolve = (one: unknown): unknown =>
+        typeof one === 'string' ? resolveValue(one, notesOf(known).path, places) : one;
+      return [key, Array.isArray(value) ? value.map(resolve) : resolve(value)];
     }),
   );
 }

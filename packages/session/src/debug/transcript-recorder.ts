@@ -10,6 +10,8 @@ import type { Episode, UntrainedCall, WrapModel } from '@agentjet/rollout';
 /** One model call as the agent's framework made it. */
 export type RecordedCall = {
   readonly agentName: string;
+  /** The agent's name unless given. */
+  readonly targetTag?: string;
   readonly request: ChatRequest;
   readonly seconds: number;
   /** In milliseconds since the episode began. */
@@ -28,12 +30,12 @@ export class TranscriptRecorder {
 
   readonly wrapModel: WrapModel = ({ episodeId }) => {
     const openedAt = performance.now();
-    return (model, { agentName }) => ({
+    return (model, agent) => ({
       ...model,
       generate: async (request, options) => {
         const startedAt = performance.now();
         const record = this.#add(episodeId, {
-          agentName,
+          ...agent,
           request,
           seconds: 0,
           beganMs: startedAt - openedAt,
@@ -41,7 +43,7 @@ export class TranscriptRecorder {
         });
         const note = (outcome: { response: ChatResponse } | { error: string }): void => {
           const beganMs = startedAt - openedAt;
-          record.call = { agentName, request, seconds: (performance.now() - startedAt) / 1000, beganMs, ...outcome };
+          record.call = { ...agent, request, seconds: (performance.now() - startedAt) / 1000, beganMs, ...outcome };
         };
         try {
           const response = await model.generate(request, options);

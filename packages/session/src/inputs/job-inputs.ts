@@ -82,7 +82,7 @@ export const algorithmKind: KindReader<AlgorithmParts, Algorithm> = {
   },
 };
 
-const readerKind: KindReader<ReaderParts, TaskReader> = {
+export const readerKind: KindReader<ReaderParts, TaskReader> = {
   kind: 'readers',
   needs: 'trainingTasks() and evaluationTasks()',
   toInstance: createReader,

@@ -19,6 +19,7 @@ const freeKeys = [
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,
+  /^sft\.(transcripts|epochs)$/, // what was read is compared by its content
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|colocated)$/,
   /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
 ];
@@ -81,7 +82,8 @@ async function findEditedModel(run: RunFolder, modelDir: string): Promise<readon
   return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
 }
 
-async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
+/** The folder of the run to go on with. Throws BackboneError `nothing_to_resume`. */
+export async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
   if (typeof resume === 'string') return resume;
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
   if (latest !== undefined) return latest;

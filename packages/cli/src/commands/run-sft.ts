@@ -1,0 +1,41 @@
+import { AgentJetJob, type SftResult } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { RunFlags } from '../program.js';
+import { listOverrides } from './list-overrides.js';
+
+/** The line that a script reads. */
+function toJson(result: SftResult): Record<string, unknown> {
+  const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+  return {
+    loss_before: result.lossBefore,
+    loss_after: result.lossAfter,
+    examples: result.examples,
+    held_out_examples: result.heldOutExamples,
+    dropped: result.dropped,
+    steps: result.steps,
+    seconds: round(result.seconds),
+    seconds_training: round(result.secondsTraining),
+    policy_version: result.policyVersion,
+    run_dir: result.runDir,
+    model_dir: result.modelDir,
+  };
+}
+
+/** `ajet sft`. Returns the exit code. */
+export async function runSft(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  const onFirst = (): void =>
+    output.writeLine('Stopping: the step under way is finished and saved. Once more to exit now.');
+  return runInterruptibly(onFirst, async (signal) => {
+    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    const result = await job.sft({
+      onEvent: output.listener,
+      signal,
+      resume: flags.run ?? flags.resume ?? false,
+      ...(flags.from === undefined ? {} : { from: flags.from }),
+    });
+    output.writeJson(toJson(result));
+    return 0;
+  });
+}

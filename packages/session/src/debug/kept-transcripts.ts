@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { appendFile, readFile, truncate } from 'node:fs/promises';
+import { parseJsonObject } from '@agentjet/core';
+import { toCollectedLines } from './collected-lines.js';
+import type { Transcript } from './transcript-recorder.js';
+
+/** The file of collected transcripts, while it grows. */
+export class KeptTranscripts {
+  episodes = 0;
+  successes = 0;
+  failed = 0;
+  readonly #file: string;
+  readonly #done = new Set<string>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** What an earlier process has written. A last line that it did not finish goes. */
+  async read(): Promise<void> {
+    if (!existsSync(this.#file)) return;
+    const text = await readFile(this.#file, 'utf8');
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    if (whole.length < text.length) await truncate(this.#file, Buffer.byteLength(whole));
+    const counted = new Set<unknown>();
+    for (const line of whole.split('\n')) {
+      const known = parseJsonObject(line);
+      if (known === undefined || counted.has(known['episode_id'])) continue;
+      counted.add(known['episode_id']);
+      const taskId = parseJsonObject(JSON.stringify(known['task'] ?? {}))?.['task_id'];
+      this.#note(
+        `${Number(known['pass'] ?? 0)} ${String(taskId)}`,
+        known['status'] === 'failed',
+        known['is_success'] === true,
+      );
+    }
+  }
+
+  /** Whether the task has an episode in this pass over the tasks. */
+  has(pass: number, taskId: string): boolean {
+    return this.#done.has(`${pass} ${taskId}`);
+  }
+
+  /** Appends the episode, unless the world has lost it. */
+  add(pass: number, transcript: Transcript): void {
+    const { episode } = transcript;
+    if (episode.status === 'failed' && (episode.error.outage !== undefined || episode.error.code === 'aborted')) return;
+    this.#note(
+      `${pass} ${episode.task.taskId}`,
+      episode.status === 'failed',
+      episode.status === 'completed' && episode.isSuccess,
+    );
+    const text = toCollectedLines(transcript)
+      .map((line) => `${JSON.stringify({ ...line, pass })}\n`)
+      .join('');
+    this.#writing = this.#writing.then(() => appendFile(this.#file, text));
+    this.#writing.catch(() => undefined); // told by `written`
+  }
+
+  /** Rejects if something could not be written. */
+  written(): Promise<void> {
+    return this.#writing;
+  }
+
+  #note(key: string, hasFailed: boolean, isSuccess: boolean): void {
+    this.#done.add(key);
+    this.episodes++;
+    if (hasFailed) this.failed++;
+    if (isSuccess) this.successes++;
+  }
+}

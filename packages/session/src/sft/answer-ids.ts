@@ -1,0 +1,109 @@
+import { parseJsonObject, type AssistantMessage, type ChatMessage, type ToolSpec } from '@agentjet/core';
+import type { ChatTemplate, ChatTokenizer, ParsedReply } from '@agentjet/tokenizer';
+
+/**
+ * The tokens that a model would sample to give an answer that somebody else gave. The chat template prints the conversation
+ * with the answer and without it, and the difference is what the model has to say. It is read again as a sampled answer is
+ * read, so that nothing is imitated that would mean something else.
+ */
+
+export type AskedFor = {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolSpec[] | undefined;
+  /** What the answer is made to begin with: tokens of the prompt, which are not sampled. */
+  readonly opening?: string | undefined;
+};
+
+/** Shape [T], with the token that ends the turn; undefined if the template has no way to print the answer so that it is read as the same. */
+export function toAnswerIds(
+  { tokenizer, template }: ChatTokenizer,
+  asked: AskedFor,
+  given: AssistantMessage,
+): Int32Array | undefined {
+  const { opening = '', messages, tools = [] } = asked;
+  const prompt = template.render(messages, { tools, addGenerationPrompt: true });
+  const answer = hasClosedThought(template, prompt) ? withoutThought(given) : given;
+  const whole = template.render([...messages, answer], { tools, addGenerationPrompt: false });
+  for (const said of sayings(template, { prompt, whole }, answer)) {
+    if (!said.startsWith(opening)) continue;
+    const ids = tokenizer.encode(said.slice(opening.length));
+    const end = ids.findIndex((id) => template.stopIds.includes(id));
+    const body = end === -1 ? ids : ids.subarray(0, end);
+    const stop = end === -1 ? template.stopIds[0] : ids[end];
+    if (stop === undefined || !saysTheSame(template, opening + tokenizer.decode(body), answer)) continue;
+    return Int32Array.from([...body, stop]);
+  }
+  return undefined;
+}
+
+/** The prompt itself ends with an empty thinking block: this model is told not to think. */
+function hasClosedThought({ reasoningTags = [] }: ChatTemplate, prompt: string): boolean {
+  const [open = '', close = ''] = reasoningTags;
+  const at = prompt.lastIndexOf(open);
+  return open !== '' && at !== -1 && prompt.slice(at).replaceAll(/\s/g, '') === open + close;
+}
+
+function withoutThought({ role, content, toolCalls, name }: AssistantMessage): AssistantMessage {
+  return { role, content, ...(toolCalls !== undefined && { toolCalls }), ...(name !== undefined && { name }) };
+}
+
+type Printed = { readonly prompt: string; readonly whole: string };
+
+/** Texts that may be the answer, the likeliest first. Each may go on after the end of the turn. */
+function sayings(template: ChatTemplate, { prompt, whole }: Printed, answer: AssistantMessage): readonly string[] {
+  const shared = commonLength(prompt, whole);
+  const said = whole.slice(shared);
+  const thought = (answer.reasoning ?? '').trim();
+  const [open, close] = template.reasoningTags ?? [];
+  if (open === undefined || close === undefined) return [said];
+  // The prompt may end inside a thinking block that the template does not print again.
+  if (prompt.slice(shared).includes(open)) return [`${thought}\n${close}\n\n${said.trimStart()}`, said];
+  return thought === '' ? [said] : [said, `${open}\n${thought}\n${close}\n\n${said.trimStart()}`];
+}
+
+function commonLength(left: string, right: string): number {
+  let length = 0;
+  while (length < left.length && left[length] === right[length]) length++;
+  return length;
+}
+
+function saysTheSame(template: ChatTemplate, text: string, answer: AssistantMessage): boolean {
+  const read = template.parse(text);
+  if (read.malformedToolCalls > 0) return false;
+  const { toolCalls = [] } = answer;
+  const areSameCalls =
+    read.toolCalls.length === toolCalls.length &&
+    toolCalls.every(({ name, arguments: text }, at) => {
+      const call = read.toolCalls[at];
+      return call?.name === name && isSameJson(call.arguments, text);
+    });
+  if (!areSameCalls) return false;
+  const isWhole = toolCalls.length === 0 && text.trim() === answer.content.trim(); // thoughts may be left in the text
+  return isWhole || (read.content.trim() === answer.content.trim() && isSameThought(template, read, answer));
+}
+
+/** A model whose template knows no thinking leaves thoughts out. */
+function isSameThought(template: ChatTemplate, { reasoning = '' }: ParsedReply, answer: AssistantMessage): boolean {
+  const thought = (answer.reasoning ?? '').trim();
+  return reasoning.trim() === thought || !canThink(template);
+}
+
+/** Whether the model's answers may hold thoughts. */
+function canThink(template: ChatTemplate): boolean {
+  const [open = '', close = ''] = template.reasoningTags ?? [];
+  return template.parse(`${open}\na\n${close}\n\nb`).content.trim() === 'b';
+}
+
+function isSameJson(left: string, right: string): boolean {
+  if (left.trim() === right.trim()) return true;
+  const [parsedLeft, parsedRight] = [parseJsonObject(left), parseJsonObject(right)];
+  return parsedLeft !== undefined && parsedRight !== undefined && canonical(parsedLeft) === canonical(parsedRight);
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

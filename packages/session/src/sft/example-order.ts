@@ -1,0 +1,33 @@
+import { deriveSeed } from '@agentjet/core';
+import type { Draw } from '@agentjet/run-folder';
+import { shuffleIndices } from '../schedule/shuffle-indices.js';
+
+/** Which examples a run draws, in which order. It has no state: a resumed run draws what an uninterrupted one would have drawn. */
+export type ExampleOrder = {
+  /** The configured number, or all if there are fewer. */
+  readonly batchSize: number;
+  readonly totalSteps: number;
+  /** From the place `first` on, counted through all epochs. */
+  readonly draws: (first: number) => Generator<Draw & { readonly example: number }, void, undefined>;
+};
+
+/** Each epoch has its own order; a batch may reach from one into the next. */
+export function createExampleOrder(
+  size: number,
+  options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },
+): ExampleOrder {
+  const batchSize = Math.min(options.batchSize, size);
+  const total = size * options.epochs;
+  return {
+    batchSize,
+    totalSteps: Math.ceil(total / batchSize),
+    *draws(first) {
+      let order: Uint32Array = new Uint32Array();
+      for (let place = first; place < total; place++) {
+        const [epoch, index] = [Math.floor(place / size), place % size];
+        if (order.length === 0 || index === 0) order = shuffleIndices(size, deriveSeed(options.seed, 'sft', epoch));
+        yield { epoch, index, example: order[index] ?? 0 };
+      }
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Episode } from '@agentjet/rollout';
+import type { Sample } from '@agentjet/core';
+
+/** One transcript in tokens: what a step trains as one episode. */
+export type Example = {
+  readonly id: string;
+  readonly place: string;
+  /** Examples of one task are trained or held out together. */
+  readonly taskKey: string;
+  readonly reward: number | null;
+  readonly rows: readonly ExampleRow[];
+  readonly turns: Episode['turns'];
+};
+
+/** Ids and what of them is imitated. Kept by the hundred thousand, so without what a sample has besides. */
+export type ExampleRow = Pick<Sample, 'agentName' | 'targetTag' | 'ids' | 'lossMask' | 'turnIndices'>;
+
+export function toExampleRow({ agentName, targetTag, ids, lossMask, turnIndices }: Sample): ExampleRow {
+  return { agentName, targetTag, ids, lossMask, ...(turnIndices !== undefined && { turnIndices }) };
+}
+
+/** The samples of an example for a step of the weights `policyVersion`. */
+export function toSamples(example: Example, episodeId: string, policyVersion: number): readonly Sample[] {
+  return example.rows.map((row) => ({
+    ...row,
+    episodeId,
+    logprobs: new Float32Array(row.ids.length),
+    policyVersions: Int32Array.from(row.lossMask, (mask) => (mask === 1 ? policyVersion : -1)),
+    advantages: new Float32Array(row.ids.length),
+  }));
+}
+
+export const longestRow = ({ rows }: Example): number => Math.max(0, ...rows.map(({ ids }) => ids.length));
+
+export function countImitated({ rows }: Example): number {
+  return rows.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0);
+}

@@ -1,0 +1,59 @@
+import type { Task } from '@agentjet/core';
+import type { Transcript } from './conversation.js';
+
+/** Knows the evaluation tasks of the configuration again, so that none of them is trained. */
+export type HeldOutTasks = (transcript: Transcript) => boolean;
+
+/** A question of fewer words is only known again if a message says nothing else. */
+const fewestWords = 4;
+
+/**
+ * A transcript is of a held-out task if its task has the same content or question, or has the same id and nothing but an id is
+ * known of it. If nothing is known of its task, a user's message that is the question of a held-out task, or holds it, tells it.
+ * Case and space do not matter. Questions that several evaluation tasks share tell none of them.
+ */
+export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
+  const contents = new Set(tasks.map(contentOf));
+  const ids = new Set(tasks.map(({ taskId }) => taskId));
+  const questions = onlyOnce(tasks.map(({ mainQuery }) => normalize(mainQuery)).filter((text) => text !== ''));
+  const whole = new Set(questions);
+  const long = questions.filter((text) => text.split(' ').length >= fewestWords);
+  const holdsAny = (text: string): boolean => long.some((question) => holds(text, question));
+  return ({ task, conversations, tokens }) => {
+    if (tasks.length === 0) return false;
+    if (task !== null && hasContent(task)) return contents.has(contentOf(task)) || whole.has(normalize(task.mainQuery));
+    if (task !== null && ids.has(task.taskId)) return true;
+    if (tokens !== undefined) return holdsAny(normalize(tokens.text));
+    const asked = conversations.flatMap(({ messages }) =>
+      messages.flatMap(({ role, content }) => (role === 'user' ? [normalize(content)] : [])),
+    );
+    return asked.some((text) => whole.has(text) || holdsAny(text));
+  };
+}
+
+function hasContent({ mainQuery, initMessages, metadata }: Task): boolean {
+  return mainQuery !== '' || initMessages.length > 0 || Object.keys(metadata).length > 0;
+}
+
+/** What makes two tasks the same problem: all but their ids. */
+function contentOf({ mainQuery, initMessages, metadata }: Task): string {
+  return JSON.stringify([normalize(mainQuery), initMessages.map(({ content }) => normalize(content)), metadata]);
+}
+
+export function normalize(text: string): string {
+  return text.trim().toLowerCase().replace(/\s+/g, ' ');
+}
+
+/** Between other words, not inside of one. */
+function holds(text: string, question: string): boolean {
+  const at = text.indexOf(question);
+  if (at === -1) return false;
+  const around = [text[at - 1] ?? ' ', text[at + question.length] ?? ' '];
+  return around.every((character) => !/[\p{L}\p{N}]/u.test(character));
+}
+
+function onlyOnce(texts: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return texts.filter((text) => counts.get(text) === 1);
+}

@@ -1,0 +1,52 @@
+import { ConfigError, openEntry, type CommonConfig, type ConfigComposition, type OpenableEntry } from '@agentjet/core';
+import type { ReaderParts, TaskReader } from '@agentjet/rollout';
+import { checkReader } from '../inputs/check-reader.js';
+import { chooseEntry } from '../inputs/choose-entry.js';
+import { backboneKind, openFamily, readerKind, templateKind, widen, type GivenInputs } from '../inputs/job-inputs.js';
+import type { SftInputs } from './sft-job.js';
+
+type Given = Pick<GivenInputs, 'backbone' | 'reader' | 'templateFamily'>;
+
+/** What imitation needs: a backbone, and the evaluation tasks if there are any. The agent and its judge are not loaded. */
+export async function loadSftInputs<Config extends CommonConfig>(
+  given: Given,
+  loaded: { readonly config: Config; readonly composition: ConfigComposition<Config> },
+): Promise<{ readonly config: Config; readonly inputs: SftInputs }> {
+  const base = loaded.composition as unknown as ConfigComposition;
+  const choices = {
+    backbones: await chooseEntry(base, loaded.config, given.backbone, backboneKind),
+    readers: await chooseEntry(base, loaded.config, given.reader, readerKind),
+    templates: await chooseEntry(base, loaded.config, given.templateFamily, templateKind),
+  };
+  const composition = widen(base, choices);
+  const config = composition === base ? loaded.config : (composition.recheck(loaded.config) as Config);
+  const { backbones, readers, templates } = choices;
+  if (backbones === undefined)
+    throw new ConfigError(
+      'no_training',
+      'The backbone debug trains nothing. To imitate transcripts, leave out --backbone=debug, or name onnx, torch or tinker.',
+    );
+  if (readers === undefined) throw new Error('The configuration was checked, so its reader is registered.');
+  return {
+    config,
+    inputs: {
+      backbone: backbones.entry,
+      reader: await openReader(readers.entry, config),
+      templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),
+      composition,
+    },
+  };
+}
+
+/** Undefined if the configuration names no tasks at all. */
+async function openReader(
+  entry: OpenableEntry<ReaderParts, TaskReader>,
+  config: CommonConfig,
+): Promise<TaskReader | undefined> {
+  try {
+    return checkReader(await openEntry('readers', entry, config, { config }));
+  } catch (error) {
+    if (error instanceof ConfigError && error.code === 'no_tasks') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { existsSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcripts.js';
+import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
+import type { Transcript } from './conversation.js';
+
+/** One of the places that `sft.transcripts` names. */
+export type TranscriptSource = { readonly path: string; readonly sha256: string; readonly examples: number };
+
+/**
+ * Everything that `sft.transcripts` names, in its order. Throws ConfigError `no_transcripts`, `bad_transcript` or `other_tokens`,
+ * naming file and line.
+ */
+export async function readTranscripts(
+  { sft }: CommonConfig,
+  options: RunReaderOptions,
+): Promise<{ readonly transcripts: readonly Transcript[]; readonly sources: readonly TranscriptSource[] }> {
+  const paths = [sft.transcripts ?? []].flat();
+  if (paths.length === 0)
+    throw new ConfigError(
+      'no_transcripts',
+      'There is nothing to imitate. Set sft.transcripts to a run folder that debug.collect has made, to a JSONL file of {"messages": [...], "tools": [...]}, or to a list of them.',
+    );
+  const transcripts: Transcript[] = [];
+  const sources: TranscriptSource[] = [];
+  for (const given of paths)
+    for (const file of await expand(given)) {
+      const read = await readSource(file, options);
+      sources.push({ path: file, sha256: read.sha256, examples: read.transcripts.length });
+      transcripts.push(...withPlaces(read.transcripts, sources.length));
+    }
+  return { transcripts, sources };
+}
+
+const isRunFolder = (dir: string): boolean => existsSync(path.join(dir, 'config.yaml'));
+const isFolder = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+
+function readSource(file: string, options: RunReaderOptions): Promise<ReadTranscripts> {
+  return isFolder(file) ? readRunTranscripts(file, options) : readJsonlTranscripts(file);
+}
+
+/** A folder that no run has written stands for the JSONL files in it. */
+async function expand(given: string): Promise<readonly string[]> {
+  if (!isFolder(given) || isRunFolder(given)) return [given];
+  const files = (await readdir(given)).filter((name) => name.endsWith('.jsonl')).toSorted();
+  if (files.length > 0) return files.map((name) => path.join(given, name));
+  throw new ConfigError(
+    'no_transcripts',
+    `The folder ${given} (sft.transcripts) is not a run folder and holds no .jsonl files.`,
+  );
+}
+
+/** Episodes of different sources may have the same id. */
+function withPlaces(transcripts: readonly Transcript[], source: number): readonly Transcript[] {
+  if (source === 1) return transcripts;
+  return transcripts.map((transcript) => ({ ...transcript, id: `${source}/${transcript.id}` }));
+}

@@ -1,0 +1,81 @@
+import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { TrainObserver, TrainOptions } from '@agentjet/trainer';
+import type { HeldOutLoss } from './held-out-loss.js';
+
+/** What a run of imitation writes, in the form of any run. */
+
+/** Figures of a step that only make sense where the model sampled what is trained. */
+const ofSampling = new Set([
+  'reward_mean',
+  'success_rate',
+  'episodes',
+  'failed_episodes',
+  'generated_tokens',
+  'groups',
+  'groups_skipped',
+  'overlong_samples',
+  'dropped_episodes',
+  'truncated_samples',
+  'lost_tokens',
+  'stale_episodes',
+  'staleness_mean',
+  'staleness_max',
+  'kl',
+  'clip_fraction',
+  'logprob_gap_max',
+  'logprob_gap_mean',
+  'seconds_sampling',
+]);
+
+/** The line of a step: `epoch` is how often the examples have been passed, such as 1.5. */
+function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): MetricsRecord {
+  const { step, policy_version: version = 0, groups = 0 } = metrics;
+  const kept = Object.entries(metrics).filter(([key]) => !ofSampling.has(key));
+  return {
+    step,
+    policy_version: version,
+    epoch: Math.round((drawn / size) * 1e4) / 1e4,
+    examples: groups,
+    ...Object.fromEntries(kept),
+  };
+}
+
+export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldOutLoss): MetricsRecord {
+  return {
+    step,
+    held_out_loss: loss,
+    /** For `trainer_common.keep_best`, which keeps what is highest. */
+    held_out_logprob: -loss,
+    held_out_tokens: tokens,
+    held_out_examples: examples,
+    seconds: Math.round(seconds * 1000) / 1000,
+  };
+}
+
+type Recorder = Pick<TrainOptions, 'run' | 'observer'>;
+
+/** The run folder and the observer, with steps in these words. Each example is recorded once, when it is trained for the first time. */
+export function recordSft(
+  { folder, observer }: { readonly folder: RunFolder; readonly observer: TrainObserver },
+  { size, drawn: drawnBefore }: { readonly size: number; readonly drawn: number },
+): Recorder {
+  let drawn = drawnBefore;
+  let recorded: MetricsRecord | undefined;
+  return {
+    run: {
+      recordStep: async (metrics, episodes?: readonly EpisodeRecord[]) => {
+        drawn += metrics['groups'] ?? 0;
+        recorded = toSftMetrics(metrics, size, drawn);
+        await folder.recordStep(
+          recorded,
+          (episodes ?? []).filter(({ episode_id: id }) => id.startsWith(epochPrefix(0))),
+        );
+      },
+      save: (backbone, state, options) => folder.save(backbone, state, options),
+      writeReport: () => folder.writeReport(),
+    },
+    observer: { ...observer, onStep: (metrics) => observer.onStep?.(recorded ?? metrics) },
+  };
+}
+
+export const epochPrefix = (epoch: number): string => `e${epoch + 1}-`;

@@ -1,0 +1,45 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, parseJsonObject } from '@agentjet/core';
+import type { TranscriptSource } from './read-transcripts.js';
+import { countTokens, describeDropped, type PreparedExamples } from './prepare-examples.js';
+
+/** What a run was given to imitate, and what became of it: `imitated.json` in its folder. */
+const fileName = 'imitated.json';
+
+export function describeExamples({ training, heldOut, dropped }: PreparedExamples): string {
+  const { tokens, imitated } = countTokens(training);
+  const left = describeDropped(dropped);
+  return (
+    `Imitates ${training.length} examples (${imitated} of ${tokens} tokens), ${heldOut.length} are held out` +
+    `${left === '' ? '' : `. Left out: ${left}`}.`
+  );
+}
+
+/** Throws ConfigError `resume_mismatch` if the run was given something else to imitate. */
+export async function checkReport(runDir: string, { training, sha256 }: PreparedExamples): Promise<void> {
+  const before = parseJsonObject(await readFile(path.join(runDir, fileName), 'utf8').catch(() => ''));
+  if (before === undefined || before['sha256'] === sha256) return; // a run that was killed before it wrote one
+  throw new ConfigError(
+    'resume_mismatch',
+    `--resume: the run ${runDir} was given other transcripts (${String(before['examples'])} examples, now ${training.length}), or other rules to choose them. ` +
+      'Give it what it began with, or start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
+  );
+}
+
+export async function writeReport(
+  runDir: string,
+  sources: readonly TranscriptSource[],
+  { training, heldOut, dropped, firstDropped, sha256 }: PreparedExamples,
+): Promise<void> {
+  const report = {
+    sha256,
+    examples: training.length,
+    held_out_examples: heldOut.length,
+    ...countTokens(training),
+    dropped,
+    first_dropped: firstDropped,
+    sources,
+  };
+  await writeFile(path.join(runDir, fileName), `${JSON.stringify(report, null, 2)}\n`);
+}

@@ -1,0 +1,160 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { toJsonLines } from './support/job-files.js';
+import { createJobFolder, createScratchFolder } from './support/job-folder.js';
+import { listCheckpoints, readMetrics, readRows } from './support/read-run.js';
+import { runAjet, startAjet } from './support/run-ajet.js';
+import { writeTinyModel } from './support/tiny-model.js';
+
+/** From the answers of another model over HTTP to a model that has learned them, and on with reinforcement learning. */
+let server: Server;
+let baseUrl: string;
+let modelDir: string;
+let numCalls = 0;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      numCalls++;
+      const { messages } = JSON.parse(text) as { messages: readonly { content: string }[] };
+      const isLazy = messages.at(-1)?.content.includes('3') === true; // fails one task
+      const message = { content: isLazy ? '-' : `abcdef ${messages.at(-1)?.content.slice(-1) ?? ''}` };
+      response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage: {} }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
+});
+afterAll(() => server.close());
+
+const collect = (...overrides: string[]): string[] => [
+  '--conf',
+  'job.yaml',
+  '--backbone=debug',
+  '--json',
+  `debug.base_url=${baseUrl}`,
+  'debug.model=large',
+  'debug.collect=all',
+  ...overrides,
+];
+const lastJson = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+it('collects answers, imitates the good ones, and goes on with reinforcement learning', async () => {
+  const folder = createJobFolder(modelDir);
+  const collected = await runAjet(folder, collect());
+  expect(collected.stderr + String(collected.code)).toMatch(/0$/);
+  const { run_dir: run, collected: counts } = lastJson(collected.stdout);
+  expect(counts).toEqual({ episodes: 6, successes: 5, failed: 0 });
+  const lines = readFileSync(path.join(textOf(run), 'transcripts.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
+  expect(lines).toHaveLength(6);
+
+  const imitated = await runAjet(folder, [
+    'sft',
+    '--conf',
+    'job.yaml',
+    '--json',
+    `sft.transcripts=${textOf(run)}`,
+    'sft.epochs=2',
+  ]);
+  const result = lastJson(imitated.stdout);
+  // two training tasks ask what the evaluation asks
+  expect(result).toMatchObject({ dropped: { not_successful: 1, held_out_task: 2 }, examples: 2, held_out_examples: 1 });
+  expect(Number(result['loss_after'])).toBeLessThan(Number(result['loss_before']));
+  const metrics = readMetrics(textOf(result['run_dir']));
+  expect(metrics.length).toBe(result['steps']);
+  expect(metrics.at(-1)).toMatchObject({ epoch: 2 });
+
+  const learned = await runAjet(folder, [
+    '--conf',
+    'job.yaml',
+    '--json',
+    `model.path=${textOf(result['model_dir'])}`,
+    'trainer_common.total_training_steps=1',
+  ]);
+  expect(learned.code).toBe(0);
+  expect(lastJson(learned.stdout)).toMatchObject({ policy_version: 1 });
+}, 60_000);
+
+it('goes on with what was collected before it was killed, and asks nothing twice', async () => {
+  const folder = createJobFolder(modelDir);
+  const before = numCalls;
+  const first = lastJson((await runAjet(folder, collect('debug.collect=4'))).stdout);
+  const file = path.join(textOf(first['run_dir']), 'transcripts.jsonl');
+  appendFileSync(file, '{"episode_id":"train4-r0","mess'); // as a kill leaves it
+  const second = lastJson((await runAjet(folder, [...collect(), '--resume'])).stdout);
+  expect(second).toMatchObject({ run_dir: first['run_dir'], collected: { episodes: 6 } });
+  expect(numCalls - before).toBe(6);
+  const ids = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { episode_id: string }).episode_id);
+  expect(ids.toSorted()).toEqual(['train0-r0', 'train1-r0', 'train2-r0', 'train3-r0', 'train4-r0', 'train5-r0']);
+}, 60_000);
+
+/** OpenAI's fine-tuning format. */
+const chats = toJsonLines(
+  Array.from({ length: 40 }, (_, index) => ({
+    messages: [
+      { role: 'user', content: `Say ${index % 20} in ${index}` },
+      { role: 'assistant', content: `no ${index}`, weight: 0 },
+      { role: 'user', content: 'Again' },
+      { role: 'assistant', content: `abc ${index}` },
+    ],
+  })),
+);
+const sft = [
+  'sft',
+  '--conf',
+  'job.yaml',
+  'sft.transcripts=chats.jsonl',
+  'sft.batch_size=2',
+  'trainer_common.test_freq=9',
+  '--json',
+];
+const withoutTimes = (rows: readonly object[]) =>
+  rows.map((row) => Object.fromEntries(Object.entries(row).filter(([key]) => !key.startsWith('seconds'))));
+
+it('kill -9 and --resume: the metrics of a run that was never killed, to the last digit', async () => {
+  const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
+  const whole = lastJson((await runAjet(folder, sft)).stdout);
+  const running = startAjet(folder, sft);
+  await running.waitFor(/step +7\//);
+  running.child.kill('SIGKILL');
+  await running.finished;
+  const resumed = startAjet(folder, [...sft, '--resume']);
+  await resumed.waitFor(/step +\d+\//);
+  resumed.child.kill('SIGKILL');
+  await resumed.finished;
+  const { code, stdout, stderr } = await runAjet(folder, [...sft, '--resume']);
+  expect(code, stderr).toBe(0);
+  const result = lastJson(stdout);
+  const runs = [whole, result].map(({ run_dir: run }) => textOf(run));
+  expect(runs[0]).not.toBe(runs[1]);
+  const [expected, found] = runs.map((run) => ({
+    metrics: withoutTimes(readMetrics(run)),
+    evaluations: withoutTimes(readRows(path.join(run, 'evaluations.jsonl'))),
+  }));
+  expect(found).toEqual(expected);
+  expect(found?.evaluations.length).toBeGreaterThan(3);
+  const weights = runs.map((run) =>
+    readFileSync(path.join(run, 'checkpoints', listCheckpoints(run).at(-1) ?? '', 'model.safetensors')),
+  );
+  expect(weights[0]?.equals(weights[1] ?? Buffer.alloc(0))).toBe(true);
+}, 90_000);
+
+it('refuses to go on with other transcripts', async () => {
+  const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
+  await runAjet(folder, [...sft, 'sft.epochs=1']);
+  writeFileSync(path.join(folder, 'chats.jsonl'), chats.replaceAll('abc', 'abd'));
+  const { code, stderr } = await runAjet(folder, [...sft, '--resume']);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/was given other transcripts/)]);
+});
