@@ -57,6 +57,9 @@ it('collects answers, imitates the good ones, and goes on with reinforcement lea
     .split('\n');
   expect(lines).toHaveLength(6);
 
+  // now two training tasks ask what the evaluation asks
+  const again = toJsonLines([1, 2].map((at) => ({ task_id: `again${at}`, main_query: `say  ${at}` })));
+  writeFileSync(path.join(folder, 'test.jsonl'), again);
   const imitated = await runAjet(folder, [
     'sft',
     '--conf',
@@ -66,7 +69,6 @@ it('collects answers, imitates the good ones, and goes on with reinforcement lea
     'sft.epochs=2',
   ]);
   const result = lastJson(imitated.stdout);
-  // two training tasks ask what the evaluation asks
   expect(result).toMatchObject({ dropped: { not_successful: 1, held_out_task: 2 }, examples: 2, held_out_examples: 1 });
   expect(Number(result['loss_after'])).toBeLessThan(Number(result['loss_before']));
   const metrics = readMetrics(textOf(result['run_dir']));
@@ -78,6 +80,7 @@ it('collects answers, imitates the good ones, and goes on with reinforcement lea
     'job.yaml',
     '--json',
     `model.path=${textOf(result['model_dir'])}`,
+    'task_reader.jsonl_dataset_file.validation.file_path=null',
     'trainer_common.total_training_steps=1',
   ]);
   expect(learned.code).toBe(0);

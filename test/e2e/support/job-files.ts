@@ -14,8 +14,9 @@ function writeFiles(folder: string, files: JobFiles): void {
 export const toJsonLines = (tasks: readonly unknown[]): string =>
   tasks.map((task) => `${JSON.stringify(task)}\n`).join('');
 
-const makeTasks = (name: string, count: number): readonly unknown[] =>
-  Array.from({ length: count }, (_, index) => ({ task_id: `${name}${index}`, main_query: `Say ${index}` }));
+/** No task is in two sets if their first numbers are far enough apart. */
+const makeTasks = (name: string, count: number, first = 0): readonly unknown[] =>
+  Array.from({ length: count }, (_, index) => ({ task_id: `${name}${index}`, main_query: `Say ${first + index}` }));
 
 /**
  * Rewards the share of letters in what the model says: with random weights rewards differ, so there is something to
@@ -68,7 +69,7 @@ export function writeJob(folder: string, modelDir: string, files: JobFiles = {},
     'job.yaml': createJobYaml(modelDir, changes),
     'agent.ts': workflow,
     'train.jsonl': toJsonLines(makeTasks('train', 6)),
-    'test.jsonl': toJsonLines(makeTasks('test', 2)),
+    'test.jsonl': toJsonLines(makeTasks('test', 2, 100)),
     ...files,
   });
   return folder;
