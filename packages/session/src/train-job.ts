@@ -1,4 +1,5 @@
 import type { CommonConfig } from '@agentjet/core';
+import type { TaskTable } from '@agentjet/rollout';
 import type { JobListener, JobResult } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { loadModelTokenizer, toEnginePolicy } from './policy/open-policy.js';
@@ -6,8 +7,10 @@ import { prepareModel } from './policy/prepare-model.js';
 import { createRunEvaluations } from './rollout/run-evaluations.js';
 import { withRollout } from './rollout/with-rollout.js';
 import { runSession } from './run-session.js';
+import { probeDifficulty } from './schedule/probe-difficulty.js';
 import { readPlan } from './schedule/read-plan.js';
 import { createScheduleSource } from './schedule/schedule-source.js';
+import type { Selected } from './schedule/select-by-difficulty.js';
 import { withTrainingRun } from './training-run.js';
 
 export type TrainJobOptions = {
@@ -22,8 +25,17 @@ export type TrainJobOptions = {
 export async function trainJob(config: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;
-  const { schedule, evaluationTasks, tasks } = await readPlan(config, inputs.reader, options.emit);
-  const model = await prepareModel(config, inputs.backbone, { ...options, trains: true });
+  const prepare = once(() => prepareModel(config, inputs.backbone, { ...options, trains: true }));
+  const probe = async (table: TaskTable): Promise<Selected> =>
+    probeDifficulty(config, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
+  const isProbed = config.taskReader.difficulty.samples > 0;
+  const { schedule, evaluationTasks, tasks } = await readPlan(
+    config,
+    inputs.reader,
+    options.emit,
+    isProbed ? probe : undefined,
+  );
+  const model = await prepare();
   const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
   const { totalSteps } = schedule;
   return withTrainingRun(config, { ...options, model, startedAt, totalSteps, isRecorded: true }, async (run) => {
@@ -45,4 +57,9 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
       }),
     );
   });
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }

@@ -315,6 +315,19 @@ export const commonSections = {
   data,
   rollout,
   task_reader: z.strictObject({
+    difficulty: z
+      .strictObject({
+        samples: setting(z.int().min(0).max(64), 0, 'episodes of each training task; 0: no probe'),
+        solved_above: setting(
+          z.number().min(0).max(1).nullable(),
+          0,
+          'a task is kept if its share of solved episodes is above this; null: no limit',
+        ),
+        solved_below: setting(z.number().min(0).max(1).nullable(), 1, 'and below this; null: no limit'),
+      })
+      .describe(
+        'before training begins: tasks that the model solves always or never are left out; what is found is kept in task-probe.jsonl',
+      ),
     shuffle: setting(z.boolean(), true, 'training tasks in a new order each epoch, by trainer_common.seed'),
   }),
   task_judge: z.strictObject({}),

@@ -2,6 +2,7 @@ import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
 import type { JobListener } from '../events.js';
 import { collectTasks } from './collect-tasks.js';
+import type { Selected } from './select-by-difficulty.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 
 export type Plan = {
@@ -11,19 +12,32 @@ export type Plan = {
   readonly tasks: TasksCard;
 };
 
-/** Opens the tasks, so that a bad one is found before anything runs. Tells of evaluations that were asked for and cannot be. */
-export async function readPlan(config: CommonConfig, reader: TaskReader, emit: JobListener): Promise<Plan> {
+/** Leaves out some of the tasks. */
+type Narrow = (table: TaskTable) => Promise<Selected>;
+
+/**
+ * Opens the tasks, so that a bad one is found before anything runs, and lets `narrow` choose among them. Tells of evaluations that
+ * were asked for and cannot be.
+ */
+export async function readPlan(
+  config: CommonConfig,
+  reader: TaskReader,
+  emit: JobListener,
+  narrow: Narrow = async (table) => ({ table, dropped: [] }),
+): Promise<Plan> {
   const { trainerCommon, data, taskReader } = config;
   const { totalTrainingSteps, totalEpochs, seed } = trainerCommon;
   const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
   const neededTasks = totalTrainingSteps === null ? null : totalTrainingSteps * data.trainBatchSize;
-  const table = await openTrainingTable(reader, neededTasks);
-  if (table.size === 0) {
+  const all = await openTrainingTable(reader, neededTasks);
+  if (all.size === 0) {
     throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
   }
   const evaluationTasks = isEvaluated ? await collectTasks(reader.evaluationTasks(), null) : [];
   if (trainerCommon.testFreq > 0 && evaluationTasks.length === 0)
     emit({ type: 'notice', message: noEvaluation(trainerCommon.testFreq) });
+  const { table, dropped } = await narrow(all);
+  const card = (await reader.describe?.()) ?? describe(all, evaluationTasks);
   return {
     schedule: createTaskSchedule(table, {
       batchSize: data.trainBatchSize,
@@ -33,7 +47,10 @@ export async function readPlan(config: CommonConfig, reader: TaskReader, emit: J
       seed,
     }),
     evaluationTasks,
-    tasks: (await reader.describe?.()) ?? describe(table, evaluationTasks),
+    tasks: {
+      ...card,
+      training: { ...card.training, tasks: table.size, dropped: [...card.training.dropped, ...dropped] },
+    },
   };
 }
 

@@ -1,0 +1,115 @@
+import path from 'node:path';
+import { BackboneError, deriveSeed, type CommonConfig, type Task } from '@agentjet/core';
+import { isAgentsFailure, type Environment, type TaskTable } from '@agentjet/rollout';
+import { sumModel } from '@agentjet/run-folder';
+import type { JobListener } from '../events.js';
+import type { JobInputs } from '../inputs/job-inputs.js';
+import { openUntrainedPolicy } from '../policy/open-policy.js';
+import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
+import { samplingDefaults } from '../rollout/sampling-defaults.js';
+import { withRollout } from '../rollout/with-rollout.js';
+import { hashCode } from '../training/code-hashes.js';
+import { selectByDifficulty, type ProbeOutcome, type Selected } from './select-by-difficulty.js';
+
+type ProbeParts = {
+  readonly inputs: JobInputs;
+  readonly modelDir: string;
+  readonly emit: JobListener;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** The model that a run begins with runs episodes of each training task; those that it solves always or never are left out. */
+export async function probeDifficulty(config: CommonConfig, table: TaskTable, parts: ProbeParts): Promise<Selected> {
+  const { difficulty } = config.taskReader;
+  const opened = openWhenNeeded(config, parts);
+  const notice = (message: string): void => parts.emit({ type: 'notice', message });
+  try {
+    const selected = await selectByDifficulty(table, {
+      ...difficulty,
+      cacheFile: path.join(config.experimentDir, config.experimentName, 'task-probe.jsonl'),
+      shapedBy: await describeShape(config, parts.modelDir),
+      probe: async (tasks) => opened.run(tasks),
+      chunk: 4 * Math.max(1, Math.ceil(config.rollout.maxEnvWorker / difficulty.samples)),
+      onProgress: (done, total) =>
+        notice(`probing tasks, ${difficulty.samples} episodes each: ${done} of ${total} tasks are done`),
+    });
+    const numDropped = selected.dropped.reduce((sum, { count }) => sum + count, 0);
+    notice(`difficulty: ${numDropped} of ${table.size} training tasks are left out; tasks.json says which`);
+    return selected;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** All that decides how often a task is solved, except the task. Code that was given in code has no sum: its edits are not seen. */
+async function describeShape(config: CommonConfig, modelDir: string): Promise<unknown> {
+  const { rollout, taskJudge, trainerCommon, backbone } = config;
+  const { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn } = rollout;
+  return {
+    model: await sumModel(modelDir),
+    code: hashCode(config),
+    agent: { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn },
+    sampling: samplingDefaults(config),
+    taskJudge,
+    backbone,
+    seed: trainerCommon.seed,
+  };
+}
+
+/** The engine is opened for the first task that is not known yet, and stays open until the end. */
+function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
+  const { inputs, emit, signal } = parts;
+  const quiet: JobListener = (event) => {
+    if (event.type === 'notice') emit(event);
+  };
+  let policy: ReturnType<typeof openUntrainedPolicy> | undefined;
+  return {
+    async run(tasks: readonly Task[]): Promise<readonly ProbeOutcome[]> {
+      policy ??= openUntrainedPolicy(config, inputs, { emit, signal });
+      const kept = { ...inputs, environment: keptOpen(inputs.environment) };
+      const opened = { inputs: kept, policy: (await policy).policy, emit: quiet };
+      return withRollout(config, opened, (context) => runProbe(context, tasks, signal));
+    },
+    async close(): Promise<void> {
+      await (await policy)?.close();
+    },
+  };
+}
+
+/** The run that follows acts in the same environment. */
+function keptOpen(environment: Environment | undefined): Environment | undefined {
+  if (environment === undefined) return undefined;
+  const { name } = environment;
+  return { ...(name !== undefined && { name }), open: (task, options) => environment.open(task, options) };
+}
+
+async function runProbe(
+  context: RolloutContext,
+  tasks: readonly Task[],
+  signal: AbortSignal | undefined,
+): Promise<readonly ProbeOutcome[]> {
+  const { rollout, trainerCommon, taskReader } = context.config;
+  const { groups } = await runPhase(context, {
+    phase: 'evaluate',
+    step: 0,
+    tasks,
+    numRepeat: taskReader.difficulty.samples,
+    maxParallel: rollout.maxEnvWorker,
+    sampling: samplingDefaults(context.config),
+    requestSampling: rollout.requestSampling,
+    timeoutMs: rollout.episodeTimeout * 1000,
+    seed: deriveSeed(trainerCommon.seed, 'probe'),
+    idPrefix: 'probe-',
+    signal,
+  });
+  context.keeper.release(groups);
+  if (signal?.aborted === true)
+    throw new BackboneError(
+      'interrupted',
+      'Stopped while the difficulty of the tasks was probed. What was found is kept: the same command goes on from there.',
+    );
+  return groups.map(({ episodes }) => ({
+    episodes: episodes.filter((each) => each.status === 'completed' || isAgentsFailure(each.error)).length,
+    solved: episodes.filter((each) => each.status === 'completed' && each.isSuccess).length,
+  }));
+}
