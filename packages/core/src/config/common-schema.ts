@@ -250,7 +250,7 @@ const trainerCommon = z.strictObject({
   max_empty_steps: setting(
     count(numSteps).nullable(),
     3,
-    'so many steps in a row that trained nothing end the run with a checkpoint; null: never',
+    'so many steps in a row that trained nothing end the run with a checkpoint, unless the policy has learned and is sure of each task; null: never',
   ),
   max_staleness: setting(
     countOrZero(1000),

@@ -37,9 +37,19 @@ export class StepObserver {
     this.secondsTraining += training;
     this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
     this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
-    this.#emptySteps = metrics['trained_tokens'] === 0 ? this.#emptySteps + 1 : 0;
+    this.#emptySteps = isEmpty(metrics) ? this.#emptySteps + 1 : 0;
     if (this.#emptySteps === this.#maxEmptySteps) throw nothingTrained(this.#emptySteps, metrics);
   }
+}
+
+/** A policy that has learned may solve each task always or never. Then a step has nothing to train, and nothing is wrong. */
+function isEmpty({
+  trained_tokens: trained,
+  policy_version: updates = 0,
+  success_rate: success = 0,
+}: MetricsRecord): boolean {
+  const isSure = updates > 0 && success > 0;
+  return trained === 0 && !isSure;
 }
 
 function nothingTrained(
