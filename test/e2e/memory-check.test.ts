@@ -63,3 +63,14 @@ it('answers for each backbone, also for GPUs that this machine lacks', async () 
   expect(torch?.training).toMatchObject({ need: { place: 'gpu' }, available: { bytes: 139 * 2 ** 30 } });
   expect(onnx?.waysOut.length).toBeGreaterThan(1);
 });
+
+it('lets the quick start into a container of 1 GiB', async () => {
+  const yaml = path.resolve(import.meta.dirname, '../../tutorial/01-frozen-lake/frozen_lake.yaml');
+  const { config } = new AgentJetJob().loadJobFromYaml(yaml);
+  const check = await checkModelJob(nanoModelDir, { config, onNotice: () => undefined });
+  const training = check.backbones.find(({ name }) => name === 'onnx')?.training;
+  // Its peak was 746 MiB in such a container: above the estimate for one sample at a time, below that for full packs.
+  expect(training?.neededBytes).toBeLessThan(746 * 2 ** 20);
+  expect(training?.need.fullPackBytes).toBeGreaterThan(746 * 2 ** 20);
+  expect(training?.need.fullPackBytes).toBeLessThan(2 ** 30);
+});
