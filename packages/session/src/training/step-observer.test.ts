@@ -8,7 +8,7 @@ function createObserver() {
     observer.onStep?.({ step, policy_version: 0, episodes: 128, failed_episodes: 0, trained_tokens: 0, ...more });
 }
 
-it('a run ends if three steps in a row trained nothing, whatever the reward was', () => {
+it('a run ends if three steps in a row trained nothing, for any reward', () => {
   for (const success_rate of [0, 1]) {
     const finish = createObserver();
     for (const step of [1, 2]) finish(step, { success_rate });
