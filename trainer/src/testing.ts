@@ -1,3 +1,4 @@
+export { adamOptions } from './testing/adam-options.js';
 export { algorithmCases } from './testing/algorithm-cases.js';
 export { backboneCases, type BackboneCaseOptions } from './testing/backbone-cases.js';
 export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
@@ -16,4 +17,5 @@ export {
 } from './testing/tiny-model.js';
 export type { ContractCase } from './testing/contract-case.js';
 export { engineCases, type EngineSubject, type EngineCaseOptions } from './testing/engine-cases.js';
+export { TinkerServer, type TinkerServerOptions } from './backbones/tinker/testing/tinker-server.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';

@@ -9,9 +9,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRandom } from '@agentjet/core';
-import type { Backbone, OptimizerOptions, Sample, TrainBatch } from '@agentjet/core';
+import type { Backbone, Sample, TrainBatch } from '@agentjet/core';
 import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
-import { writeRandomModelFolder } from '@agentjet/trainer/testing';
+import { adamOptions, writeRandomModelFolder } from '@agentjet/trainer/testing';
 import { median, numberOption } from '../bench.js';
 import { refuseSpread } from '../measure-noise.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
@@ -26,17 +26,7 @@ const promptLength = 32;
 const newTokens = 128;
 const concurrencies = [1, 8, 32, 64] as const;
 const decodeSize: Size = '4.8M';
-const optimizer: OptimizerOptions = {
-  learningRate: 1e-5,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1 });
 
 /** One workload: ours, and the command that takes PyTorch through the same. */
 type Contest = {

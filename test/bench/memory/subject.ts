@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { createRandom, type OptimizerOptions, type Random, type Sample } from '@agentjet/core';
+import { createRandom, type Random, type Sample } from '@agentjet/core';
 import { createOnnxBackbone, packTrees } from '@agentjet/trainer';
+import { adamOptions } from '@agentjet/trainer/testing';
 import type { MemoryCase } from './memory-cases.js';
 
 /**
@@ -8,17 +9,7 @@ import type { MemoryCase } from './memory-cases.js';
  * phase: one line of JSON each. Called with a folder and a MemoryCase as JSON.
  */
 
-const optimizer: OptimizerOptions = {
-  learningRate: 1e-5,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 100,
-};
+const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1, totalSteps: 100 });
 
 type Workload = MemoryCase & { readonly vocabSize: number; readonly random: Random };
 

@@ -6,7 +6,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import type { BenchOptions, BenchResult } from '../bench.js';
@@ -14,6 +14,7 @@ import {
   ask,
   backbones,
   createQuestion,
+  goldenGradient,
   gradientScale,
   inScratchFolder,
   learningRate,
@@ -51,6 +52,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     }
     report('transformers: the same');
     const oracle = await askTransformers(dir, question);
+    if (isGolden && family === 'qwen2') await copyFile(path.join(dir, 'gradient.safetensors'), goldenGradient);
     if (isGolden) await writeFile(goldenFiles[family], toGolden(oracle, family));
     return summarize(isTiny ? 'tiny random Qwen2' : 'nano', answers, oracle);
   });

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createRandom, type Backbone, type OptimizerOptions, type Sample, type TrainBatch } from '@agentjet/core';
-import { createOnnxBackbone, createTorchBackbone, packTrees } from '@agentjet/trainer';
-import { createRandomSamples, writeRandomModelFolder } from '@agentjet/trainer/testing';
+import { createOnnxBackbone, createTorchBackbone, packFor } from '@agentjet/trainer';
+import { adamOptions, createRandomSamples, writeRandomModelFolder } from '@agentjet/trainer/testing';
 
 export const python =
   process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/torch/.venv/bin/python');
@@ -27,23 +27,13 @@ const configJson = {
   hidden_act: 'silu',
 };
 const numCandidates = 64;
-const plain: OptimizerOptions = {
-  learningRate,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const plain = adamOptions(learningRate);
 /** AdamW's first step is rate g / (|g| + epsilon): with an epsilon this large the weights fall by `gradientScale` times their gradient. */
 const epsilon = 1e8;
 export const gradientScale = 1000;
 const revealing: OptimizerOptions = { ...plain, learningRate: gradientScale * epsilon, epsilon };
 
-type Create = (modelDir: string, optimizer: OptimizerOptions) => Promise<Backbone>;
+export type Create = (modelDir: string, optimizer: OptimizerOptions) => Promise<Backbone>;
 
 export const backbones = {
   onnx: (modelDir, optimizer) => createOnnxBackbone({ modelDir, optimizer, seed: 1, threads: 1 }),
@@ -65,7 +55,7 @@ export type Answer = { readonly probes: readonly (readonly number[])[]; readonly
 
 export type Question = {
   readonly modelDir: string;
-  readonly batch: TrainBatch;
+  readonly samples: readonly Sample[];
   readonly probes: readonly (readonly number[])[];
   /** The batch as plain rows: ids, and the weight of each token in the loss. */
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
@@ -91,16 +81,18 @@ export async function createQuestion(modelDir: string): Promise<Question> {
     readonly vocab_size: number;
   };
   const samples = createRandomSamples(createRandom(5), { numRows: 10, maxLength: 20, vocabSize, numEpisodes: 10 });
-  const batch: TrainBatch = {
-    packs: packTrees(samples, { maxPackTokens: 512, weighting: 'row', normalization: 'token' }).packs,
-    loss: { kind: 'sft' },
-  };
-  return { modelDir, batch, probes: createProbes(vocabSize), rows: toRows(samples) };
+  return { modelDir, samples, probes: createProbes(vocabSize), rows: toRows(samples) };
 }
 
 /** Asks one backbone; its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
-export async function ask(create: Create, { modelDir, batch, probes }: Question, gradientDir: string): Promise<Answer> {
+export async function ask(
+  create: Create,
+  { modelDir, samples, probes }: Question,
+  gradientDir: string,
+): Promise<Answer> {
   const first = await create(modelDir, revealing);
+  const { packs } = packFor(first, samples, { maxPackTokens: 512, weighting: 'row', normalization: 'token' });
+  const batch: TrainBatch = { packs, loss: { kind: 'sft' } };
   const found = (await first.logprobs(probes.map((ids) => ({ ids: Int32Array.from(ids) })))).map((row) =>
     [...row].slice(1),
   );
@@ -119,20 +111,38 @@ export async function readGradientNorms(
   modelDir: string,
   gradientDir: string,
 ): Promise<Readonly<Record<string, number>>> {
+  const gradient = await readGradient(modelDir, gradientDir);
+  return Object.fromEntries([...gradient].map(([name, values]) => [name, Math.hypot(...values)]));
+}
+
+/** The gradient of each weight, from what `ask` left. */
+export async function readGradient(modelDir: string, gradientDir: string): Promise<ReadonlyMap<string, Float64Array>> {
   const [before, after] = [await readWeights(modelDir), await readWeights(gradientDir)];
-  return Object.fromEntries(
+  return new Map(
     [...before].map(([name, data]) => [
       name,
-      Math.hypot(...data.map((value, index) => value - (after.get(name)?.[index] ?? Number.NaN))) / gradientScale,
+      Float64Array.from(data, (value, index) => (value - (after.get(name)?.[index] ?? Number.NaN)) / gradientScale),
     ]),
   );
 }
 
+export const goldenGradient = path.join(import.meta.dirname, 'golden-gradient.safetensors');
+
+/** The gradient of plain transformers on the tiny model. */
+export async function readGoldenGradient(): Promise<ReadonlyMap<string, Float64Array>> {
+  const gradient = await readTensors(goldenGradient);
+  return new Map([...gradient].map(([name, values]) => [name, Float64Array.from(values)]));
+}
+
 type Header = Readonly<Record<string, { readonly dtype: string; readonly data_offsets: readonly [number, number] }>>;
 
-/** model.safetensors: the header's length, a JSON header, then the tensors; these are all float32. */
-async function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Array>> {
-  const bytes = await readFile(path.join(dir, 'model.safetensors'));
+/** A safetensors file: the header's length, a JSON header, then the tensors; these are all float32. */
+function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Array>> {
+  return readTensors(path.join(dir, 'model.safetensors'));
+}
+
+async function readTensors(file: string): Promise<ReadonlyMap<string, Float32Array>> {
+  const bytes = await readFile(file);
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.subarray(8, start).toString()) as Header;
   const entries = Object.entries(header).filter(([name]) => name !== '__metadata__');

@@ -4,8 +4,8 @@
  * which says the same on a busy machine; wall times stand beside it. Also: how far the gradients are apart.
  */
 
-import type { LossOptions, OptimizerOptions, Sample } from '@agentjet/core';
-import { createRandomOnnxModel } from '@agentjet/trainer/testing';
+import type { LossOptions, Sample } from '@agentjet/core';
+import { adamOptions, createRandomOnnxModel } from '@agentjet/trainer/testing';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { configOf, sizes, type Size } from '../engine/shapes.js';
 import { layoutNames, layouts, type LayoutName } from './layouts.js';
@@ -24,17 +24,7 @@ const loss: LossOptions = {
   temperature: 1,
 };
 /** Learning rate 0: every turn sees the same weights. */
-const still: OptimizerOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const still = adamOptions(0);
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const size = sizeOption(args);

@@ -1,4 +1,4 @@
-import type { Algorithm, EpisodeGroup, LossOptions, OptimizerOptions, TreePack } from '@agentjet/core';
+import type { Algorithm, EpisodeGroup, LossOptions, TreePack } from '@agentjet/core';
 import { afterAll, expect, it } from 'vitest';
 import { creditGroups } from '../loop/credit-groups.js';
 import { packTrees } from '../packing/pack-trees.js';
@@ -8,6 +8,7 @@ import { createRandomOnnxModel } from '../testing/random-onnx-model.js';
 import { createGrpo } from './grpo/grpo.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
+import { adamOptions } from '../testing/adam-options.js';
 
 const vocabSize = 16;
 const configJson = {
@@ -22,17 +23,7 @@ const configJson = {
   rms_norm_eps: 1e-6,
   tie_word_embeddings: true,
 };
-const still: OptimizerOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const still = adamOptions(0);
 const loss: LossOptions = {
   kind: 'policy',
   clipLow: 0.2,

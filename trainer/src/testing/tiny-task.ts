@@ -3,11 +3,11 @@ import {
   deriveSeed,
   type Backbone,
   type Engine,
-  type OptimizerOptions,
   type RewardedEpisode,
   type Sample,
 } from '@agentjet/core';
 import type { TrainingGroup } from '../loop/training-group.js';
+import { adamOptions } from './adam-options.js';
 import { createTinyBackbone } from './tiny-backbone.js';
 
 /**
@@ -21,20 +21,10 @@ export type TinyTaskOptions = {
   readonly numGroups?: number;
 };
 
-const optimizer: OptimizerOptions = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+export const tinyTaskOptimizer = adamOptions(0.05, { beta2: 0.99, maxGradNorm: 1 });
 
 export function createTinyTaskBackbone(seed: number, takes: 'packs' | 'rows' = 'packs'): Backbone {
-  return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer, takes });
+  return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer: tinyTaskOptimizer, takes });
 }
 
 /** Groups on demand, in order; the same seed and weights give the same groups. */

@@ -1,6 +1,6 @@
 """What plain transformers says to the batch of `npm run bench -- parity`: logprobs, gradient, losses of ten steps.
 
-Reads DIR/question.json, compares gradients that the backbones left as weights (see bench.ts), prints one JSON line.
+Reads DIR/question.json, compares gradients that the backbones left as weights (see bench.ts), leaves its own in DIR/gradient.safetensors, prints one JSON line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 
@@ -50,6 +50,7 @@ def main() -> None:
     start = {name: p.detach().clone() for name, p in lm.named_parameters()}
     loss_of(lm, question["rows"]).backward()
     gradients = {name: gradient_distance(lm, start, folder / name, question["gradient_scale"]) for name in question["backbones"]}
+    save_file({name: p.grad for name, p in lm.named_parameters()}, folder / "gradient.safetensors")
     norms = {name: float(p.grad.double().norm()) for name, p in lm.named_parameters()}
     lm.zero_grad()
     adam = torch.optim.AdamW(lm.parameters(), lr=question["learning_rate"], weight_decay=0.0)

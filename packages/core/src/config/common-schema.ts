@@ -265,7 +265,7 @@ const trainerCommon = z.strictObject({
   tis_cap: setting(
     notNegative,
     0,
-    'torch only: limit of the importance weight between trainer and sampler, 2 is usual; the ratio is then taken against the weights that the batch began with. 0: off',
+    'torch and tinker: limit of the importance weight between trainer and sampler, 2 is usual; the ratio is then taken against the weights that the batch began with. 0: off',
   ),
   use_kl_loss: setting(z.boolean(), false, 'keep near the initial model'),
   kl_loss_coef: setting(notNegative, 0.002, 'with use_kl_loss'),

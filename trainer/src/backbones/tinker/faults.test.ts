@@ -1,13 +1,14 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
 import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
 import { writeSafetensors } from '../../model-files/safetensors.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
+import { TinkerClient } from './tinker-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
 
 const row = Int32Array.of(1, 2, 3, 4, 0, 1);
@@ -211,6 +212,19 @@ test('a server that tells no norm is trained unchecked, with a notice, and refus
   await expect(open({ profile: 'strict' })).rejects.toMatchObject({ code: 'bad_request' });
 });
 
+test('a run of many requests leaves no listeners behind', async () => {
+  const warnings: string[] = [];
+  const hear = ({ name }: Error) => warnings.push(name);
+  process.on('warning', hear);
+  const client = new TinkerClient({ baseUrl: server.url, apiKey: 'tml-secret' });
+  for (let round = 0; round < 80; round++)
+    await Promise.all(Array.from({ length: 20 }, () => client.get('get_server_capabilities')));
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  client.close();
+  expect(warnings).toEqual([]);
+});
+
 test('a wrong key is refused without being shown', async () => {
   const error = await open({ apiKey: 'tml-other' }).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'refused' });
@@ -359,35 +373,4 @@ test('with a limit of the importance weight the ratio is against the weights tha
   expect(metrics.loss).toBeCloseTo(-0.5 * (weights[0] ?? 0) + 0.5 * (weights[1] ?? 0), 5);
   expect((await backbone.trainStep({ packs: packs(-9), loss: policy })).clipFraction).toBeGreaterThan(0);
   expect((await open()).proximalLogprobs).toBeUndefined();
-});
-
-describe('a server that takes rows as protobuf alone', () => {
-  beforeEach(async () => {
-    await server.close();
-    server = await TinkerServer.start({ open: async () => createTinyTaskBackbone(1), wire: 'protobuf' });
-  });
-
-  test('is found out at its first refusal, and told', async () => {
-    const notices: string[] = [];
-    const backbone = await open({ notice: (message) => notices.push(message) });
-    expect(notices[0]).toContain('wire protobuf');
-    await backbone.trainStep(lesson());
-    await backbone.trainStep(lesson());
-    await expectUndisturbed(backbone);
-  });
-
-  test('is refused with the status if JSON was asked for', async () => {
-    await expect(open({ wire: 'json' })).rejects.toMatchObject({
-      code: 'refused',
-      message: expect.stringContaining('status 415'),
-    });
-  });
-
-  test('samples what a server with JSON samples', async () => {
-    const backbone = await open();
-    const { ids, logprobs } = await backbone.engine.generate({ promptIds: row, sampling });
-    const local = await createTinyTaskBackbone(1).engine.generate({ promptIds: row, sampling });
-    expect(ids).toEqual(local.ids);
-    for (const [at, logprob] of logprobs.entries()) expect(logprob).toBeCloseTo(local.logprobs[at] ?? 0, 5);
-  });
 });

@@ -5,8 +5,9 @@
  */
 
 import { BackboneError } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import { encodeRows, type CoefficientRow } from './encode-rows.js';
-import type { AdamOptions, RemoteModel } from './remote-model.js';
+import type { RemoteModel } from './remote-model.js';
 import type { Encoding } from './row-data.js';
 
 export type Seam = {
@@ -23,15 +24,6 @@ export type SeamCheckOptions = {
 
 /** Norms that must be equal may differ by this share: servers compute in half precision. */
 const tolerance = 0.01;
-
-const still: AdamOptions = {
-  learningRate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 0,
-};
 
 type Property = 'repeatable' | 'linear' | 'odd' | 'unchanged by zeros' | 'additive';
 
@@ -95,7 +87,7 @@ async function findFailure(
 async function normOf(model: RemoteModel, encoding: Encoding, rows: readonly CoefficientRow[]): Promise<number | null> {
   const logprobs = encoding === 'averages' ? await model.forward(rows.map(({ ids }) => ids)) : undefined;
   await model.forwardBackward(encodeRows(rows, encoding, logprobs), encoding);
-  return await model.optimStep(still);
+  return await model.optimStep(idleOptimizer);
 }
 
 /** Two rows of different lengths whose gradients are equal: the second goes on where the first ends, with zeros. */

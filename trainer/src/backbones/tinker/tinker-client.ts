@@ -71,6 +71,7 @@ export class TinkerClient {
   readonly #wait: NonNullable<TinkerClientOptions['wait']>;
   #wire: Wire;
   readonly #closing = new AbortController();
+  readonly #underWay = new Set<AbortController>();
 
   constructor({ baseUrl, apiKey, patienceMs = defaultPatienceMs, wire = 'auto', wait = waitFor }: TinkerClientOptions) {
     this.#wire = wire;
@@ -83,6 +84,7 @@ export class TinkerClient {
   /** Rejects everything under way, and every later request, with `closed`. */
   close(): void {
     this.#closing.abort();
+    for (const request of this.#underWay) request.abort();
   }
 
   get isClosed(): boolean {
@@ -151,11 +153,11 @@ export class TinkerClient {
 
   /** A file, whole. Redirects are followed without the key. */
   async download(route: string): Promise<Buffer> {
-    let response = await this.#fetch(this.#urlOf(route), { headers: this.#headers() });
-    for (let count = 0; count < mostRedirects && response.status >= 300 && response.status < 400; count++)
-      response = await this.#fetch(new URL(response.headers.get('location') ?? '', response.url), {});
-    if (!response.ok) throw this.#failure(route, response.status, await response.text());
-    return Buffer.from(await response.arrayBuffer());
+    let reply = await this.#fetch(this.#urlOf(route), { headers: this.#headers() });
+    for (let count = 0; count < mostRedirects && reply.status >= 300 && reply.status < 400; count++)
+      reply = await this.#fetch(new URL(reply.headers.get('location') ?? '', reply.url), {});
+    if (!reply.ok) throw this.#failure(route, reply.status, reply.bytes.toString('utf8'));
+    return reply.bytes;
   }
 
   async #retrieve(route: string, id: string, answers: AnswerKind | undefined): Promise<JsonObject> {
@@ -197,36 +199,43 @@ export class TinkerClient {
   async #attempt(route: string, body: Body, answers: AnswerKind | undefined): Promise<Attempt> {
     const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
     const headers = this.#headers(Buffer.isBuffer(body), answers);
-    let response: Response;
-    let bytes: Buffer;
+    let reply: Reply;
     try {
-      response = await this.#fetch(
+      reply = await this.#fetch(
         this.#urlOf(route),
         body === undefined ? { headers } : { method: 'POST', headers, body: content },
       );
-      bytes = Buffer.from(await response.arrayBuffer());
     } catch (error) {
       if (this.isClosed) throw closedError(error);
       return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
     }
-    const { status } = response;
+    const { status, bytes } = reply;
     if (status === 408 || status === 429 || status >= 500) {
-      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      const seconds = Number(reply.headers.get('retry-after') ?? Number.NaN);
       return { kind: 'again', status, text: `status ${status}`, retryAfterMs: toRetryMs(seconds) };
     }
-    const isProtobuf = response.ok && response.headers.get('content-type')?.includes(protobuf) === true;
+    const isProtobuf = reply.ok && reply.headers.get('content-type')?.includes(protobuf) === true;
     if (isProtobuf && answers !== undefined) return { kind: 'answer', value: readProtobuf(bytes, answers) };
     const text = bytes.toString('utf8');
-    if (!response.ok) return { kind: 'refused', status, text };
+    if (!reply.ok) return { kind: 'refused', status, text };
     const value = parseJson(text);
     return isJsonObject(value)
       ? { kind: 'answer', value }
       : { kind: 'refused', status, text: `no JSON object: ${text}` };
   }
 
-  async #fetch(url: URL, init: RequestInit): Promise<Response> {
+  /** A signal for each request: fetch takes its listener off one only when it is collected, and a run asks for a long time. */
+  async #fetch(url: URL, init: RequestInit): Promise<Reply> {
     if (this.isClosed) throw closedError();
-    return await fetch(url, { ...init, redirect: 'manual', signal: this.#closing.signal });
+    const leaving = new AbortController();
+    this.#underWay.add(leaving);
+    try {
+      const response = await fetch(url, { ...init, redirect: 'manual', signal: leaving.signal });
+      const { status, ok, headers } = response;
+      return { status, ok, headers, url: response.url, bytes: Buffer.from(await response.arrayBuffer()) };
+    } finally {
+      this.#underWay.delete(leaving);
+    }
   }
 
   #urlOf(route: string): URL {
@@ -278,6 +287,9 @@ export class TinkerClient {
     return this.#apiKey ? text.replaceAll(this.#apiKey, '(the key)') : text;
   }
 }
+
+/** A response that was read to its end. */
+type Reply = Pick<Response, 'status' | 'ok' | 'headers' | 'url'> & { readonly bytes: Buffer };
 
 type Attempt =
   | { readonly kind: 'answer'; readonly value: JsonObject }

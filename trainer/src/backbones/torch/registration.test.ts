@@ -1,18 +1,9 @@
-import { composeConfig, type OptimizerOptions } from '@agentjet/core';
+import { composeConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { torch, toTorchOptions, toWorkerNotice } from './registration.js';
+import { adamOptions } from '../../testing/adam-options.js';
 
-const optimizer: OptimizerOptions = {
-  learningRate: 1,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+const optimizer = adamOptions(1, { maxGradNorm: 1 });
 const modelDir = import.meta.dirname;
 const backbones = [torch] as const;
 const { create } = composeConfig({

@@ -3,12 +3,13 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
-import type { OptimizerOptions, TrainBatch, TreePack } from '@agentjet/core';
+import type { TrainBatch, TreePack } from '@agentjet/core';
 
 import { createModelFolder } from '../embedded/training/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
 import { venvPython } from './find-python.js';
 import type { TorchBackboneOptions } from './options.js';
+import { adamOptions } from '../../testing/adam-options.js';
 
 /** Whether the worker's virtual environment is there; tests say that they are skipped where it is not. */
 export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython());
@@ -38,17 +39,7 @@ export async function makeTinyModel(): Promise<string> {
   return dir;
 }
 
-export const testOptimizer: OptimizerOptions = {
-  learningRate: 0.01,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+export const testOptimizer = adamOptions(0.01, { maxGradNorm: 1 });
 
 export function startTiny(modelDir: string, options: Partial<TorchBackboneOptions> = {}): Promise<TorchBackbone> {
   const env = { OMP_NUM_THREADS: '1', ...options.env };

@@ -1,13 +1,14 @@
 /** For tests: the smallest model that has every kind of parameter, and samples for it. */
 
 import { createRandom } from '@agentjet/core';
-import type { LossOptions, OptimizerOptions, Sample } from '@agentjet/core';
+import type { LossOptions, Sample } from '@agentjet/core';
 import { initialWeights } from './model/initial-weights.js';
 import { parseModelConfig } from './model/model-config.js';
 import { parameterLayout } from './model/parameter-layout.js';
 import { OnnxModel } from './onnx-model.js';
 import type { ModelConfig } from './model/model-config.js';
 import type { OnnxModelOptions } from './onnx-model.js';
+import { adamOptions } from '../../../testing/adam-options.js';
 
 export const tinyConfigJson = {
   model_type: 'qwen2',
@@ -23,17 +24,7 @@ export const tinyConfigJson = {
   tie_word_embeddings: true,
 };
 
-export const plainOptimizer: OptimizerOptions = {
-  learningRate: 0.01,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
+export const plainOptimizer = adamOptions(0.01, { beta2: 0.99, weightDecay: 0.01, maxGradNorm: 1 });
 
 export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
   kind: 'policy',

@@ -1,22 +1,10 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Backbone, OptimizerOptions } from '@agentjet/core';
+import type { Backbone } from '@agentjet/core';
+import { tinyTaskOptimizer } from '../../../testing/tiny-task.js';
 import { createTinkerBackbone, type TinkerBackboneOptions } from '../create-tinker-backbone.js';
 import type { TinkerServer } from './tinker-server.js';
-
-/** That of the tiny task's backbone. */
-const optimizer: OptimizerOptions = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  schedule: 'constant',
-  warmupSteps: 0,
-  totalSteps: 0,
-};
 
 /** A folder as `model.path` names it, without a tokenizer. */
 export async function writeModelConfig(vocabSize: number): Promise<string> {
@@ -39,7 +27,7 @@ export async function openClient(
     rank: 0,
     modelDir,
     seed: 1,
-    ...(isTrained && { optimizer }),
+    ...(isTrained && { optimizer: tinyTaskOptimizer }),
     wait: () => new Promise(setImmediate),
     ...options,
   });

@@ -1,0 +1,98 @@
+/**
+ * Does every backbone that a CPU can run compute the same, and does a run learn through it? On a random model of a few
+ * thousand weights: logprobs, and the gradient of one batch, against what plain transformers said (../parity/golden.json and
+ * golden-gradient.safetensors). On the nano model: the frozen-lake tutorial for ten steps.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { nanoModelDir } from '@agentjet/nano';
+import { adamOptions } from '@agentjet/trainer/testing';
+import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import golden from '../parity/golden.json' with { type: 'json' };
+import {
+  ask,
+  createQuestion,
+  inScratchFolder,
+  readGoldenGradient,
+  readGradient,
+  writeTinyModel,
+} from '../parity/question.js';
+import { subjects, type OpenOptions, type Subject } from './subjects.js';
+import { lakeContextLength, lakeLearningRate, trainLake } from './train-lake.js';
+
+type Row =
+  | {
+      readonly logprobs_max_abs: number;
+      readonly gradient_relative: number;
+      readonly lake_success_10_steps: number;
+    }
+  | { readonly skipped: string };
+
+type Opened = Extract<Subject, { readonly open: unknown }>;
+
+const tinyContextLength = 64;
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const steps = numberOption(args, '--steps', 10);
+  const only = args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '').split(',') : undefined;
+  const rows: Record<string, Row> = {};
+  const seconds: Record<string, number> = {};
+  for (const subject of subjects().filter(({ name }) => only?.includes(name) ?? true)) {
+    if ('skipped' in subject) {
+      report(`${subject.name}: skipped (${subject.skipped})`);
+      rows[subject.name] = { skipped: subject.skipped };
+      continue;
+    }
+    report(`${subject.name}: logprobs and gradient`);
+    const exact = await compareWithGolden(subject);
+    report(`${subject.name}: ${steps} steps of the frozen lake`);
+    const lake = await learnLake(subject, steps);
+    rows[subject.name] = { ...exact, lake_success_10_steps: lake.successAfter };
+    seconds[subject.name] = lake.secondsPerStep;
+    report(`${subject.name}: ${JSON.stringify(rows[subject.name])}`);
+  }
+  return { summary: rows, details: { golden: golden.made_by, lake_steps: steps, lake_seconds_per_step: seconds } };
+}
+
+/** Logprobs of the probes, and the relative distance of the whole gradient (Euclidean) from that of plain transformers. */
+export async function compareWithGolden({
+  open,
+}: Opened): Promise<{ readonly logprobs_max_abs: number; readonly gradient_relative: number }> {
+  return inScratchFolder(async (dir) => {
+    const modelDir = await writeTinyModel(path.join(dir, 'tiny'));
+    const create = (folder: string, optimizer: OpenOptions['optimizer']) =>
+      open({ modelDir: folder, optimizer, contextLength: tinyContextLength });
+    const { probes } = await ask(create, await createQuestion(modelDir), path.join(dir, 'gradient'));
+    const gaps = golden.probes.map((expected, index) => Math.abs((probes[index]?.at(-1) ?? Number.NaN) - expected));
+    const found = await readGradient(modelDir, path.join(dir, 'gradient'));
+    return { logprobs_max_abs: Math.max(...gaps), gradient_relative: distance(found, await readGoldenGradient()) };
+  });
+}
+
+type Gradient = ReadonlyMap<string, Float64Array>;
+
+function distance(found: Gradient, expected: Gradient): number {
+  let [difference, size] = [0, 0];
+  for (const [name, values] of expected)
+    for (const [index, value] of values.entries()) {
+      difference += (value - (found.get(name)?.[index] ?? Number.NaN)) ** 2;
+      size += value ** 2;
+    }
+  return Math.sqrt(difference / size);
+}
+
+async function learnLake({ open }: Opened, steps: number) {
+  const experimentDir = await mkdtemp(path.join(tmpdir(), 'backbones-'));
+  try {
+    const backbone = await open({
+      modelDir: nanoModelDir,
+      optimizer: adamOptions(lakeLearningRate, { weightDecay: 0.01, maxGradNorm: 1 }),
+      contextLength: lakeContextLength,
+    });
+    return await trainLake({ steps, experimentDir, backbone });
+  } finally {
+    await rm(experimentDir, { recursive: true, force: true });
+  }
+}

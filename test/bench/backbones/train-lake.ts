@@ -1,0 +1,62 @@
+import { AgentJetJob, type ConfigInput } from 'agentjet';
+import type { Backbone } from '@agentjet/core';
+import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
+import { drawTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+
+export const lakeContextLength = 2048;
+export const lakeLearningRate = 5e-4;
+
+export type LakeOptions = {
+  readonly steps: number;
+  readonly experimentDir: string;
+  /** Without it, the embedded backbone. */
+  readonly backbone?: Backbone;
+  readonly trainerCommon?: ConfigInput['trainerCommon'];
+};
+
+export type LakeResult = {
+  /** Greedy, on the tutorial's 100 maps that are never trained on. */
+  readonly successAfter: number;
+  /** From the end of the first step to that of the last. */
+  readonly secondsPerStep: number;
+};
+
+/** The tutorial on the nano model: 16 maps a step, 8 walks each. Errors of single episodes do not end it. */
+export async function trainLake({
+  steps,
+  experimentDir,
+  backbone,
+  trainerCommon = {},
+}: LakeOptions): Promise<LakeResult> {
+  const job = new AgentJetJob({
+    ...(backbone && { backbone }),
+    model: 'nano',
+    experimentDir,
+    experimentName: 'lake',
+    numRepeat: 8,
+    batchSize: 16,
+    config: {
+      trainerCommon: {
+        totalTrainingSteps: steps,
+        valBeforeTrain: false,
+        testFreq: steps,
+        saveFreq: 0,
+        optim: { lr: lakeLearningRate },
+        ...trainerCommon,
+      },
+    },
+  })
+    .setWorkflow(FrozenLakeWorkflow)
+    .setData({
+      training: drawTasks('training', { seed: 1, count: 2048 }),
+      validation: drawTasks('evaluation', { seed: 1, count: 100 }),
+    });
+  const ends: number[] = [];
+  const { successAfter } = await job.tune({
+    onEvent: (event) => {
+      if (event.type === 'step_finished') ends.push(performance.now());
+    },
+  });
+  if (successAfter === null) throw new Error('The run was not evaluated.');
+  return { successAfter, secondsPerStep: ((ends.at(-1) ?? 0) - (ends[0] ?? 0)) / 1000 / (steps - 1) };
+}
