@@ -1,7 +1,7 @@
 /**
  * Sampling that runs ahead of training: the frozen-lake tutorial with max_staleness 0, 1 and 2, the same seeds. Seconds of a
  * step and what was learned, the median of several seeds. On the embedded backbone sampler and trainer share the processor, so
- * running ahead fills only what one of them leaves idle; on GPUs of their own they do not (trainer/torch/bench/apart.py).
+ * running ahead fills only what one of them leaves idle; on separate GPUs they do not (trainer/torch/bench/apart.py).
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

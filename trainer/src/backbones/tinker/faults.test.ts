@@ -212,7 +212,7 @@ test('a server that tells no norm is trained unchecked, with a notice, and refus
   await expect(open({ profile: 'strict' })).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-test('a run of many requests leaves no listeners behind', async () => {
+test('a run of many requests keeps no listeners', async () => {
   const warnings: string[] = [];
   const hear = ({ name }: Error) => warnings.push(name);
   process.on('warning', hear);
