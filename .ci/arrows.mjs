@@ -15,7 +15,7 @@ export const arrows = {
   '@agentjet/rollout': ['@agentjet/context-tracker', '@agentjet/tokenizer', '@agentjet/core'],
   '@agentjet/model-client': ['@agentjet/core'],
   '@agentjet/sandbox': ['@agentjet/core'],
-  '@agentjet/data': ['@agentjet/rollout', '@agentjet/model-hub', '@agentjet/core'],
+  '@agentjet/data': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/model-hub', '@agentjet/core'],
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],

@@ -25,7 +25,11 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
   'task_reader.huggingface_dat_repo.http_proxy_address': 'Set the environment variable HTTPS_PROXY.',
   'task_reader.env_service': 'Reach the environment from code: name a reader in "task_reader.reader_protocol".',
-  'task_reader.data_generation': 'Generate tasks in code: name a reader in "task_reader.reader_protocol".',
+  'task_reader.data_generation.llm_model': 'Use "task_reader.data_generation.model.name".',
+  'task_reader.data_generation.llm_response_length': 'Use "task_reader.data_generation.model.max_tokens".',
+  'task_reader.data_generation.num_workers': 'Use "task_reader.data_generation.model.max_concurrent".',
+  'task_reader.data_generation.sampling_params': 'Use "task_reader.data_generation.model.temperature".',
+  'task_reader.data_generation.deduplication_filter': 'Use "task_reader.data_generation.similarity".',
   'task_reader.feedback_tracing': 'Read traces in code: name a reader in "task_reader.reader_protocol".',
   'task_judge.alien_llm_model': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
   'task_judge.alien_llm_response_length':
@@ -69,7 +73,6 @@ const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=trl':
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
   'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
-  'task_reader.type=data_generation': 'Generate tasks in code: "customized_protocol".',
   'task_reader.type=tracing': 'Read traces in code: "customized_protocol".',
   'task_judge.judge_type=rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
 };

@@ -1,23 +1,22 @@
 import type { Task } from '@agentjet/core';
 import type { SideCard, TaskReader, TasksCard } from '@agentjet/rollout/inputs';
+import { once } from './once.js';
 import { openSide, openSplits, type SideRows, type SplitOptions } from '../splits/open-splits.js';
 import type { TaskSplit } from '../splits/task-split.js';
 
-/** How the rows of each side are opened; null: that side has no source of its own. */
+/** How the rows of each side are opened; null: that side has no source. */
 export type SideSources = {
   readonly training: (() => Promise<SideRows>) | null;
-  readonly evaluation: (() => Promise<SideRows>) | null;
+  readonly evaluation: (() => Promise<SideRows | null>) | null;
 };
 
 const noTasks: SideCard = { tasks: 0, sources: [], dropped: [] };
 
 /** A task reader over rows that are opened when they are needed, once. Both sides are checked against each other. */
 export function createSplitReader(sources: SideSources, options: SplitOptions): TaskReader {
-  const evaluationRows = once(sources.evaluation);
-  const splits = once(
-    sources.training === null
-      ? null
-      : async () => openSplits(await (sources.training as () => Promise<SideRows>)(), await evaluationRows(), options),
+  const evaluationRows = once(sources.evaluation ?? (async () => null));
+  const splits = once(async () =>
+    sources.training === null ? null : openSplits(await sources.training(), await evaluationRows(), options),
   );
   const evaluationAlone = once(async () => {
     const side = await evaluationRows();
@@ -43,19 +42,6 @@ export function createSplitReader(sources: SideSources, options: SplitOptions): 
 function required(split: TaskSplit | undefined): TaskSplit {
   if (split === undefined) throw new Error('A side without a source has no table.');
   return split;
-}
-
-/** A failure is not kept: what was wrong may have been repaired. */
-function once<T>(open: (() => Promise<T>) | null): () => Promise<T | null> {
-  let opened: Promise<T> | undefined;
-  return async () => {
-    if (open === null) return null;
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
 }
 
 async function* tasksOf(split: () => Promise<TaskSplit | null | undefined>): AsyncGenerator<Task> {

@@ -14,6 +14,8 @@ export type SideRows = {
   /** A path or an address, for messages. */
   readonly location: string;
   readonly sources: readonly SourceCard[];
+  /** What was left out before they were rows. */
+  readonly dropped?: readonly DroppedTasks[];
 };
 
 export type SplitOptions = Omit<DuplicateOptions, 'onProgress'> & {
@@ -84,7 +86,9 @@ async function checkOverlap(training: Side, evaluation: Side | null, options: Sp
   );
 }
 
-function toSplit({ rows, selection, location, sources }: Side, dropped: readonly DroppedTasks[]): TaskSplit {
+function toSplit(side: Side, droppedHere: readonly DroppedTasks[]): TaskSplit {
+  const { rows, selection, location, sources, dropped: before = [] } = side;
+  const dropped = [...before, ...droppedHere];
   const [first] = sources;
   const source =
     sources.length === 1 && first !== undefined

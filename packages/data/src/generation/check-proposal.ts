@@ -1,0 +1,41 @@
+import { deriveSeed } from '@agentjet/core';
+import { askForAnswer, isSameAnswer, readStrings, type Proposal, type Sampling } from './questions.js';
+import type { Ask } from './generate-tasks.js';
+
+export type Checks = {
+  /** The evidence stands in the passage word for word. */
+  readonly evidence: boolean;
+  /** The model finds the answer if it sees the passage. */
+  readonly withPassage: boolean;
+  /** The model does not know the answer without the passage. */
+  readonly withoutPassage: boolean;
+};
+
+/** Why a question is no good; undefined if it is. */
+export async function findFault(
+  { question, answer, evidence }: Proposal,
+  passage: string,
+  {
+    checks,
+    sampling,
+    seed,
+    ask,
+  }: { readonly checks: Checks; readonly sampling: Sampling; readonly seed: number; readonly ask: Ask },
+): Promise<string | undefined> {
+  if (checks.evidence && !spaces(passage).includes(spaces(evidence))) return 'its evidence is not in the passage';
+  const tried = async (shown: string | null): Promise<boolean> => {
+    const asked = askForAnswer(question, shown, {
+      ...sampling,
+      seed: deriveSeed(seed, shown === null ? 'closed' : 'open'),
+    });
+    const given = readStrings((await ask(asked)).text, ['answer']);
+    return given !== undefined && isSameAnswer(given.answer, answer);
+  };
+  if (checks.withPassage && !(await tried(passage))) return 'the model cannot answer it from the passage';
+  if (checks.withoutPassage && (await tried(null))) return 'the model answers it without the passage';
+  return undefined;
+}
+
+function spaces(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { deriveSeed, type Task } from '@agentjet/core';
+import { ModelRefusal, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
+import type { DroppedTasks } from '@agentjet/rollout/inputs';
+import { NearDuplicates } from '../splits/near-duplicates.js';
+import { findFault, type Checks } from './check-proposal.js';
+import {
+  askForQuestion,
+  askForVariation,
+  readStrings,
+  type Example,
+  type Proposal,
+  type Sampling,
+} from './questions.js';
+import type { Chunk } from './split-chunks.js';
+
+/**
+ * Tasks from chunks of documents, or from examples. Every source is asked in turn, again and again, with another seed and with
+ * what was asked already, until there are enough tasks or nothing new comes. The order of sources decides what is kept, not the
+ * order in which answers arrive, so the same answers give the same tasks.
+ */
+
+/** Rejects with Outage if the model cannot be reached; answers that came are kept by the client. */
+export type Ask = (question: ModelQuestion) => Promise<ModelAnswer>;
+
+export type GenerateOptions = {
+  /** Tasks that are wanted. */
+  readonly count: number;
+  /** Questions that must not be repeated. */
+  readonly known: readonly string[];
+  readonly seed: number;
+  readonly sampling: Sampling;
+  readonly checks: Checks;
+  /** From this share of common runs of three words on, a question repeats an earlier one. */
+  readonly similarity: number;
+  /** Sources that are asked at a time. */
+  readonly parallel: number;
+  readonly ask: Ask;
+  readonly onProgress: (share: number) => void;
+};
+
+export type Generated = { readonly tasks: readonly Task[]; readonly dropped: readonly DroppedTasks[] };
+
+/** A chunk or an example. */
+type Source = {
+  readonly idPrefix: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  propose(asked: readonly string[], seed: number): Promise<Proposal | undefined>;
+  findFault(proposal: Proposal, seed: number): Promise<string | undefined>;
+};
+
+/** Rounds without a new task after which nothing more is expected. */
+const dryRounds = 2;
+const mostRounds = 50;
+const numExamples = 3;
+
+/** Questions about the chunks, each with its evidence. `examples` show the style that is wanted. */
+export function generateFromChunks(
+  chunks: readonly Chunk[],
+  examples: readonly Example[],
+  options: GenerateOptions,
+): Promise<Generated> {
+  const { ask, checks, sampling } = options;
+  const sources = chunks.map(
+    ({ text, document, at }): Source => ({
+      idPrefix: document,
+      metadata: { document, chunk: at },
+      propose: async (asked, seed) => {
+        const shown = pick(examples, seed);
+        const answer = await ask(askForQuestion(text, { asked, examples: shown }, { ...sampling, seed }));
+        return readStrings(answer.text, ['question', 'answer', 'evidence']);
+      },
+      findFault: (proposal, seed) => findFault(proposal, text, { checks, sampling, seed, ask }),
+    }),
+  );
+  return generate(sources, options.known, options);
+}
+
+/** Variations of the examples, each with the one that it came from. */
+export function generateFromExamples(examples: readonly Example[], options: GenerateOptions): Promise<Generated> {
+  const sources = examples.map(
+    (example): Source => ({
+      idPrefix: 'variation',
+      metadata: { example: example.id },
+      propose: async (asked, seed) => {
+        const answer = await options.ask(askForVariation(example, asked, { ...options.sampling, seed }));
+        const read = readStrings(answer.text, ['question', 'answer']);
+        return read === undefined ? undefined : { ...read, evidence: '' };
+      },
+      findFault: async () => undefined,
+    }),
+  );
+  return generate(sources, [...options.known, ...examples.map(({ question }) => question)], options);
+}
+
+class Collected {
+  readonly tasks: Task[] = [];
+  readonly #faults = new Map<string, string[]>();
+  readonly #near: NearDuplicates;
+  readonly #texts: string[] = [];
+
+  constructor(similarity: number, most: number) {
+    this.#near = new NearDuplicates(similarity, most);
+  }
+
+  drop(reason: string, example: string): void {
+    this.#faults.set(reason, [...(this.#faults.get(reason) ?? []), example]);
+  }
+
+  /** Whether the text is new; then it is remembered. */
+  async isNew(text: string): Promise<boolean> {
+    const found = await this.#near.add(this.#texts.length, text.toLowerCase(), async (at) => this.#texts[at] ?? '');
+    if (found === undefined) this.#texts.push(text.toLowerCase());
+    return found === undefined;
+  }
+
+  get dropped(): readonly DroppedTasks[] {
+    return [...this.#faults].map(([reason, examples]) => ({
+      reason,
+      count: examples.length,
+      examples: examples.slice(0, numExamples),
+    }));
+  }
+}
+
+async function generate(
+  sources: readonly Source[],
+  known: readonly string[],
+  options: GenerateOptions,
+): Promise<Generated> {
+  const { count, parallel, seed } = options;
+  const collected = new Collected(options.similarity, known.length + mostRounds * sources.length);
+  for (const text of known) await collected.isNew(text);
+  const asked = sources.map((): string[] => []);
+  for (let [round, dry] = [0, 0]; round < mostRounds && dry < dryRounds && collected.tasks.length < count; round++) {
+    const before = collected.tasks.length;
+    for (let from = 0; from < sources.length && collected.tasks.length < count; from += parallel) {
+      const indices = sources.slice(from, from + parallel).map((_, at) => from + at);
+      const tried = indices.map((at) => trySource(sources[at], asked[at] ?? [], deriveSeed(seed, at, round)));
+      for (const [at, outcome] of (await Promise.all(tried)).entries()) {
+        const source = sources[indices[at] ?? 0];
+        if (source === undefined || collected.tasks.length >= count) continue;
+        await keep(collected, source, outcome);
+        if (outcome.proposal !== undefined) asked[indices[at] ?? 0]?.push(outcome.proposal.question);
+      }
+      options.onProgress(collected.tasks.length / count);
+    }
+    dry = collected.tasks.length === before ? dry + 1 : 0;
+  }
+  return { tasks: collected.tasks, dropped: collected.dropped };
+}
+
+type Outcome = { readonly proposal: Proposal | undefined; readonly fault: string | undefined };
+
+async function trySource(source: Source | undefined, asked: readonly string[], seed: number): Promise<Outcome> {
+  try {
+    const proposal = await source?.propose(asked, seed);
+    if (source === undefined || proposal === undefined)
+      return { proposal: undefined, fault: 'the answer of the model is not what it was asked for' };
+    return { proposal, fault: await source.findFault(proposal, seed) };
+  } catch (error) {
+    if (error instanceof ModelRefusal) return { proposal: undefined, fault: 'the model refused the request' };
+    throw error;
+  }
+}
+
+async function keep(collected: Collected, source: Source, { proposal, fault }: Outcome): Promise<void> {
+  if (fault !== undefined || proposal === undefined)
+    return collected.drop(fault ?? 'no answer', proposal?.question ?? source.idPrefix);
+  if (!(await collected.isNew(proposal.question)))
+    return collected.drop('it repeats an earlier question', proposal.question);
+  const { question, answer, evidence } = proposal;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([source.metadata, question]))
+    .digest('hex')
+    .slice(0, 12);
+  collected.tasks.push({
+    taskId: `${source.idPrefix}/${hash}`,
+    mainQuery: question,
+    initMessages: [],
+    metadata: { answer, ...(evidence !== '' && { evidence }), ...source.metadata },
+  });
+}
+
+/** A few examples, others for another seed. */
+function pick(examples: readonly Example[], seed: number): readonly Example[] {
+  const start = examples.length === 0 ? 0 : seed % examples.length;
+  return [...examples.slice(start), ...examples.slice(0, start)].slice(0, 3);
+}

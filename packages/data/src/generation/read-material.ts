@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { ConfigError, TaskError } from '@agentjet/core';
+import { findFiles } from '../readers/open-files.js';
+import { TaskFile } from '../table/task-file.js';
+import type { Fields } from '../tasks/fields.js';
+import type { Example } from './questions.js';
+import { readDocument } from './read-document.js';
+import { splitChunks, type Chunk } from './split-chunks.js';
+
+/** What tasks of one side are made from. */
+export type SideMaterial =
+  | { readonly kind: 'chunks'; readonly chunks: readonly Chunk[]; readonly examples: readonly Example[] }
+  | { readonly kind: 'examples'; readonly examples: readonly Example[] };
+
+/** `evaluation` is null if nothing is on that side. */
+export type Material = { readonly training: SideMaterial; readonly evaluation: SideMaterial | null };
+
+type MaterialOptions = {
+  readonly documentReader: { readonly documentPath: readonly string[]; readonly chunkSize: number };
+  readonly queryReader: { readonly filePath: string | null; readonly fields: Fields };
+  readonly evaluation: number;
+  readonly onNotice: (message: string) => void;
+};
+
+/**
+ * Documents and examples, each on one side by the hash of its content: what evaluation tasks are made from is never seen by
+ * training tasks, also after more documents came.
+ */
+export async function readMaterial(options: MaterialOptions): Promise<Material> {
+  const { documentReader, queryReader, evaluation } = options;
+  const examples = queryReader.filePath === null ? [] : await readExamples(queryReader.filePath, options);
+  const [trainingExamples, otherExamples] = divide(examples, ({ question }) => question, evaluation);
+  if (documentReader.documentPath.length === 0)
+    return {
+      training: { kind: 'examples', examples: needed(trainingExamples, 'examples', evaluation) },
+      evaluation: otherExamples.length === 0 ? null : { kind: 'examples', examples: otherExamples },
+    };
+  const documents = await readDocuments(documentReader.documentPath, options.onNotice);
+  const [training, others] = divide(documents, ({ text }) => text, evaluation);
+  const toSide = (some: readonly Document[]): SideMaterial => ({
+    kind: 'chunks',
+    chunks: some.flatMap(({ name, text }) => splitChunks(name, text, documentReader.chunkSize)),
+    examples: trainingExamples,
+  });
+  return {
+    training: toSide(needed(training, 'documents', evaluation)),
+    evaluation: others.length === 0 ? null : toSide(others),
+  };
+}
+
+type Document = { readonly name: string; readonly text: string };
+
+async function readDocuments(
+  patterns: readonly string[],
+  onNotice: (message: string) => void,
+): Promise<readonly Document[]> {
+  const files = [...new Set((await Promise.all(patterns.map(findFiles))).flat())].sort();
+  const documents = new Map<string, Document>();
+  for (const file of files) {
+    const text = await readDocument(file);
+    const sum = createHash('sha256').update(text).digest('hex');
+    if (documents.has(sum)) onNotice(`${file} has the text of ${documents.get(sum)?.name}, and is left out.`);
+    else documents.set(sum, { name: path.basename(file), text });
+  }
+  return [...documents.values()];
+}
+
+async function readExamples(
+  file: string,
+  { queryReader: { fields }, onNotice }: MaterialOptions,
+): Promise<readonly Example[]> {
+  const opened = await TaskFile.open(file, {
+    fields,
+    idPrefix: path.basename(file),
+    firstRow: 0,
+    limit: null,
+    onNotice,
+    onProgress: () => undefined,
+  });
+  const rows = Array.from({ length: opened.index.size }, (_, row) => row);
+  return Promise.all(
+    rows.map(async (row) => {
+      const { taskId, mainQuery, metadata } = await opened.taskAt(row);
+      if (mainQuery === '') throw new TaskError('bad_task', `${opened.placeOf(row)}: an example needs main_query.`);
+      const { answer } = metadata;
+      return { id: taskId, question: mainQuery, answer: typeof answer === 'string' ? answer : null };
+    }),
+  );
+}
+
+/** Each by the hash of its content. */
+function divide<T>(
+  all: readonly T[],
+  contentOf: (one: T) => string,
+  share: number,
+): readonly [training: readonly T[], evaluation: readonly T[]] {
+  const isEvaluation = (one: T): boolean =>
+    createHash('sha256').update(contentOf(one)).digest().readUInt32BE(0) / 2 ** 32 < share;
+  return [all.filter((one) => !isEvaluation(one)), all.filter(isEvaluation)];
+}
+
+function needed<T>(some: readonly T[], noun: string, share: number): readonly T[] {
+  if (some.length > 0) return some;
+  throw new ConfigError(
+    'no_tasks',
+    `None of the ${noun} is on the side of training: with data_generation.evaluation=${share} each is put on a side by its content. Give more ${noun}, or a smaller share.`,
+  );
+}

@@ -1,0 +1,62 @@
+import path from 'node:path';
+import { ConfigError, setting, z } from '@agentjet/core';
+import { defineReader } from '@agentjet/rollout/inputs';
+import { modelSettings } from '../model-settings.js';
+import { fieldsOf, tableSettings } from '../table-settings.js';
+
+export const dataGeneration = defineReader({
+  name: 'data_generation',
+  section: z
+    .strictObject({
+      document_reader: z.strictObject({
+        document_path: setting(
+          z.array(z.string().min(1)),
+          [],
+          'files or patterns, such as docs/**/*.pdf: .pdf, .docx, .html, .md, .txt; none: variations of the examples',
+        ),
+        chunk_size: setting(z.int().min(200), 5120, 'characters of a passage, in whole sentences'),
+      }),
+      query_reader: z.strictObject({
+        file_path: setting(z.string().min(1).nullable(), null, 'examples: .jsonl, .json, .csv or .parquet', {
+          path: 'file',
+        }),
+        fields: tableSettings.fields,
+      }),
+      task_num: setting(z.int().positive(), 10, 'training tasks that are wanted'),
+      evaluation: setting(
+        z.number().min(0).lt(1),
+        0.2,
+        'share of the documents, or of the examples, from which only evaluation tasks are made',
+      ),
+      model: modelSettings,
+      checks: z
+        .strictObject({
+          evidence: setting(z.boolean(), true, 'the evidence is in the passage word for word'),
+          with_passage: setting(z.boolean(), true, 'the model finds the answer in the passage'),
+          without_passage: setting(z.boolean(), true, 'the model does not know the answer without the passage'),
+        })
+        .describe('of questions about documents'),
+      similarity: setting(
+        z.number().gt(0).max(1),
+        0.8,
+        'share of common runs of three words from which a question repeats an earlier one',
+      ),
+    })
+    .describe('tasks that a model makes from documents, or from a few examples; made once, and kept next to the runs'),
+  async open(section, { config, onNotice = () => undefined }) {
+    const { documentReader, queryReader } = section;
+    if (documentReader.documentPath.length === 0 && queryReader.filePath === null)
+      throw new ConfigError(
+        'no_tasks',
+        'task_reader.data_generation has neither documents nor examples. Set document_reader.document_path, or query_reader.file_path.',
+      );
+    const { createGenerationReader } = await import('./create-generation-reader.js');
+    return createGenerationReader({
+      ...section,
+      queryReader: { filePath: queryReader.filePath, fields: fieldsOf(queryReader.fields) },
+      dir: path.join(config.experimentDir, config.experimentName, 'generated'),
+      seed: config.trainerCommon.seed,
+      onNotice,
+    });
+  },
+});

@@ -1,0 +1,11 @@
+/** Calls `make` for the first caller alone. A failure is not kept: what was wrong may have been repaired. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return async () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
