@@ -3,9 +3,10 @@ import type { MetricsRecord } from './metrics-record.js';
 
 type Records = readonly MetricsRecord[];
 
-/** reward.svg: mean reward of each step, its moving average, success, and the evaluations. */
+/** reward.svg: mean reward of each step, its moving average, success, and the evaluations. The loss of a run that has no rewards. */
 export function renderRewardCurve(metrics: Records, evaluations: Records): string {
   const reward = pointsOf(metrics, 'reward_mean');
+  if (reward.length === 0 && metrics.length > 0) return renderLossCurve(metrics, evaluations);
   const series: Series[] = [
     { name: 'reward, each step', points: reward, color: '#0969da', style: 'faint' },
     { name: `reward, mean of ${windowOf(reward.length)} steps`, points: movingAverage(reward), color: '#0969da' },
@@ -17,6 +18,21 @@ export function renderRewardCurve(metrics: Records, evaluations: Records): strin
     xLabel: 'step',
     series: series.filter(({ points }) => points.length > 0),
     yRange: [0, 1],
+  });
+}
+
+/** Of a run that imitates. */
+function renderLossCurve(metrics: Records, evaluations: Records): string {
+  const loss = pointsOf(metrics, 'loss');
+  const series: Series[] = [
+    { name: 'loss, each step', points: loss, color: '#0969da', style: 'faint' },
+    { name: `loss, mean of ${windowOf(loss.length)} steps`, points: movingAverage(loss), color: '#0969da' },
+    { name: 'held-out loss', points: pointsOf(evaluations, 'held_out_loss'), color: '#bc4c00', style: 'dots' },
+  ];
+  return renderLineChart({
+    title: 'Loss by optimizer step, nats per token',
+    xLabel: 'step',
+    series: series.filter(({ points }) => points.length > 0),
   });
 }
 

@@ -142,6 +142,15 @@ describe('a run folder', () => {
     expect(report).not.toMatch(/<script|src=|href=|NaN|undefined/);
   });
 
+  it('draws the loss of a run without rewards, and what is held out', async () => {
+    for (const step of [1, 2]) await run.recordStep({ step, loss: 4 / step });
+    await run.recordEvaluation({ step: 2, held_out_loss: 2.5 });
+    const curve = await readFile(path.join(run.dir, 'reward.svg'), 'utf8');
+    expect(curve).toContain('held-out loss');
+    expect(curve).toContain('nats per token');
+    expect(curve).not.toContain('reward');
+  });
+
   it('reports no loss and no entropy of a step that trained nothing', async () => {
     const measured = {
       step: 1,

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { ConfigError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError } from '@agentjet/run-folder';
@@ -73,7 +74,7 @@ function toTranscripts(lines: readonly (ConversationLine & { readonly place: str
     const key = episodeId === undefined ? place : `episode ${episodeId}`;
     const known = episodes.get(key);
     episodes.set(key, {
-      ...(known ?? { id: episodeId ?? place, place, task, reward, isSuccess, hasFailed }),
+      ...(known ?? { id: episodeId ?? path.basename(place), place, task, reward, isSuccess, hasFailed }),
       conversations: [...(known?.conversations ?? []), conversation],
     });
   }

@@ -1,7 +1,7 @@
 import { toTurnRecord } from '@agentjet/context-tracker';
 import { createSft, train, type TrainingGroup, type TrainOutcome } from '@agentjet/trainer';
 import { measureHeldOut } from './held-out-loss.js';
-import { toSamples, type Example } from './example.js';
+import { countImitated, toSamples, type Example } from './example.js';
 import type { ExampleOrder } from './example-order.js';
 import type { PreparedExamples } from './prepare-examples.js';
 import { epochPrefix, recordSft, toHeldOutRecord } from './sft-records.js';
@@ -88,7 +88,7 @@ async function* pullExamples(
     const example = examples[at];
     if (example === undefined) throw new Error('An order is of the examples that it is drawn for.');
     const episodeId = `${epochPrefix(epoch)}${example.id}`;
-    const { reward, place, turns } = example;
+    const { reward } = example;
     yield {
       groupId: episodeId,
       episodes: [{ episodeId, reward: reward ?? 0, samples: toSamples(example, episodeId, policyVersion()) }],
@@ -99,10 +99,25 @@ async function* pullExamples(
         successes: 0,
         rewardSum: 0,
         generatedTokens: 0,
-        records: [{ episode_id: episodeId, status: 'completed', reward, place, turns: turns.map(toTurnRecord) }],
+        records: [toRecord(example, episodeId)],
       },
     };
   }
+}
+
+/** The line of an example in episodes/. */
+function toRecord(example: Example, episodeId: string) {
+  const imitated = countImitated(example);
+  const { reward, place, turns } = example;
+  return {
+    episode_id: episodeId,
+    status: 'completed',
+    reward,
+    place,
+    generated_tokens: imitated,
+    trained_tokens: imitated,
+    turns: turns.map(toTurnRecord),
+  };
 }
 
 /** The loss on the held-out examples: measured once per step, written to the run folder, found there again after a resume. */
