@@ -1,6 +1,6 @@
 export { readBody, type BodyOptions } from './read-body.js';
 export { refuse } from './refuse.js';
-export { createSession, type EndpointSession } from './session.js';
+export { createSession, putResponse, type EndpointSession, type StoredResponse } from './session.js';
 export {
   createAgentApp,
   readKey,

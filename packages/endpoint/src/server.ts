@@ -57,7 +57,7 @@ export function createAgentApp(
 }
 
 /** Whose model a request may reach. Throws WireError if nobody's. */
-export type Authenticate = (context: Context) => EndpointSession;
+export type Authenticate = (context: Context) => EndpointSession | Promise<EndpointSession>;
 
 type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };
 
@@ -115,7 +115,7 @@ function createEndpointApp(
   );
   const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
     app.post(path, async (context) => {
-      const session = authenticate(context);
+      const session = await authenticate(context);
       const patienceBytes = patience * maxBodyBytes;
       const bytes = await readBody(context.env.incoming, { maxBytes: maxBodyBytes, patienceBytes });
       if (bytes === 'too_large')
@@ -137,14 +137,14 @@ function createEndpointApp(
   post('/v1/responses', 'responses', handleResponses);
   post('/v1/messages', 'messages', handleMessages);
   post('/v1/messages/count_tokens', 'messages', handleCountTokens);
-  const describeModel = (context: Context) => ({
-    id: authenticate(context).model.name,
+  const describeModel = async (context: Context) => ({
+    id: (await authenticate(context)).model.name,
     object: 'model',
     created: 0,
     owned_by: 'agentjet',
   });
-  app.get('/v1/models', (context) => context.json({ object: 'list', data: [describeModel(context)] }));
-  app.get('/v1/models/*', (context) => context.json(describeModel(context)));
+  app.get('/v1/models', async (context) => context.json({ object: 'list', data: [await describeModel(context)] }));
+  app.get('/v1/models/*', async (context) => context.json(await describeModel(context)));
   return root;
 }
 

@@ -13,17 +13,37 @@ export type EndpointSession = EndpointRegistration & {
   readonly requestIds: Map<string, string>;
   /** What an idempotency key was used for. */
   readonly keyedBodies: Map<string, string>;
+  /** Keeps a stored response beyond this process; the answer waits for it. */
+  readonly keep?: (stored: StoredResponse) => Promise<void>;
 };
+
+/** A stored response (Responses API) by what it adds to the one that it goes on from. Plain JSON. */
+export type StoredResponse = {
+  readonly id: string;
+  readonly previousId: string | null;
+  /** Items of the request, then those of the answer. */
+  readonly added: readonly unknown[];
+  readonly numOutput: number;
+};
+
+/** Puts a stored response into the session, after the one that it goes on from. */
+export function putResponse({ history, items }: EndpointSession, stored: StoredResponse): void {
+  const { id, previousId, added, numOutput } = stored;
+  history.set(id, [...(previousId === null ? [] : (history.get(previousId) ?? [])), ...added]);
+  for (const item of added.slice(added.length - numOutput)) items.set((item as { readonly id: string }).id, item);
+}
 
 /** `createMap` makes what is kept of the agent's calls. */
 export function createSession(
   id: string,
   target: EndpointRegistration,
   createMap: <V>() => Map<string, V>,
+  keep?: EndpointSession['keep'],
 ): EndpointSession {
   return {
     ...target,
     id,
+    ...(keep !== undefined && { keep }),
     history: createMap(),
     items: createMap(),
     requestIds: createMap(),

@@ -73,7 +73,7 @@ export class AttemptIndex {
 
   /** To be told of every record after it was applied. `cut`: running attempts that it dropped. */
   note(record: LedgerRecord, cut: Iterable<{ readonly episodeId: string }>, rules: LedgerRules): void {
-    if (record.kind === 'call') return;
+    if (record.kind === 'call' || record.kind === 'memo') return;
     if (record.kind === 'claim') this.#begin(record);
     if (record.kind === 'end' || record.kind === 'drop') this.#finish(record.episodeId);
     if (record.kind === 'end') this.#unscored.add(record.episodeId);

@@ -39,6 +39,8 @@ export function applyRecord(state: LedgerState, record: LedgerRecord): void {
       return applyClaim(state, record);
     case 'call':
       return applyCall(state, record);
+    case 'memo':
+      return;
     case 'end':
       return applyEnd(state, record);
     case 'score':

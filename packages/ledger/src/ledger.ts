@@ -139,6 +139,11 @@ export class Ledger {
     this.append({ ...call, kind: 'call', groupId: this.#running(episodeId).groupId, episodeId });
   }
 
+  /** Keeps something for later calls of a running episode. */
+  remember(episodeId: string, content: unknown): void {
+    this.append({ kind: 'memo', groupId: this.#running(episodeId).groupId, episodeId, content });
+  }
+
   /**
    * The end of an attempt. Repeating an accepted end changes nothing.
    * @throws LedgerError `dropped` if the episode was dropped before, `ended_differently` if another end was accepted

@@ -11,6 +11,7 @@ export type LedgerRecord =
   | GroupRecord
   | ClaimRecord
   | CallRecord
+  | MemoRecord
   | EndRecord
   | ScoreRecord
   | DropRecord
@@ -81,6 +82,14 @@ export type CallRecord = {
   readonly version: number;
   readonly incarnation: number;
   readonly content?: unknown;
+};
+
+/** What a running episode has to remember for its next call. The fold ignores it. */
+export type MemoRecord = {
+  readonly kind: 'memo';
+  readonly groupId: string;
+  readonly episodeId: string;
+  readonly content: unknown;
 };
 
 /** `completed`: with a reward, or waiting for one. `failed`: the agent's own failure. `outage`: the world's. */

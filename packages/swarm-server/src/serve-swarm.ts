@@ -37,7 +37,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     const server = await SwarmServer.start({
       ...listening,
       openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
-      openModel: (records, onFailure) => openSwarmModel(run, records, onFailure),
+      openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure }),
       settings: toSwarmSettings(run),
       app: {
         ...listening.app,
@@ -56,6 +56,9 @@ export async function serveSwarm<Config extends CommonConfig>(
     throw error;
   }
 }
+
+/** Clients end their episodes themselves when the time is over, and say more of it; the server ends those that did not. */
+const clientGraceMs = 10_000;
 
 /** The swarm's settings, from the names of the YAML. */
 function toSwarmSettings({ config }: ServedRun): SwarmSettings {
@@ -80,7 +83,9 @@ function toSwarmSettings({ config }: ServedRun): SwarmSettings {
     capacity: rollout.maxEnvWorker,
     tickMs: 500,
     leaseMs: 120_000,
-    aliveMs: 3000,
+    episodeTimeoutMs: 1000 * rollout.episodeTimeout + clientGraceMs,
+    syncsCalls: config.swarm.sync === 'calls',
+    aliveMs: 2500,
     stragglerPatienceMs: rollout.stragglerPatience === null ? null : 1000 * rollout.stragglerPatience,
     testFreq: trainerCommon.testFreq,
     numEvaluationTasks: Infinity,

@@ -21,11 +21,15 @@ export const steadyEngine: Engine = {
 type ServedRun = Parameters<typeof openSwarmModel>[0];
 
 /** Everything of a served run that calls and ends need. Its batches are never full, so it never trains. */
-export function openSteadyModel(dir: string, records: RecordIndex): Promise<SwarmModel> {
+export function openSteadyModel(
+  dir: string,
+  records: RecordIndex,
+  { engine = steadyEngine, idleMs }: { readonly engine?: Engine; readonly idleMs?: number } = {},
+): Promise<SwarmModel> {
   mkdirSync(dir, { recursive: true });
   const config = configuration.create({ experimentDir: dir, model: { path: 'nano' } });
   const weights = {
-    policy: { kind: 'engine', engine: steadyEngine, chatTokenizer },
+    policy: { kind: 'engine', engine, chatTokenizer },
     repeatsExactly: true,
     policyVersion: () => 0,
     checkpoints: async () => [0],
@@ -33,5 +37,5 @@ export function openSteadyModel(dir: string, records: RecordIndex): Promise<Swar
     close: async () => undefined,
   };
   const run = { config, folder: { dir: path.resolve(dir) }, openWeights: async () => weights };
-  return openSwarmModel(run as unknown as ServedRun, records);
+  return openSwarmModel(run as unknown as ServedRun, records, { ...(idleMs !== undefined && { idleMs }) });
 }

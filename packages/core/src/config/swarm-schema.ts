@@ -48,6 +48,11 @@ export const swarm = z
       'folder of the ledger, on a local disk; null: ledger/ in the run folder',
       { path: 'output' },
     ),
+    sync: setting(
+      z.enum(['ends', 'calls']),
+      'ends',
+      'what survives the end of the machine before it is answered: ends | calls (these too, which costs each call a write to the disk; without it a power cut drops the episodes that were running)',
+    ),
     shares: setting(
       z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),
       [],

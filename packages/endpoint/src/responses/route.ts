@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseBody, toOpenAIErrorBody, WireError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import { openAIProtocol } from '../openai-protocol.js';
+import { putResponse } from '../session.js';
 import { type InputItem, listTools, responsesSchema, toChatRequest, toInputItems } from './request.js';
 import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 import { readTools } from './tools.js';
@@ -10,24 +11,25 @@ import { readTools } from './tools.js';
 export async function handleResponses(call: Call): Promise<Response> {
   const body = parseBody('responses', responsesSchema, call.body);
   const head = { id: `resp_${randomUUID()}`, created_at: Math.floor(Date.now() / 1000) };
-  const items = [
-    ...recall(call, body.previous_response_id),
-    ...toInputItems(body, (id) => call.session.items.get(id) as InputItem | undefined),
-  ];
+  const input = toInputItems(body, (id) => call.session.items.get(id) as InputItem | undefined);
+  const items = [...recall(call, body.previous_response_id), ...input];
   const tools = readTools(listTools(body, items));
   const view = { tools, withLogprobs: body.include?.includes('message.output_text.logprobs') === true };
   const request = toChatRequest(body, { items, tools, requestId: call.requestId(0) });
-  const remember = (output: readonly OutputItem[]): void => {
+  const remember = async (output: readonly OutputItem[]): Promise<void> => {
     if (body.store === false) return;
-    call.session.history.set(head.id, [...items, ...output]);
-    for (const item of output) call.session.items.set(item.id, item);
+    const { id } = head;
+    const previousId = body.previous_response_id ?? null;
+    const stored = { id, previousId, added: [...input, ...output], numOutput: output.length };
+    putResponse(call.session, stored);
+    await call.session.keep?.(stored);
   };
 
   if (body.stream !== true) {
     const complete = async (): Promise<unknown> => {
       const response = await call.generate(request);
       const output = toOutputItems(response, view);
-      remember(output);
+      await remember(output);
       return toResponseBody(head, body, { response, output });
     };
     return call.respondJson(complete(), openAIProtocol);
@@ -42,7 +44,7 @@ export async function handleResponses(call: Call): Promise<Response> {
         ...(view.withLogprobs && { onTokens: writer.tokens }),
       });
       const output = writer.finish(response);
-      remember(output);
+      await remember(output);
       const type = response.finishReason === 'length' ? 'response.incomplete' : 'response.completed';
       writer.send(type, { response: toResponseBody(head, body, { response, output }) });
     },

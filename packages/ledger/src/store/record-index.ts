@@ -1,14 +1,15 @@
-import type { CallRecord, EndRecord } from '../records.js';
+import type { CallRecord, EndRecord, MemoRecord } from '../records.js';
 import type { Entry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
- * Where the large records of each episode are: its calls and its end. The state keeps neither, so they are read from the
+ * Where the large records of each episode are: its calls, its memos and its end. The state keeps neither, so they are read from the
  * store by their numbers.
  */
 export class RecordIndex {
   readonly #store: Pick<Store, 'find'>;
   readonly #calls = new Map<string, number[]>();
+  readonly #memos = new Map<string, number[]>();
   readonly #ends = new Map<string, number>();
 
   constructor(store: Pick<Store, 'find'>) {
@@ -17,11 +18,8 @@ export class RecordIndex {
 
   note = ({ sequence, record }: Entry): void => {
     if (record.kind === 'end') this.#ends.set(record.episodeId, sequence);
-    if (record.kind === 'call') {
-      const numbers = this.#calls.get(record.episodeId) ?? [];
-      this.#calls.set(record.episodeId, numbers);
-      if (numbers.at(-1) !== sequence) numbers.push(sequence);
-    }
+    if (record.kind === 'call') add(this.#calls, record.episodeId, sequence);
+    if (record.kind === 'memo') add(this.#memos, record.episodeId, sequence);
     if (record.kind === 'finished') for (const { episodeId } of record.episodes) this.#forget(episodeId);
   };
 
@@ -30,6 +28,14 @@ export class RecordIndex {
     return (this.#calls.get(episodeId) ?? []).flatMap((sequence) => {
       const record = this.#store.find(sequence)?.record;
       return record?.kind === 'call' ? [record] : [];
+    });
+  }
+
+  /** The committed memos of an episode, in their order. */
+  memos(episodeId: string): readonly MemoRecord[] {
+    return (this.#memos.get(episodeId) ?? []).flatMap((sequence) => {
+      const record = this.#store.find(sequence)?.record;
+      return record?.kind === 'memo' ? [record] : [];
     });
   }
 
@@ -42,6 +48,13 @@ export class RecordIndex {
 
   #forget(episodeId: string): void {
     this.#calls.delete(episodeId);
+    this.#memos.delete(episodeId);
     this.#ends.delete(episodeId);
   }
+}
+
+function add(all: Map<string, number[]>, episodeId: string, sequence: number): void {
+  const numbers = all.get(episodeId) ?? [];
+  all.set(episodeId, numbers);
+  if (numbers.at(-1) !== sequence) numbers.push(sequence);
 }

@@ -15,7 +15,7 @@ const freeKeys = [
   /^trainer_common\.(max_empty_steps|keep_best|logger)$/,
   /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe|record)$/,
   /^trainer_common\.evaluation_patience$/,
-  /^swarm\.recovery_budget$/,
+  /^swarm\.(recovery_budget|sync)$/,
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,

@@ -4,23 +4,37 @@ import { createAgentApp, readKey, type EndpointSession } from '@agentjet/endpoin
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { toCallError } from '../model/call-error.js';
+import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import type { Swarm } from '../swarm/swarm.js';
 
 /** A swarm that works, and the model of its episodes. */
 export type Serving = { readonly swarm: Swarm; readonly model: SwarmModel };
 
+/** One life of a swarm after the other. */
+export type ServingSource = {
+  /** Undefined while the server recovers. */
+  readonly serving: Serving | undefined;
+  /** Outlive every recovery; undefined if there never was a model. */
+  readonly keys: EpisodeKeys | undefined;
+  /** Resolves with the next life as soon as it works; undefined if there will be none, or not in so many milliseconds. */
+  readonly opened: (waitMs: number) => Promise<Serving | undefined>;
+};
+
+/** HTTP clients give an answer up that has no headers after 300 s. */
+const longestHoldMs = 120_000;
+
 /**
  * Model calls of episodes: `/e/<episode>/<agent>[~<target>]/v1/...`, or `/e/<episode>/v1/...` with the headers
  * `x-ajet-agent` and `x-ajet-target`. The key is looked at before the body is read, and opens one episode alone.
  */
 export class ModelApp {
-  readonly #serving: () => Serving | undefined;
+  readonly #source: ServingSource;
   readonly #byPath: ReturnType<typeof createAgentApp>;
   readonly #byHeader: ReturnType<typeof createAgentApp>;
 
-  constructor(serving: () => Serving | undefined, options: { readonly maxBodyBytes?: number } = {}) {
-    this.#serving = serving;
+  constructor(source: ServingSource, options: { readonly maxBodyBytes?: number } = {}) {
+    this.#source = source;
     this.#byPath = createAgentApp(
       '/e/:episode/:agent',
       (context) => this.#enter(context, agentOfPath(context.req.url)),
@@ -34,13 +48,14 @@ export class ModelApp {
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
-  #enter(context: Context, agent: AgentIdentity): EndpointSession {
-    const serving = this.#serving();
+  /** A call that comes while the server recovers waits until it has. */
+  async #enter(context: Context, agent: AgentIdentity): Promise<EndpointSession> {
+    const episodeId = context.req.param('episode') ?? '';
+    requireKey(readKey(context), episodeId, this.#source.keys);
+    const serving = this.#source.serving ?? (await this.#source.opened(longestHoldMs));
     if (serving === undefined)
       throw new CallError(503, 'not_ready', 'The server is recovering. Ask again in a moment.');
     const { swarm, model } = serving;
-    const episodeId = context.req.param('episode') ?? '';
-    requireKey(readKey(context), episodeId, model);
     requireTrained(agent, model.trainableTargets);
     try {
       swarm.requireRunning(episodeId);
@@ -54,14 +69,14 @@ export class ModelApp {
 /** Of an absolute address, with its query. */
 export const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length));
 
-function requireKey(key: string | undefined, episodeId: string, { keys }: SwarmModel): void {
+function requireKey(key: string | undefined, episodeId: string, keys: EpisodeKeys | undefined): void {
   if (key === undefined)
     throw new CallError(
       401,
       'missing_api_key',
       'The request has no key. Send that of the claimed episode as "Authorization: Bearer <key>".',
     );
-  if (!keys.opens(key, episodeId))
+  if (keys?.opens(key, episodeId) !== true)
     throw new CallError(
       401,
       'invalid_api_key',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
+import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
@@ -40,7 +41,7 @@ export class SwarmServer {
     await loop.open();
     const firstKey = await loop.makeFirstKey(options.app?.needsKey !== false);
     const app = createSwarmApp(() => loop.swarm, options.app);
-    const models = new ModelApp(() => loop.serving);
+    const models = new ModelApp(loop);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> =>
       pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
@@ -90,7 +91,11 @@ class SwarmLoop {
   #swarm: Swarm | undefined;
   #store: Store | undefined;
   #model: SwarmModel | undefined;
+  #keys: EpisodeKeys | undefined;
   #numLives = 0;
+  /** Calls that wait for the next life. */
+  readonly #waiting = new Set<() => void>();
+  #isOver = false;
   /** When the trainer or the engine failed lately. */
   #failedMs: number[] = [];
   #isClosed = false;
@@ -107,6 +112,29 @@ class SwarmLoop {
   get serving(): Serving | undefined {
     const [swarm, model] = [this.#swarm, this.#model];
     return swarm === undefined || model === undefined ? undefined : { swarm, model };
+  }
+
+  get keys(): EpisodeKeys | undefined {
+    return this.#keys;
+  }
+
+  async opened(waitMs: number): Promise<Serving | undefined> {
+    if (this.serving !== undefined || this.#isOver) return this.serving;
+    await new Promise<void>((resolve) => {
+      const cancel = systemHost.after(waitMs, () => go());
+      const go = (): void => {
+        cancel();
+        this.#waiting.delete(go);
+        resolve();
+      };
+      this.#waiting.add(go);
+    });
+    return this.serving;
+  }
+
+  /** The next life works, or there will be none. */
+  #wake(): void {
+    for (const go of this.#waiting) go();
   }
 
   async open(): Promise<void> {
@@ -130,6 +158,7 @@ class SwarmLoop {
       });
       this.#numLives++;
       this.#model?.episodes.attach(this.#swarm);
+      this.#wake();
     } catch (error) {
       await this.#release();
       throw error;
@@ -141,6 +170,7 @@ class SwarmLoop {
     if (openModel !== undefined) {
       const model = await openModel(records, (error) => void this.#openAgain(error));
       this.#model = model;
+      this.#keys = model.keys;
       return { trainer: model.trainer, model: model.episodes, access: model.access };
     }
     if (openTrainer === undefined) throw new TypeError('A swarm server needs openModel or openTrainer.');
@@ -165,6 +195,8 @@ class SwarmLoop {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#isOver = true;
+    this.#wake();
     const swarm = this.#swarm;
     swarm?.close();
     await swarm?.closed();
@@ -193,7 +225,10 @@ class SwarmLoop {
     if (error.code !== 'closed') this.#options.onNotice?.(error.message);
     await swarm?.closed();
     await this.#release();
-    if (error.code === 'not_owner') return;
+    if (error.code === 'not_owner') {
+      this.#isOver = true;
+      return this.#wake();
+    }
     for (let delayMs = 100; !this.#isClosed; delayMs = Math.min(2 * delayMs, 10_000)) {
       try {
         return await this.open();

@@ -9,7 +9,7 @@ import {
   type TurnReward,
 } from '@agentjet/core';
 import { toTurnRecord, type AgentIdentity } from '@agentjet/context-tracker';
-import { createSession, type EndpointSession } from '@agentjet/endpoint';
+import { createSession, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import type { RecordIndex } from '@agentjet/ledger';
 import {
   openEpisode,
@@ -54,7 +54,13 @@ export class ServedEpisodes implements ModelPort {
     if (known !== undefined) return known;
     const model = this.#createModel(episodeId, agent);
     const target = { episodeId, agentName: agent.agentName, model, signal: episode.open.signal };
-    const session = createSession(name, target, () => new Map());
+    const keep = (stored: StoredResponse): Promise<void> =>
+      this.#swarmOf().remember(episodeId, { session: name, stored } satisfies Memo);
+    const session = createSession(name, target, () => new Map(), keep);
+    for (const { content } of this.#options.records.memos(episodeId)) {
+      const { session: owner, stored } = content as Memo;
+      if (owner === name) putResponse(session, stored);
+    }
     for (const [hash, callId] of episode.bodies.get(agent.agentName) ?? []) session.requestIds.set(hash, callId);
     episode.sessions.set(name, session);
     return session;
@@ -83,6 +89,11 @@ export class ServedEpisodes implements ModelPort {
     this.#open.delete(episodeId);
   };
 
+  /** Episodes whose trackers are in memory. */
+  get numOpen(): number {
+    return this.#open.size;
+  }
+
   closeAll(): void {
     for (const episodeId of this.#open.keys()) this.close(episodeId);
   }
@@ -106,10 +117,24 @@ export class ServedEpisodes implements ModelPort {
   ): Promise<ChatResponse> {
     const { requestId = crypto.randomUUID() } = request;
     const key = `${agent.agentName} ${requestId}`;
+    const episode = this.#get(episodeId);
+    episode.numCalls++;
+    try {
+      return await this.#answer(episodeId, agent, { key, request: { ...request, requestId }, options });
+    } finally {
+      episode.numCalls--;
+    }
+  }
+
+  async #answer(
+    episodeId: string,
+    agent: AgentIdentity,
+    { key, request, options }: { readonly key: string; readonly request: ChatRequest; readonly options: ChatOptions },
+  ): Promise<ChatResponse> {
     for (;;) {
       try {
         const content = await this.#swarmOf().call(episodeId, key, () =>
-          this.#sample(episodeId, agent, { ...request, requestId }, options),
+          this.#sample(episodeId, agent, request, options),
         );
         const response = toResponse(content as CallContent);
         replayDeltas(response, options);
@@ -171,16 +196,32 @@ export class ServedEpisodes implements ModelPort {
   }
 
   #get(episodeId: string): ServedEpisode {
-    const known = this.#open.get(episodeId);
-    if (known !== undefined) return known;
+    const known = this.#open.get(episodeId) ?? this.#openAgain(episodeId);
+    known.usedMs = performance.now();
+    this.#open.delete(episodeId); // and to the end: the first one is idle for longest
+    this.#open.set(episodeId, known);
+    this.#putIdleAway(known.usedMs);
+    return known;
+  }
+
+  /** An episode that nobody has called for a while is rebuilt from its records when it is called again. */
+  #putIdleAway(nowMs: number): void {
+    const { idleMs = defaultIdleMs } = this.#options;
+    for (const [episodeId, { usedMs, numCalls }] of this.#open) {
+      if (nowMs - usedMs < idleMs) return;
+      if (numCalls === 0) this.#open.delete(episodeId);
+    }
+  }
+
+  #openAgain(episodeId: string): ServedEpisode {
     const { seed, attempt, groupId } = this.#episodeOf(episodeId);
     const { purpose } = this.#swarmOf().context.ledger.group(groupId);
     const recorded = new WeakMap<ChatRequest, RecordedCall>();
     const onCall = (call: RecordedCall): void => void recorded.set(call.request, call);
     const open = openEpisode({ ...this.#options.episode(purpose), onCall }, { episodeId, seed, attempt: attempt + 1 });
-    const episode = { open, recorded, contents: new CallContents(), sessions: new Map(), bodies: new Map() };
+    const maps = { sessions: new Map(), bodies: new Map() };
+    const episode = { open, recorded, contents: new CallContents(), ...maps, numCalls: 0, usedMs: 0 };
     this.#rebuild(episodeId, episode);
-    this.#open.set(episodeId, episode);
     return episode;
   }
 
@@ -206,18 +247,24 @@ export class ServedEpisodes implements ModelPort {
 }
 
 export type ServedEpisodesOptions = {
-  readonly records: Pick<RecordIndex, 'calls'>;
+  readonly records: Pick<RecordIndex, 'calls' | 'memos'>;
   /** How episodes of a purpose sample. Say what `requestSampling` is: an open episode honours requests unless told otherwise. */
   readonly episode: (
     purpose: 'train' | 'evaluation',
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
   /** Answered calls that an episode may have; null: any number. */
   readonly maxCalls: number | null;
+  /** After so long without a call an episode's tracker is put away. Default: a minute. */
+  readonly idleMs?: number;
   /** Told once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;
 };
 
+/** What is kept of a stored response. */
+type Memo = { readonly session: string; readonly stored: StoredResponse };
+
 const deadAfter = 3;
+const defaultIdleMs = 60_000;
 
 type ServedEpisode = {
   readonly open: OpenEpisode;
@@ -226,6 +273,9 @@ type ServedEpisode = {
   readonly sessions: Map<string, EndpointSession>;
   /** Bodies of recorded calls by agent: hash to call id. */
   readonly bodies: Map<string, Map<string, string>>;
+  /** Under way. */
+  numCalls: number;
+  usedMs: number;
 };
 
 /** A client names turns by their place among the answers of their agent. */

@@ -6,7 +6,7 @@ import type { EpisodeAccess } from '../swarm/episode-answers.js';
 import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';
 import { ModelTrainer } from './model-trainer.js';
-import { ServedEpisodes } from './served-episodes.js';
+import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
 
 /** The model of one life of a swarm: it trains on what its episodes were answered. */
 export type SwarmModel = {
@@ -21,20 +21,19 @@ export type SwarmModel = {
 };
 
 /**
- * Opens the model of a run, with the weights of `model.path`; the swarm loads the newest checkpoint. `onFailure` is told
- * once if the engine answers nobody any more.
+ * Opens the model of a run, with the weights of `model.path`; the swarm loads the newest checkpoint.
  */
 export async function openSwarmModel(
   run: ServedRun,
   records: RecordIndex,
-  onFailure: (error: unknown) => void = () => {},
+  options: Pick<ServedEpisodesOptions, 'onFailure' | 'idleMs'> = {},
 ): Promise<SwarmModel> {
   const { config, folder } = run;
   const keys = EpisodeKeys.open(path.join(folder.dir, 'episode-keys.secret'));
   const weights = await run.openWeights();
   const episodes = new ServedEpisodes({
     records,
-    onFailure,
+    ...options,
     maxCalls: config.rollout.multiTurn.maxSteps,
     episode: (purpose) => ({
       policy: weights.policy,

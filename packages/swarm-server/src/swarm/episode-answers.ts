@@ -1,5 +1,5 @@
 import { EngineError } from '@agentjet/core';
-import type { LedgerEpisode } from '@agentjet/ledger';
+import type { LedgerEpisode, LedgerState } from '@agentjet/ledger';
 import { WireError, type ClaimedEpisode, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort } from '../model/model-port.js';
 
@@ -85,5 +85,18 @@ export function receiptOf(
 export function endedDifferently(episodeId: string, stored: string): WireError {
   return new WireError('ended_differently', `Episode "${episodeId}" ended already, as ${stored}; this end differs.`, {
     details: { stored },
+  });
+}
+
+/** Why an episode is over. A claim may be lost in a power cut: then nothing is known of it. */
+export function reasonOf({ episodes, finishedEpisodes }: LedgerState, episodeId: string): string {
+  const found = episodes.get(episodeId) ?? finishedEpisodes.get(episodeId);
+  return found?.reason ?? 'machine_restarted';
+}
+
+export function goneError(state: LedgerState, episodeId: string): WireError {
+  const reason = reasonOf(state, episodeId);
+  return new WireError('gone', `Episode "${episodeId}" is over: ${reason}. Claim another one.`, {
+    details: { reason },
   });
 }

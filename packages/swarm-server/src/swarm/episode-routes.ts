@@ -7,8 +7,6 @@ import {
   type ClaimedEpisode,
   type ClaimRequest,
   type EndRequest,
-  type EpisodeAnswer,
-  type EpisodesAnswer,
   type HeartbeatAnswer,
   type HeartbeatRequest,
   type Receipt,
@@ -18,17 +16,18 @@ import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import {
   claimIdOf,
   endedDifferently,
+  goneError,
   isReplayMismatch,
   requireKeyShares,
   meanOf,
   randomName,
+  reasonOf,
   receiptOf,
-  toOptional,
   type ClaimKey,
   type EpisodeAccess,
   type EpisodeParts,
-  type EpisodesQuery,
 } from './episode-answers.js';
+import { EpisodeDeadlines } from './episode-deadlines.js';
 import { findPlace } from './find-place.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
@@ -41,36 +40,43 @@ export class EpisodeRoutes {
   readonly #access: (episodeId: string) => EpisodeAccess;
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
+  readonly #deadlines: EpisodeDeadlines;
 
   constructor(context: SwarmContext, { access, model }: EpisodeParts) {
     this.#context = context;
     this.#access = access;
     this.#model = model;
+    const { ledger, settings } = context;
+    this.#deadlines = new EpisodeDeadlines(ledger.clock, settings.episodeTimeoutMs);
+    for (const { episodeId, state } of ledger.state.episodes.values())
+      if (state === 'running') this.#deadlines.begin(episodeId);
   }
 
-  /** Running and known episodes in the order in which they were claimed, after one of them. */
-  list({ after, limit, state }: EpisodesQuery): EpisodesAnswer {
-    const all = [...this.#context.ledger.state.episodes.values()];
-    const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
-    const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);
-    const episodes = found.slice(0, limit).map(({ episodeId }) => this.find(episodeId));
-    const last = episodes.at(-1)?.episode_id;
-    return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
-  }
-
-  find(episodeId: string): EpisodeAnswer {
-    const { state } = this.#context.ledger;
-    const old = state.finishedEpisodes.get(episodeId);
-    if (old !== undefined) {
-      const { fate, reason, step } = old;
-      return { episode_id: episodeId, state: fate, ...toOptional({ reason, step }) };
+  /** Ends episodes that have run for too long, as failures of their agents. */
+  endLate(): void {
+    const { ledger } = this.#context;
+    const error = 'The episode ran for longer than rollout.episode_timeout. Make it faster, or raise the limit.';
+    for (const episodeId of this.#deadlines.over()) {
+      const episode = ledger.state.episodes.get(episodeId);
+      if (episode?.state !== 'running') continue;
+      const { client } = episode;
+      const request = {
+        client,
+        status: 'failed' as const,
+        reward: null,
+        is_success: null,
+        metadata: {},
+        log_metrics: {},
+      };
+      this.#accept(episode, { ...request, error }, JSON.stringify(['failed', null, null])).catch(() => {}); // dropped
     }
-    const episode = state.episodes.get(episodeId);
-    if (episode === undefined) throw this.#goneError(episodeId);
-    const { groupId, place, attempt, client, reward, reason } = episode;
-    const { step } = state.groups.get(groupId) ?? {};
-    const position = { group_id: groupId, place, attempt, client };
-    return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }) };
+  }
+
+  async remember(episodeId: string, content: unknown): Promise<void> {
+    const { ledger, writer } = this.#context;
+    if (ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
+    ledger.remember(episodeId, content);
+    await writer.committed();
   }
 
   async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
@@ -186,6 +192,7 @@ export class EpisodeRoutes {
         .catch(() => {});
     }
     const content = await answer;
+    if (this.#context.settings.syncsCalls === true) await writer.synced();
     await writer.committed();
     return content;
   }
@@ -304,6 +311,7 @@ export class EpisodeRoutes {
     const seed = placeSeed(task?.seed ?? 0, group.taskId, place);
     const leaseMs = lease_seconds * 1000;
     ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, keyName, leaseMs });
+    this.#deadlines.begin(episodeId);
     return episodeId;
   }
 
@@ -382,15 +390,10 @@ export class EpisodeRoutes {
   }
 
   #reasonOf(episodeId: string): string {
-    const { state } = this.#context.ledger;
-    const found = state.episodes.get(episodeId) ?? state.finishedEpisodes.get(episodeId);
-    return found?.reason ?? 'machine_restarted'; // a claim may be lost in a power cut
+    return reasonOf(this.#context.ledger.state, episodeId);
   }
 
   #goneError(episodeId: string): WireError {
-    const reason = this.#reasonOf(episodeId);
-    return new WireError('gone', `Episode "${episodeId}" is over: ${reason}. Claim another one.`, {
-      details: { reason },
-    });
+    return goneError(this.#context.ledger.state, episodeId);
   }
 }

@@ -7,6 +7,10 @@ export type SwarmSettings = {
   /** Episodes that may run at the same time. */
   readonly capacity: number;
   readonly tickMs: number;
+  /** An episode that runs for longer has failed. Absent: it may run for ever. */
+  readonly episodeTimeoutMs?: number;
+  /** Calls, too, survive the end of the machine before they are answered. */
+  readonly syncsCalls?: boolean;
   /** The lease of episodes that were running before a recovery. */
   readonly leaseMs: number;
   /** For how long a client that says nothing is still taken to be alive, when another uses its name. */
@@ -27,9 +31,9 @@ export type SwarmSettings = {
   readonly maxSteps: number;
   /** Passes over the table of tasks. */
   readonly totalEpochs: number;
-  /** Orders the tasks, and seeds their episodes. */
   /** How long a share may be without a client before it lends its places; only if `rules.isElastic`. */
   readonly sharePatienceMs?: number;
+  /** Orders the tasks, and seeds their episodes. */
   readonly seed: number;
   readonly maxFileBytes: number;
   readonly maxFileEntries: number;

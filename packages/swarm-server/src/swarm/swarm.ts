@@ -36,6 +36,7 @@ import { CallGate } from './call-gate.js';
 import { Changes } from './changes.js';
 import { ClientLives } from './client-lives.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
+import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
@@ -98,7 +99,7 @@ export class Swarm {
       journal: (records) => {
         writer.append(records);
         options.onRecords?.(records);
-        if (records.some(({ kind }) => kind !== 'call' && kind !== 'claim')) changes.notify();
+        if (records.some(({ kind }) => kind !== 'call' && kind !== 'claim' && kind !== 'memo')) changes.notify();
       },
     });
     ledger.clock.stop();
@@ -141,6 +142,10 @@ export class Swarm {
   call = (episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> =>
     this.#answer(() => this.#episodes.call(episodeId, requestId, generate));
 
+  /** Keeps something for later calls of a running episode. */
+  remember = (episodeId: string, content: unknown): Promise<void> =>
+    this.#answer(() => this.#episodes.remember(episodeId, content));
+
   /** Groups that wait for rewards; with `all`, those too that have some. */
   unscored = (all = false, shares?: readonly string[]): Promise<GroupsAnswer> =>
     this.#answer(async () => this.#operator.unscored(all, shares));
@@ -177,7 +182,7 @@ export class Swarm {
       if (changes.number === after && waitMs > 0) await changes.next(waitMs);
     });
 
-  episodes = (query: EpisodesQuery) => this.#answer(async () => this.#episodes.list(query));
+  episodes = (query: EpisodesQuery) => this.#answer(async () => listEpisodes(this.#context.ledger.state, query));
 
   addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
 
@@ -185,7 +190,8 @@ export class Swarm {
   keep = (name: string, content: unknown): Promise<void> => this.#answer(() => this.#operator.keep(name, content));
 
   /** One episode, however old. */
-  episode = (episodeId: string): Promise<EpisodeAnswer> => this.#answer(async () => this.#episodes.find(episodeId));
+  episode = (episodeId: string): Promise<EpisodeAnswer> =>
+    this.#answer(async () => findEpisode(this.#context.ledger.state, episodeId));
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
@@ -244,6 +250,7 @@ export class Swarm {
     if (gate.isOpen) ledger.clock.start();
     else ledger.clock.stop();
     ledger.expire();
+    this.#episodes.endLate();
     host.after(settings.tickMs, () => this.#tick());
   }
 

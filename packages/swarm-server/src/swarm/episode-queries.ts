@@ -1,0 +1,28 @@
+import type { LedgerState } from '@agentjet/ledger';
+import type { EpisodeAnswer, EpisodesAnswer } from '@agentjet/swarm-wire';
+import { goneError, toOptional, type EpisodesQuery } from './episode-answers.js';
+
+/** Running and known episodes in the order in which they were claimed, after one of them. */
+export function listEpisodes(ledger: LedgerState, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
+  const all = [...ledger.episodes.values()];
+  const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
+  const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);
+  const episodes = found.slice(0, limit).map(({ episodeId }) => findEpisode(ledger, episodeId));
+  const last = episodes.at(-1)?.episode_id;
+  return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
+}
+
+/** One episode, however old. Throws WireError `gone` for one that nobody knows. */
+export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswer {
+  const old = state.finishedEpisodes.get(episodeId);
+  if (old !== undefined) {
+    const { fate, reason, step } = old;
+    return { episode_id: episodeId, state: fate, ...toOptional({ reason, step }) };
+  }
+  const episode = state.episodes.get(episodeId);
+  if (episode === undefined) throw goneError(state, episodeId);
+  const { groupId, place, attempt, client, reward, reason } = episode;
+  const { step } = state.groups.get(groupId) ?? {};
+  const position = { group_id: groupId, place, attempt, client };
+  return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }) };
+}
