@@ -62,6 +62,11 @@ async function claim({ url }: SwarmServer): Promise<Claimed> {
 const ask = ({ base_url, key }: Claimed): Promise<Response> =>
   post(`${base_url}/main/v1/chat/completions`, { model: 'm', messages: [{ role: 'user', content: 'hello' }] }, key);
 
+function turnsOf({ swarm }: SwarmServer, { episode_id }: Claimed): readonly object[] {
+  const content = swarm?.context.records.end(episode_id)?.content as { readonly turns: readonly object[] } | undefined;
+  return content?.turns ?? [];
+}
+
 const clientOf = ({ base_url, key }: Claimed): OpenAI =>
   new OpenAI({ baseURL: `${base_url}/main/v1`, apiKey: key, maxRetries: 0 });
 
@@ -128,9 +133,7 @@ it('goes on from stored responses and their items after a restart', async () => 
     status: 'completed',
     reward: 1,
   });
-  const { turns } = server.swarm?.context.records.end(episode.episode_id)?.content as {
-    readonly turns: readonly object[];
-  };
+  const turns = turnsOf(server, episode);
   expect(turns.slice(0, 3)).toMatchObject([{ fork: null }, { fork: null }, { fork: null }]);
 });
 
@@ -151,7 +154,7 @@ it('puts the trackers of idle episodes away, and builds them again when they are
   const next = await clientOf(one).responses.create({ model: 'm', input: 'and?', previous_response_id: stored.id });
   expect(next.status).toBe('completed');
   await post(`${server.url}/swarm/v1/episodes/${one.episode_id}/end`, { client: 'me', status: 'completed', reward: 1 });
-  const { turns } = server.swarm?.context.records.end(one.episode_id)?.content as { readonly turns: readonly object[] };
+  const turns = turnsOf(server, one);
   expect(turns).toHaveLength(4);
 });
 

@@ -1,2 +1,3 @@
 export { MemoryDisk, MemoryStore, type DiskFaults, type DiskOperation } from './testing/memory-store.js';
 export { storeCases, type StorePlace } from './testing/store-cases.js';
+export { putFormat } from './testing/put-format.js';

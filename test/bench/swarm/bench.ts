@@ -245,7 +245,7 @@ async function measureRedo(dir: string, report: (line: string) => void) {
     await new Conversation(requests, `${claimed.base_url}/main/v1`, { key: claimed.key, system: 'Walk.' }).ask(
       'Where to?',
     );
-    await end(requests, first.url, claimed, episode % 2);
+    await end(requests, first.url, claimed, { reward: episode % 2 });
   }
   await untilStep(first, 2);
   await first.kill();

@@ -10,8 +10,10 @@ import { openEpisode, type OpenEpisode } from '@agentjet/rollout';
 import { serveSwarm, SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 
 import { Hono } from 'hono';
+import { existsSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { measureStalls } from '../loop/cpu-stalls.js';
+import { startSoaked } from '../soak/soaked-swarm.js';
 import { fillStore } from './fill-store.js';
 import { chatTokenizer, openSteadyModel, steadyEngine } from './steady-run.js';
 
@@ -22,6 +24,7 @@ type Serving = {
   readonly key: string;
   readonly fill?: (request: FillRequest) => Promise<object>;
   readonly open?: (count: number) => object;
+  readonly failOnce?: () => void;
 };
 type FillRequest = { readonly episodes: number; readonly calls: number };
 
@@ -86,16 +89,19 @@ async function startEndpoint(): Promise<Serving> {
 
 let numOpened = 0;
 
-async function startSwarm(): Promise<Serving> {
+/** With keys: nobody gets in without one. */
+const startGuarded = (): Promise<Serving> => startSwarm({ needsKey: true, limits: { maxMs: 2000 } });
+
+async function startSwarm(app: SwarmServerOptions['app'] = { needsKey: false }): Promise<Serving> {
   const server = await SwarmServer.start({
     openStore: () => LmdbStore.open(`${dir}/ledger`, { takeOver: true }),
     openModel: (records) => openSteadyModel(dir, records),
     settings,
-    app: { needsKey: false },
+    app,
   });
   const { swarm } = server;
   if (swarm === undefined) throw new Error('There is no swarm.');
-  return { url: server.url, key: '', fill: (request) => fillStore(swarm, request) };
+  return { url: server.url, key: server.firstKey ?? '', fill: (request) => fillStore(swarm, request) };
 }
 
 async function startNano(): Promise<Serving> {
@@ -115,13 +121,15 @@ async function startNano(): Promise<Serving> {
 const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
   echo: startEcho,
   endpoint: startEndpoint,
-  swarm: startSwarm,
+  swarm: () => startSwarm(),
+  guarded: startGuarded,
+  soak: async () => ({ key: '', ...(await startSoaked(dir, settings)) }),
   nano: startNano,
 };
 
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
-const { fill, open, ...serving } = await start();
+const { fill, open, failOnce, ...serving } = await start();
 let stopStalls = measureStalls();
 
 type Question = { readonly ask: string; readonly id: number; readonly count: number } & FillRequest;
@@ -129,6 +137,7 @@ type Question = { readonly ask: string; readonly id: number; readonly count: num
 process.on('message', (message: Question) => {
   const answer = (value: object): void => void process.send?.({ id: message.id, ...value });
   if (message.ask === 'usage') answer(readUsage());
+  if (message.ask === 'fail') answer({ failed: failOnce?.() !== undefined });
   if (message.ask === 'open') answer({ opened: open?.(message.count) ?? [] });
   if (message.ask === 'exit') process.exit(0);
   if (message.ask === 'fill') void fill?.(message).then(answer);
@@ -141,8 +150,15 @@ function readUsage(): object {
   return {
     cpuMs: (user + system) / 1000,
     rssMb: process.memoryUsage.rss() / 2 ** 20,
+    heapMb: process.memoryUsage().heapUsed / 2 ** 20,
+    handles: process.getActiveResourcesInfo().length + numOpenFiles(),
     longestStallMs: Math.max(0, ...stalls),
   };
+}
+
+/** Of Linux; elsewhere none are counted. */
+function numOpenFiles(): number {
+  return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0;
 }
 
 process.send?.({ ready: true, ...serving });

@@ -1,7 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 
-export type Usage = { readonly cpuMs: number; readonly rssMb: number; readonly longestStallMs: number };
+export type Usage = {
+  readonly cpuMs: number;
+  readonly rssMb: number;
+  readonly heapMb: number;
+  readonly longestStallMs: number;
+  /** Open files, sockets and timers. */
+  readonly handles: number;
+};
+
+type Kind = 'echo' | 'endpoint' | 'swarm' | 'guarded' | 'soak' | 'nano';
 
 /** A server in a child process, which can be asked for its processor time, and killed. */
 export class ServerProcess {
@@ -9,14 +18,19 @@ export class ServerProcess {
   readonly key: string;
   readonly #child: ChildProcess;
   #numAsked = 0;
+  #isWanted = true;
+  #numExits = 0;
 
   private constructor(child: ChildProcess, { url, key }: { readonly url: string; readonly key: string }) {
     this.#child = child;
+    child.once('exit', () => {
+      if (this.#isWanted) this.#numExits++;
+    });
     this.url = url;
     this.key = key;
   }
 
-  static async start(kind: 'echo' | 'endpoint' | 'swarm' | 'nano', dir: string): Promise<ServerProcess> {
+  static async start(kind: Kind, dir: string): Promise<ServerProcess> {
     const root = path.resolve(import.meta.dirname, '../../..');
     const tsx = path.join(root, 'node_modules/tsx/dist/loader.mjs');
     const script = path.join(import.meta.dirname, 'server-child.ts');
@@ -30,6 +44,13 @@ export class ServerProcess {
     return new ServerProcess(child, ready);
   }
 
+  /** How often it ended although nobody killed it. */
+  get numExits(): number {
+    return this.#numExits;
+  }
+
+  /** The next sync of its store fails. */
+  failOnce = (): Promise<unknown> => this.#ask({ ask: 'fail' });
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
   /** Episodes of an ordinary run; those before are over. */
   openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>
@@ -43,6 +64,7 @@ export class ServerProcess {
 
   /** No goodbye: as a power cut, or the kernel when memory is short. */
   kill(): Promise<void> {
+    this.#isWanted = false;
     return new Promise((resolve) => {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) return resolve();
       this.#child.once('exit', () => resolve());

@@ -6,7 +6,7 @@ export type Claimed = { readonly episode_id: string; readonly base_url: string; 
 let numClaims = 0;
 
 /** Enough tasks for any load. */
-export async function postTasks(requests: Requests, url: string, count: number): Promise<void> {
+export async function postTasks(requests: Requests, url: string, count: number, key = ''): Promise<void> {
   for (let start = 0; start < count; start += 1000) {
     const size = Math.min(1000, count - start);
     const tasks = Array.from({ length: size }, (_none, at) => ({
@@ -15,13 +15,13 @@ export async function postTasks(requests: Requests, url: string, count: number):
       hash: 'h',
     }));
     const total = start + size === count ? { total: count } : {};
-    await requests.post(`${url}/swarm/v1/tasks`, { tasks, ...total });
+    await requests.post(`${url}/swarm/v1/tasks`, { tasks, ...total }, key);
   }
 }
 
-export async function claim(requests: Requests, url: string): Promise<Claimed> {
+export async function claim(requests: Requests, url: string, key = ''): Promise<Claimed> {
   const body = { claim_id: `c${numClaims++}`, client: 'bench', life: 'bench', lease_seconds: 3600, wait_seconds: 10 };
-  const { episodes } = await requests.post(`${url}/swarm/v1/episodes`, body);
+  const { episodes } = await requests.post(`${url}/swarm/v1/episodes`, body, key);
   const [episode] = episodes as readonly Claimed[];
   if (episode === undefined) throw new Error('The swarm gave no episode.');
   return episode;
@@ -30,8 +30,13 @@ export async function claim(requests: Requests, url: string): Promise<Claimed> {
 export const endBody = (reward: number) =>
   ({ client: 'bench', status: 'completed', reward, is_success: true, metadata: { moves: 7 } }) as const;
 
-export function end(requests: Requests, url: string, { episode_id }: Claimed, reward = 1): Promise<unknown> {
-  return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, endBody(reward));
+export function end(
+  requests: Requests,
+  url: string,
+  { episode_id }: Claimed,
+  { reward = 1, key = '' }: { readonly reward?: number; readonly key?: string } = {},
+): Promise<unknown> {
+  return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, endBody(reward), key);
 }
 
 /** Model calls of one episode: each goes on from the answer before it. */

@@ -42,7 +42,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        `    const manifest = ledger.assign(ready, { ...plan, configRevision });
+        `    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
     await writer.synced();
     await optimizeStep(context, manifest);
 `,
@@ -53,7 +53,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     const outcomes: Outcome[] = [];
     for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
     if (step % settings.saveFreq === 0) await trainer.save(step);
-    const manifest = ledger.assign(ready, { ...plan, configRevision });
+    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
     for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, outcome);
     await writer.synced();
 `,

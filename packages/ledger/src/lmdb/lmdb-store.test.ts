@@ -5,6 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Entry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
+import { putFormat } from '../testing/put-format.js';
 import { storeCases } from '../testing/store-cases.js';
 import { LmdbStore } from './lmdb-store.js';
 import { requireLocalDisk } from './require-local-disk.js';
@@ -69,10 +70,7 @@ it('says which record is damaged', () =>
 it('refuses a store of another format', () =>
   inFolder(async (dir) => {
     await writeOne(dir);
-    const { open } = await import('lmdb');
-    const database = open<Buffer>({ path: path.join(dir, '000000.mdb'), encoding: 'binary' });
-    await database.put(['meta', 'format'], Buffer.from('"agentjet-ledger-9"'));
-    await database.close();
+    await putFormat(path.join(dir, '000000.mdb'), 'agentjet-ledger-9');
     const store = await LmdbStore.open(dir, { takeOver: true });
     await expect(store.takeOver()).rejects.toMatchObject({
       code: 'other_format',

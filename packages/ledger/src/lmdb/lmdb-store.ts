@@ -3,13 +3,15 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { open as openFolder } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import type { open } from 'lmdb';
+import { toErrorMessage } from '@agentjet/core';
+import type { Key, open, RootDatabase } from 'lmdb';
 import type { Entry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';
 import { LmdbFile, type FileMeta, type Owner } from './lmdb-file.js';
 import { requireLocalDisk } from './require-local-disk.js';
+import { requireWhole } from './require-whole.js';
 
 /**
  * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files go as a whole, so
@@ -41,7 +43,7 @@ export class LmdbStore implements Store {
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
     if (options.isReadOnly !== true) mkdirSync(dir, { recursive: true });
     if (!existsSync(dir)) throw new StoreError('failed', `There is no store at ${dir}.`);
-    requireLocalDisk(dir);
+    requireLocalDisk(dir, options.fileSystemType);
     const lmdb = await import('lmdb');
     const store = new LmdbStore(dir, lmdb.open, options);
     for (const number of numbersIn(dir)) await store.#openFile(number);
@@ -230,12 +232,12 @@ export class LmdbStore implements Store {
 
   async #openFile(number: number): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
-    const database = this.#open<Buffer>({
-      path: file,
-      encoding: 'binary',
-      separateFlushed: true,
-      readOnly: this.#options.isReadOnly === true,
-    });
+    requireWhole(file);
+    const options = { path: file, encoding: 'binary', separateFlushed: true } as const;
+    const database = openDatabase(
+      () => this.#open<Buffer>({ ...options, readOnly: this.#options.isReadOnly === true }),
+      file,
+    );
     const opened = new LmdbFile(number, file, database);
     this.#files.push(opened);
     return opened;
@@ -269,6 +271,8 @@ export type LmdbStoreOptions = {
   readonly onLost?: (error: unknown) => void;
   /** Below this, the store has no room. Default: 256 MiB. */
   readonly minFreeBytes?: number;
+  /** For tests: the number that Linux gives a file system (statfs). */
+  readonly fileSystemType?: (dir: string) => number;
   /** For tests: which start of the machine this is. */
   readonly bootId?: string;
 };
@@ -281,6 +285,18 @@ const olderFormats: readonly string[] = ['agentjet-ledger-1'];
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;
+
+function openDatabase(open: () => RootDatabase<Buffer, Key>, file: string): RootDatabase<Buffer, Key> {
+  try {
+    return open();
+  } catch (error) {
+    throw new StoreError('damaged', `${file} cannot be opened as a store: ${toErrorMessage(error)}. ${restore}`, {
+      cause: error,
+    });
+  }
+}
+
+const restore = 'Restore the store from a copy, or start a new run from the newest checkpoint.';
 
 const notOwner = (): StoreError =>
   new StoreError('not_owner', 'Another server has taken the store over; this one stops.');

@@ -1,0 +1,102 @@
+/**
+ * What happens to a swarm's server when it is asked for what nobody may have, in ways that nobody should ask? 10,000 requests
+ * against a real server process: no key, wrong, expired, foreign and wrong-role keys, bodies that are huge, deep, slow, cut
+ * short or no JSON at all. None may be let in, none may bring the server down, and what it had acknowledged stays as it was.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
+import { inParallel, Requests } from '../swarm/requests.js';
+import { ServerProcess } from '../swarm/server-process.js';
+import { claim, end, postTasks } from '../swarm/swarm-load.js';
+import { createAttacks, type Attack, type Target } from './attacks.js';
+import { Attacker } from './attacker.js';
+
+const concurrency = 32;
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'bench-hostile-'));
+  const count = numberOption(args, '--requests', 10_000);
+  try {
+    const { summary, details } = await attack(dir, { count, report });
+    return { summary, details };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+type Options = { readonly count: number; readonly report: (line: string) => void };
+
+async function attack(dir: string, { count, report }: Options): Promise<BenchResult> {
+  const server = await ServerProcess.start('guarded', dir);
+  const requests = new Requests(4);
+  const target = await prepare(requests, server);
+  const before = await stateOf(server);
+  await server.usage(); // what stalls before the attack is not counted
+  const attacker = new Attacker(server.url);
+  const attacks = createAttacks(target);
+  const seen = new Map<string, number>();
+  let letIn = 0;
+  let failures = 0;
+  let maxUnkeyedBytes = 0;
+  const one = async (attackOne: Attack): Promise<void> => {
+    const { status, sentBytes } = await attacker.send(attackOne);
+    const key = `${attackOne.name}: ${status}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+    if (status >= 200 && status < 300) letIn++;
+    if (status === 500) failures++;
+    if (attackOne.isUnkeyed === true) maxUnkeyedBytes = Math.max(maxUnkeyedBytes, sentBytes);
+  };
+  await inParallel(
+    Array.from({ length: count }, (_none, index) => attacks[index % attacks.length] as Attack),
+    concurrency,
+    one,
+  );
+  const { longestStallMs, rssMb } = await server.usage();
+  const after = await stateOf(server);
+  const isChanged = JSON.stringify(before) !== JSON.stringify(after);
+  const crashes = server.numExits + failures;
+  requests.close();
+  attacker.close();
+  await server.kill();
+  for (const [answer, times] of seen) report(`${String(times).padStart(6)} ${answer}`);
+  report(`what the server keeps has ${isChanged ? 'changed' : 'not changed'}; ${Math.round(rssMb)} MB`);
+  const longest = Math.round(longestStallMs * 10) / 10;
+  return {
+    summary: { requests: count, let_in: letIn + (isChanged ? 1 : 0), crashes, longest_stall_ms: longest },
+    details: {
+      answers: Object.fromEntries(seen),
+      before,
+      after,
+      bytes_sent_of_large_bodies_without_a_key: maxUnkeyedBytes,
+      rss_mb: Math.round(rssMb),
+    },
+  };
+}
+
+/** Two episodes of two clients, one of them ended; keys of all roles, and one that has expired. */
+async function prepare(requests: Requests, { url, key }: ServerProcess): Promise<Target> {
+  await postTasks(requests, url, 1000, key);
+  const ended = await claim(requests, url, key);
+  await end(requests, url, ended, { key });
+  const running = await claim(requests, url, key);
+  const other = await claim(requests, url, key);
+  const make = async (body: Readonly<Record<string, unknown>>): Promise<string> =>
+    String((await requests.post(`${url}/swarm/v1/keys`, body, key))['key']);
+  return {
+    running: running.episode_id,
+    runningKey: running.key,
+    ended: ended.episode_id,
+    otherKey: other.key,
+    observer: await make({ name: 'watch', role: 'observer' }),
+    worker: await make({ name: 'lab', role: 'worker', reward_bounds: [0, 1] }),
+    expired: await make({ name: 'old', role: 'commander', expires_at: '2020-01-01T00:00:00Z' }),
+  };
+}
+
+async function stateOf({ url, key }: ServerProcess): Promise<unknown> {
+  const response = await fetch(`${url}/swarm/v1/server`, { headers: { authorization: `Bearer ${key}` } });
+  const { account, config_revision, tasks, step } = (await response.json()) as Readonly<Record<string, unknown>>;
+  return { account, config_revision, tasks, step };
+}
