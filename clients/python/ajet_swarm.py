@@ -127,6 +127,7 @@ class SwarmClient:
         heartbeat_seconds: float = 1,
         timeout: float = 60,
         on_notice: Optional[Callable[[str], None]] = None,
+        on_end: Optional[Callable[[Json, Json], None]] = None,
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -142,6 +143,8 @@ class SwarmClient:
         self._timeout = timeout
         self._heartbeat_seconds = heartbeat_seconds
         self._on_notice = on_notice or (lambda message: print(message, file=sys.stderr))
+        #: Called with the receipt of each episode that `run` ends, and what was reported.
+        self._on_end = on_end or (lambda receipt, end: None)
         self._said: Dict[str, float] = {}
         self._running: Dict[str, Episode] = {}
         self._lock = threading.Lock()
@@ -368,6 +371,7 @@ class SwarmClient:
                 receipt = self.end(episode, status="failed", error=str(error))
             except Gone:
                 return "gone"
+        self._on_end(receipt, end)
         return {"completed": "completed", "failed": "failed", "outage": "outages"}[receipt["status"]]
 
     def _beat(self) -> None:

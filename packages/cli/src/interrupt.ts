@@ -7,6 +7,7 @@ type Interrupt = {
   readonly signal: AbortSignal;
   /** 130 after SIGINT, 143 after SIGTERM; undefined when there was none. */
   exitCode(): number | undefined;
+  signalName(): SignalName | undefined;
   /** After the second signal: whatever fails from then on is no news. */
   isExiting(): boolean;
   dispose(): void;
@@ -36,6 +37,7 @@ function isEcho(msSinceFirst: number): boolean {
 function listenForInterrupt(onFirst: () => void): Interrupt {
   const controller = new AbortController();
   let code: number | undefined;
+  let first: SignalName | undefined;
   let firstAt = 0;
   let isExiting = false;
   const onSignal = (name: SignalName): void => {
@@ -45,6 +47,7 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
       return void exitNow(name);
     }
     code = exitCodes[name];
+    first = name;
     firstAt = performance.now();
     onFirst();
     controller.abort(new Error(`stopped by ${name}`));
@@ -54,6 +57,7 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   return {
     signal: controller.signal,
     exitCode: () => code,
+    signalName: () => first,
     isExiting: () => isExiting,
     dispose: () => {
       process.off('SIGINT', onSignal);
@@ -73,10 +77,14 @@ function tellEarlyExit(): void {
   process.exitCode = code === 13 ? 1 : code || 1;
 }
 
-/** Runs a command's work and gives its exit code: its own, or that of the signal that ended it. */
+/**
+ * Runs a command's work and gives its exit code: its own, or that of the signal that ended it. `codes`: of signals that a command
+ * takes as an order to end in peace.
+ */
 export async function runInterruptibly(
   onFirst: () => void,
   work: (signal: AbortSignal) => Promise<number>,
+  { codes = {} }: { readonly codes?: Partial<Record<SignalName, number>> } = {},
 ): Promise<number> {
   failEpisodesThatExit();
   const interrupt = listenForInterrupt(onFirst);
@@ -89,7 +97,8 @@ export async function runInterruptibly(
   process.on('exit', onExit);
   try {
     const code = await work(interrupt.signal);
-    return interrupt.exitCode() ?? code;
+    const name = interrupt.signalName();
+    return (name === undefined ? undefined : (codes[name] ?? exitCodes[name])) ?? code;
   } catch (error) {
     if (interrupt.isExiting()) return interrupt.exitCode() ?? 1;
     throw error;

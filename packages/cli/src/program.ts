@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addSwarm, overridesHelp } from './swarm-program.js';
 
 /** What a person typed, parsed. The commands themselves are loaded when they run: `--help` starts fast. */
 export type RunFlags = {
@@ -16,37 +17,6 @@ export type EvalFlags = {
   readonly checkpoint?: string;
   readonly json?: boolean;
 };
-export type SwarmFlags = {
-  readonly conf: string;
-  readonly backbone?: string;
-  readonly host?: string;
-  readonly port?: string;
-  readonly run?: string;
-  readonly new?: boolean;
-  readonly from?: string;
-  readonly takeOver?: boolean;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly behindProxy?: boolean;
-  readonly publicUrl?: string;
-  /** False: `--no-keys`. */
-  readonly keys?: boolean;
-  readonly json?: boolean;
-};
-export type SwarmRunFlags = {
-  readonly conf: string;
-  readonly server: string;
-  readonly client?: string;
-  readonly revision?: string;
-  readonly share?: string;
-  readonly parallel?: string;
-  /** False: `--no-portable`. */
-  readonly portable?: boolean;
-  /** False: `--no-keys`. */
-  readonly keys?: boolean;
-  readonly json?: boolean;
-};
-export type VerifyFlags = { readonly json?: boolean };
 export type ServeFlags = {
   readonly engine?: string;
   readonly host?: string;
@@ -87,8 +57,6 @@ Examples:
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
 
 Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
-
-const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
 
 /** The command line. Each action returns the exit code through `setExitCode`. */
 export function createProgram(setExitCode: (code: number) => void): Command {
@@ -261,64 +229,6 @@ function addExport(program: Command, setExitCode: (code: number) => void): void 
     .action(async (model: string, folder: string, flags: ExportFlags) => {
       const { exportRun } = await import('./commands/export-run.js');
       setExitCode(await exportRun(model, folder, flags));
-    });
-}
-
-function addSwarm(program: Command, setExitCode: (code: number) => void): void {
-  const swarm = program
-    .command('swarm')
-    .description('What belongs to a swarm: a model that agents elsewhere learn with.');
-  swarm
-    .command('serve')
-    .description(
-      'Serves the model to agents on other machines, and trains on what they report. The same command goes on after a crash.',
-    )
-    .usage('--conf <file.yaml> [options] [key.path=value ...]')
-    .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file: the model, and how it is trained')
-    .option('--backbone <name>', 'onnx or torch')
-    .option('--port <number>', 'default: 8700; 0 picks a free one')
-    .option('--host <address>', 'default: 127.0.0.1, this machine alone')
-    .option('--run <folder>', "the run to go on with; default: the experiment's newest, if it has a ledger")
-    .option('--new', 'begin a new run')
-    .option('--from <checkpoint>', 'go back to a checkpoint, such as step-20: the steps after it are void')
-    .option('--take-over', 'take the ledger over from a server that may still be alive; that one stops')
-    .option('--tls-cert <file>', 'certificate; beyond this machine TLS is needed')
-    .option('--tls-key <file>', 'its key')
-    .option('--behind-proxy', 'a proxy in front of the server speaks TLS')
-    .option('--public-url <url>', 'how clients reach the server; default: as their requests say')
-    .option('--no-keys', 'ask for no keys; on this machine alone')
-    .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
-    .action(async (overrides: string[], flags: SwarmFlags) => {
-      const { serveSwarmJob } = await import('./commands/serve-swarm.js');
-      setExitCode(await serveSwarmJob(flags, overrides));
-    });
-  swarm
-    .command('run')
-    .description("Runs the YAML's workflow for a server, and reports rewards. The key comes from AJET_SWARM_KEY.")
-    .usage('--conf <file.yaml> --server <url> [options] [key.path=value ...]')
-    .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file: workflow, tasks, judge')
-    .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
-    .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
-    .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
-    .option('--share <name>', 'the kind of task that this client runs, if the server has several')
-    .option('--parallel <number>', 'episodes at the same time; default: rollout.max_env_worker')
-    .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
-    .option('--no-keys', 'the server asks for no key')
-    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], flags: SwarmRunFlags) => {
-      const { runSwarm } = await import('./commands/run-swarm.js');
-      setExitCode(await runSwarm(flags, overrides));
-    });
-  swarm
-    .command('verify')
-    .description('Folds the ledger of a run offline, and says where every acknowledged episode is.')
-    .argument('<run>', 'run folder, or the folder of its ledger')
-    .option('--json', 'one line of JSON')
-    .action(async (run: string, flags: VerifyFlags) => {
-      const { verifyRunStore } = await import('./commands/verify-store.js');
-      setExitCode(await verifyRunStore(run, flags));
     });
 }
 

@@ -68,7 +68,7 @@ export function applyRecord(state: LedgerState, record: LedgerRecord): void {
 
 type SettingRecord = Extract<
   LedgerRecord,
-  { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' }
+  { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' | 'audit' }
 >;
 
 /** Records about the run as a whole: the newest one holds. */
@@ -94,6 +94,9 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       return;
     case 'task':
       state.tasks.set(taskKey(record), record);
+      return;
+    case 'audit':
+      state.audit.push(record);
       return;
     case 'key':
       if (record.content === null) state.keys.delete(record.name);

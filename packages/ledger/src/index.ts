@@ -11,6 +11,7 @@ export { OutagePause, type OutagePauseOptions, type OutageStatus, type PauseCaus
 export { placeSeed } from './place-seed.js';
 export { canBecomeTrainable, countPlaces, isClosed, isSampled, isTrainable, placeStateOf } from './places.js';
 export type {
+  AuditRecord,
   CallRecord,
   EndRecord,
   EndStatus,

@@ -28,6 +28,7 @@ export type LedgerRecord =
   | ConfigRecord
   | TaskRecord
   | KeyRecord
+  | AuditRecord
   | FinishedRecord;
 
 export type RecordKind = LedgerRecord['kind'];
@@ -266,6 +267,17 @@ export type KeyRecord = {
   readonly name: string;
   /** Null: deleted. */
   readonly content: unknown;
+};
+
+/** What an operator asked for. It changes nothing by itself. */
+export type AuditRecord = {
+  readonly kind: 'audit';
+  /** Time as ISO 8601 has it. */
+  readonly at: string;
+  /** Name of the key; empty if none is asked for. */
+  readonly by: string;
+  readonly what: string;
+  readonly detail: Readonly<Record<string, unknown>>;
 };
 
 export type FinishedEpisode = {

@@ -1,5 +1,6 @@
 import type { DropReason } from './drop-reasons.js';
 import type {
+  AuditRecord,
   ClaimRecord,
   ConfigRecord,
   EndRecord,
@@ -42,6 +43,7 @@ export type LedgerState = {
   /** By `taskKey`: the same id may be in both tables. */
   readonly tasks: Map<string, TaskRecord>;
   readonly keys: Map<string, KeyRecord>;
+  readonly audit: AuditRecord[];
   operation: OperationRecord;
   readonly operationIds: Set<string>;
   incarnation: number;
@@ -124,6 +126,7 @@ export function createState(): LedgerState {
     configs: [],
     tasks: new Map(),
     keys: new Map(),
+    audit: [],
     operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
     operationIds: new Set(),
     incarnation: 0,

@@ -20,16 +20,24 @@ export type HttpTransportOptions = {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 };
 
-/** Requests to a server over HTTP. An error of the server is a WireError; everything else means that it was not reached. */
-export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+export type Send = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<unknown>;
+
+/** One request to a server. An error of the server is a WireError; everything else means that it was not reached. */
+export function createSender(options: HttpTransportOptions): Send {
   const { url, key, timeoutMs = 60_000 } = options;
-  const send = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  return async (method, path, body, headers = {}) => {
     const response = await options.fetch(`${url.replace(/\/+$/, '')}/swarm/v1${path}`, {
       method,
       headers: {
         [wireVersionHeader]: wireVersion,
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
@@ -39,6 +47,11 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     if (response.ok && answer !== undefined) return answer;
     throw toError(response.status, answer ?? text, url);
   };
+}
+
+/** Requests of a client over HTTP. */
+export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const send = createSender(options);
   const on = (episodeId: string, verb: string): string => `/episodes/${encodeURIComponent(episodeId)}/${verb}`;
   return {
     claim: async (request) =>

@@ -32,6 +32,7 @@ export {
   type WireTask,
 } from './episodes.js';
 export {
+  auditAnswerSchema,
   checkpointsAnswerSchema,
   configAnswerSchema,
   configRequestSchema,
@@ -48,10 +49,12 @@ export {
   sharesRequestSchema,
   tasksAnswerSchema,
   tasksRequestSchema,
+  type AuditAnswer,
   type CheckpointsAnswer,
   type ConfigAnswer,
   type ConfigRequest,
   type KeyAnswer,
+  type KeysAnswer,
   type KeyRequest,
   type Operation,
   type OperationAnswer,

@@ -134,6 +134,14 @@ export const serverAnswerSchema = z.strictObject({
   shares: z.record(z.string(), shareAnswerSchema).optional(),
 });
 
+/** What operators have asked for, the oldest first. */
+export const auditAnswerSchema = z.strictObject({
+  entries: z.array(
+    z.strictObject({ at: z.string(), by: z.string(), what: z.string(), detail: z.record(z.string(), z.unknown()) }),
+  ),
+});
+
+export type AuditAnswer = z.infer<typeof auditAnswerSchema>;
 export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
 export type RunRequest = z.infer<typeof runRequestSchema>;
 export type RunAnswer = z.infer<typeof runAnswerSchema>;
@@ -146,6 +154,7 @@ export type Operation = (typeof operations)[number];
 export type OperationAnswer = z.infer<typeof operationAnswerSchema>;
 export type Role = (typeof roles)[number];
 export type KeyRequest = z.infer<typeof keyRequestSchema>;
+export type KeysAnswer = z.infer<typeof keysAnswerSchema>;
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 export type ServerState = (typeof serverStates)[number];
 export type SharesRequest = z.infer<typeof sharesRequestSchema>;

@@ -99,6 +99,20 @@ export const routes: readonly Route[] = [
     answers: { 200: episodes.episodesAnswerSchema },
   },
   {
+    method: 'delete',
+    path: '/episodes',
+    role: 'commander',
+    summary: 'Drops the episodes of a key that are in no step yet',
+    answers: { 200: undefined },
+  },
+  {
+    method: 'get',
+    path: '/audit',
+    role: 'commander',
+    summary: 'What operators have asked for',
+    answers: { 200: run.auditAnswerSchema },
+  },
+  {
     method: 'get',
     path: '/episodes/{id}',
     role: 'observer',

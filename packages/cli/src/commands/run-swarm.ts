@@ -5,7 +5,7 @@ import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swa
 import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
-import type { SwarmRunFlags } from '../program.js';
+import type { SwarmRunFlags } from '../swarm-program.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
 /** `ajet swarm run`: runs the workflow of a YAML file for a server, until its tasks are done or a signal. Returns the exit code. */

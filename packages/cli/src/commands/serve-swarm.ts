@@ -3,7 +3,7 @@ import { serveSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
 import { AgentJetJob, configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
-import type { SwarmFlags } from '../program.js';
+import type { SwarmFlags } from '../swarm-program.js';
 import { listOverrides } from './list-overrides.js';
 import { untilAborted } from './until-aborted.js';
 
@@ -11,7 +11,10 @@ import { untilAborted } from './until-aborted.js';
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
-    () => output.writeLine('Stopping. What was acknowledged is kept; the same command goes on.'),
+    () =>
+      output.writeLine(
+        'Stopping. What was acknowledged is kept; the same command goes on. SIGTERM lets running episodes end first.',
+      ),
     async (signal) => {
       const { config } = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
       const onNotice = (message: string): void => output.writeLine(message);
@@ -22,10 +25,21 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       if (firstKey !== undefined) output.writeLine(`key of the commander, shown only now: ${firstKey}`);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
       await untilAborted(signal);
+      if (isSigterm(signal)) await swarm.server.finish(1000 * toSeconds(flags.drainSeconds ?? '30'));
       await swarm.close();
       return 0;
     },
+    { codes: { SIGTERM: 0 } },
   );
+}
+
+/** A service manager asks for an end in peace; a person who presses Ctrl-C wants it now. */
+const isSigterm = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.message.endsWith('SIGTERM');
+
+function toSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && seconds >= 0) return seconds;
+  throw new ConfigError('wrong_type', `--drain-seconds is ${JSON.stringify(text)}, not a number from 0.`);
 }
 
 function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {

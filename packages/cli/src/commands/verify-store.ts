@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetError } from '@agentjet/core';
 import { LmdbStore, verifyStore, type StoreVerdict } from '@agentjet/ledger';
-import type { VerifyFlags } from '../program.js';
+import type { VerifyFlags } from '../swarm-program.js';
 
 /** `ajet swarm verify`: folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
 export async function verifyRunStore(run: string, { json = false }: VerifyFlags): Promise<number> {
@@ -16,7 +16,7 @@ export async function verifyRunStore(run: string, { json = false }: VerifyFlags)
   }
 }
 
-function findStore(run: string): string {
+export function findStore(run: string): string {
   const dir = [path.join(run, 'ledger'), path.join(run, 'recorded'), run].find(hasStore);
   if (dir !== undefined) return dir;
   throw new AgentJetError(

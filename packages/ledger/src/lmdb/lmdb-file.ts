@@ -55,6 +55,11 @@ export class LmdbFile {
     for (const { bytes } of values) this.#bytes += bytes.length + 40;
   }
 
+  /** Writes what is committed now to another file, while others may write this one. */
+  async backup(target: string): Promise<void> {
+    await this.#database.backup(target, false);
+  }
+
   /** Waits until everything committed is on the disk. The next commit notes how far that was. */
   async sync(): Promise<void> {
     await this.#database.flushed;

@@ -94,3 +94,43 @@ it('says when the disk is nearly full', () =>
     await roomy.close();
     await full.close();
   }));
+
+it('goes on with a store of the format before, which is of the present one then', () =>
+  inFolder(async (dir) => {
+    await writeOne(dir);
+    const { open } = await import('lmdb');
+    const formatOf = async (change?: string): Promise<string> => {
+      const database = open<Buffer>({ path: path.join(dir, '000000.mdb'), encoding: 'binary' });
+      if (change !== undefined) await database.put(['meta', 'format'], Buffer.from(JSON.stringify(change)));
+      const found = String(database.get(['meta', 'format']));
+      await database.close();
+      return found;
+    };
+    const present = await formatOf();
+    await formatOf('agentjet-ledger-1');
+    const store = await LmdbStore.open(dir, { takeOver: true });
+    await store.takeOver();
+    expect(foldStore(store).state.step).toBe(1);
+    await store.commit([checkpoint(2)]);
+    await store.close();
+    expect(await formatOf()).toBe(present);
+  }));
+
+it('is copied while it is written, and the copy can be gone on with', () =>
+  inFolder(async (dir) => {
+    const store = await LmdbStore.open(path.join(dir, 'live'));
+    await store.takeOver();
+    await store.commit([checkpoint(1)]);
+    await store.roll();
+    await store.commit([checkpoint(2)]);
+    await store.sync();
+    const reader = await LmdbStore.open(path.join(dir, 'live'), { isReadOnly: true });
+    await reader.backup(path.join(dir, 'copy'));
+    await reader.close();
+    await store.commit([checkpoint(3)]);
+    const copy = await LmdbStore.open(path.join(dir, 'copy'), { takeOver: true });
+    await copy.takeOver();
+    expect([foldStore(copy).state.step, foldStore(store).state.step]).toEqual([2, 3]);
+    await copy.close();
+    await store.close();
+  }));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { open as openFolder } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -146,6 +146,19 @@ export class LmdbStore implements Store {
       this.#room = { askedMs: now, hasRoom: bavail * bsize >= (this.#options.minFreeBytes ?? minFreeBytes) };
     }
     return this.#room.hasRoom;
+  }
+
+  /**
+   * Copies all files to a folder, as they are now, while an owner writes them. Sealed files never change, so a later backup needs
+   * only those that are new.
+   */
+  async backup(dir: string): Promise<void> {
+    mkdirSync(dir, { recursive: true });
+    for (const file of this.#files) {
+      const target = path.join(dir, path.basename(file.path));
+      if (file.readMeta().isSealed && !existsSync(target)) copyFileSync(file.path, target);
+      else if (!file.readMeta().isSealed) await file.backup(target);
+    }
   }
 
   async close(): Promise<void> {

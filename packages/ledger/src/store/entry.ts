@@ -25,6 +25,7 @@ const lasting: ReadonlySet<RecordKind> = new Set([
   'config',
   'task',
   'key',
+  'audit',
 ]);
 
 export const isLasting = ({ record }: Entry): boolean => lasting.has(record.kind);

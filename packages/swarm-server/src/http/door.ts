@@ -71,6 +71,15 @@ export type WriteRoute<Body> = (
   more: { readonly context: Context; readonly key: StoredKey | undefined },
 ) => Promise<unknown>;
 
+/** Keeps what an operator asks for, before it is done: who, when, what. */
+export async function audit(
+  swarm: Swarm,
+  key: StoredKey | undefined,
+  { what, ...detail }: { readonly what: string } & Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await swarm.audit({ at: new Date().toISOString(), by: key?.name ?? '', what, detail });
+}
+
 /** What the swarm needs to know of a key. */
 export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   if (key === undefined) return undefined;

@@ -1,18 +1,20 @@
 import type { Hono } from 'hono';
 import { keyRequestSchema, WireError } from '@agentjet/swarm-wire';
-import type { Door } from './door.js';
+import { audit, type Door } from './door.js';
 import { createKey, type StoredKey } from './keys.js';
 
 export function addKeys(base: Hono, door: Door): void {
   base.post(
     '/keys',
-    door.write('commander', keyRequestSchema, async (swarm, request, { context }) => {
+    door.write('commander', keyRequestSchema, async (swarm, request, { context, key }) => {
       const [least, most] = request.reward_bounds ?? [0, 0];
       if (least > most)
         throw new WireError('invalid_request', `"reward_bounds" are ${least} to ${most}: none is allowed.`);
       if (swarm.context.ledger.state.keys.has(request.name)) {
         throw new WireError('name_taken', `There is a key "${request.name}". Delete it first if its secret was lost.`);
       }
+      const { name, role } = request;
+      await audit(swarm, key, { what: 'key_made', name, role });
       const { stored, answer } = createKey(request);
       await swarm.keep(stored.name, stored);
       context.status(201);
@@ -38,6 +40,7 @@ export function addKeys(base: Hono, door: Door): void {
       const name = context.req.param('name') ?? '';
       if (name === own?.name)
         throw new WireError('invalid_request', `The key "${name}" cannot delete itself. Use another commander's.`);
+      await audit(swarm, own, { what: 'key_deleted', name });
       await swarm.keep(name, null);
       await swarm.abandonKey(name);
       return { deleted: true };

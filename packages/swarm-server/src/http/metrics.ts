@@ -4,7 +4,7 @@ import type { Swarm } from '../swarm/swarm.js';
 /** The state of a swarm in the text format of Prometheus. */
 export async function renderMetrics(swarm: Swarm): Promise<string> {
   const registry = new Registry();
-  const { account, dropped_by_reason: dropped, state, ...counts } = swarm.describe();
+  const { account, dropped_by_reason: dropped, state, shares = {}, ...counts } = swarm.describe();
   const gauge = (name: string, help: string, values: Readonly<Record<string, number>>, label?: string): void => {
     const labelNames = label === undefined ? [] : [label];
     const made = new Gauge({ name: `agentjet_swarm_${name}`, help, labelNames, registers: [registry] });
@@ -13,6 +13,12 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
   for (const [name, help] of Object.entries(helps)) gauge(name, help, { '': counts[name as keyof typeof helps] });
   gauge('episodes', 'Episodes by what became of them so far', account, 'fate');
   gauge('episodes_dropped', 'Acknowledged episodes that were dropped', dropped, 'reason');
+  const ofShares = (field: 'part' | 'trained' | 'lent' | 'in_flight'): Readonly<Record<string, number>> =>
+    Object.fromEntries(Object.entries(shares).map(([share, found]) => [share, found[field]]));
+  gauge('share_part', 'Part of each share in the next batch', ofShares('part'), 'share');
+  gauge('share_groups_trained', 'Groups of each share that were trained', ofShares('trained'), 'share');
+  gauge('share_places_lent', 'Places of each share that were given to others', ofShares('lent'), 'share');
+  gauge('share_groups_in_flight', 'Groups of each share that are sampled or pooled', ofShares('in_flight'), 'share');
   gauge('state', 'What the server is doing', { [state]: 1 }, 'state');
   gauge('gate_wait_seconds', 'How long model calls have waited for new weights or the end of a pause, in all', {
     '': swarm.context.gate.waitedMs / 1000,

@@ -10,7 +10,8 @@ import {
   type OperationAnswer,
 } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
-import type { Door } from './door.js';
+import { audit, type Door } from './door.js';
+import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
 /** The run as a whole: its tasks, its configuration, and what may be done to it. */
@@ -28,14 +29,12 @@ export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): v
   );
   base.put(
     '/shares',
-    door.write('commander', sharesRequestSchema, (swarm, shares, { context, key }) =>
-      swarm.share(shares, context.req.header('idempotency-key'), key?.name),
-    ),
+    door.write('commander', sharesRequestSchema, async (swarm, shares, { context, key }) => {
+      await audit(swarm, key, { what: 'shares', shares });
+      return swarm.share(shares, context.req.header('idempotency-key'), key?.name);
+    }),
   );
-  base.post(
-    '/run/:operation',
-    door.read('commander', async (swarm, context) => operate(swarm, context)),
-  );
+  base.post('/run/:operation', door.read('commander', operate));
   base.get(
     '/operations/:id',
     door.read('observer', async (swarm, context) => {
@@ -47,23 +46,25 @@ export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): v
   );
   base.patch(
     '/run/config',
-    door.write('commander', configRequestSchema, (swarm, request, { context, key }) => {
+    door.write('commander', configRequestSchema, async (swarm, request, { context, key }) => {
       const ifMatch = Number(context.req.header('if-match') ?? Number.NaN);
       if (!Number.isInteger(ifMatch)) {
         throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
       }
       config.requireChangeable(request.changes);
+      await audit(swarm, key, { what: 'configure', changes: request.changes });
       return swarm.configure(request, ifMatch, key?.name);
     }),
   );
 }
 
 /** The same aim again is done at once. */
-async function operate(swarm: Swarm, context: Context): Promise<OperationAnswer> {
+async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
   const id = context.req.header('idempotency-key') ?? crypto.randomUUID();
   const isDone = isReached(swarm, operation);
   context.status(isDone ? 200 : 202);
+  if (!isDone) await audit(swarm, key, { what: operation });
   if (operation === 'checkpoint') await swarm.checkpoint(id);
   else if (!isDone) await swarm.operate(operation, id);
   const state = operation === 'checkpoint' ? ((await swarm.operation(id)) ?? 'accepted') : 'done';

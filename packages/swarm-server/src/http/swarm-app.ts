@@ -14,6 +14,7 @@ import type { Swarm } from '../swarm/swarm.js';
 import { addCheckpoints } from './checkpoint-routes.js';
 import {
   answerError,
+  audit,
   Door,
   requireBounds,
   requireScorer,
@@ -129,6 +130,23 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
         limit: readCount(context, 'limit', 1000) ?? 100,
       }),
     ),
+  );
+  base.delete(
+    '/episodes',
+    door.read('commander', async (swarm, context, key) => {
+      const name = context.req.query('key') ?? '';
+      if (name === '')
+        throw new WireError('invalid_request', 'Name the key whose episodes are dropped: "?key=<name>".');
+      await audit(swarm, key, { what: 'episodes_dropped', key: name });
+      return { dropped: await swarm.dropOf(name) };
+    }),
+  );
+  base.get(
+    '/audit',
+    door.read('commander', async (swarm) => {
+      const entries = swarm.context.ledger.state.audit;
+      return { entries: entries.map(({ kind: _kind, ...entry }) => entry) };
+    }),
   );
   base.get(
     '/episodes/:id',

@@ -57,6 +57,11 @@ export class SwarmServer {
     return this.#loop.swarm;
   }
 
+  /** Lets what is running end, makes the steps that are due and saves a checkpoint; call `close` afterwards. */
+  async finish(patienceMs: number): Promise<void> {
+    await this.#loop.swarm?.finish(patienceMs);
+  }
+
   /** Stops listening and lets the store go. What was acknowledged stays; another server may go on with it. */
   async close(): Promise<void> {
     await this.#loop.close();

@@ -1,7 +1,7 @@
 import { EngineError } from '@agentjet/core';
-import type { LedgerEpisode, LedgerState } from '@agentjet/ledger';
-import { WireError, type ClaimedEpisode, type Receipt } from '@agentjet/swarm-wire';
-import type { ModelPort } from '../model/model-port.js';
+import type { LedgerEpisode, LedgerState, NewEnd } from '@agentjet/ledger';
+import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
+import type { ModelPort, SealedEnd } from '../model/model-port.js';
 
 /** What the routes of episodes are given, and how their answers are put together. */
 
@@ -51,7 +51,7 @@ export function toOptional({
   return { ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) };
 }
 
-export const meanOf = (values: readonly number[]): number | null =>
+const meanOf = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 export const claimIdOf = (claimId: string, index: number): string => (index === 0 ? claimId : `${claimId}#${index}`);
@@ -99,4 +99,27 @@ export function goneError(state: LedgerState, episodeId: string): WireError {
   return new WireError('gone', `Episode "${episodeId}" is over: ${reason}. Claim another one.`, {
     details: { reason },
   });
+}
+
+type EndParts = {
+  readonly bodyHash: string;
+  readonly sealed: SealedEnd | undefined;
+  /** Of the group. */
+  readonly revision: string;
+};
+
+/** The end as the ledger takes it. */
+export function toNewEnd(request: EndRequest, { bodyHash, sealed, revision }: EndParts): NewEnd {
+  const { metadata, log_metrics, rewards, parts, reason, error, messages } = request;
+  const { content, ...counted } = sealed ?? { content: {} };
+  return {
+    ...counted,
+    ...(rewards !== undefined && { rewards }),
+    status: request.status,
+    reward: request.reward ?? meanOf(Object.values(rewards ?? {})),
+    isSuccess: request.is_success,
+    bodyHash,
+    revision: request.revision ?? revision,
+    content: { metadata, log_metrics, parts, reason, error, messages, ...content },
+  };
 }

@@ -12,22 +12,23 @@ import {
   type Receipt,
   type WireTask,
 } from '@agentjet/swarm-wire';
-import type { ModelPort, SealedEnd } from '../model/model-port.js';
+import type { ModelPort } from '../model/model-port.js';
 import {
   claimIdOf,
   endedDifferently,
   goneError,
   isReplayMismatch,
   requireKeyShares,
-  meanOf,
   randomName,
   reasonOf,
   receiptOf,
+  toNewEnd,
   type ClaimKey,
   type EpisodeAccess,
   type EpisodeParts,
 } from './episode-answers.js';
 import { EpisodeDeadlines } from './episode-deadlines.js';
+import { isEvaluationPending, openEvaluation } from './evaluate.js';
 import { findPlace } from './find-place.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
@@ -263,12 +264,13 @@ export class EpisodeRoutes {
     const { ledger, lives, store, weights, settings } = this.#context;
     const { operation } = ledger.state;
     if (lives.hasLeft(request.client, request.life)) return 'no_open_place';
+    if (this.#context.intake.isClosing) return 'draining';
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
     if (weights.version < 0) return 'starting';
     if (!store.hasRoom()) return 'store_full';
-    this.#context.newest.revision = request.revision;
     lives.noteRevision(request.client, request.revision);
+    this.#noteNewest(request);
     const taken: string[] = [];
     const capacity = Math.min(settings.capacity, this.#capacityOf(key));
     for (let index = 0; index < request.count && ledger.numRunning < capacity; index++) {
@@ -284,11 +286,20 @@ export class EpisodeRoutes {
     return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 
+  /** The first client of a share may open the evaluation that waits for its code. */
+  #noteNewest({ can, revision }: ClaimRequest): void {
+    const { newest } = this.#context;
+    const isFirst = can.some((share) => !newest.has(share));
+    for (const share of can) newest.set(share, revision);
+    if (isFirst) openEvaluation(this.#context);
+  }
+
   /** What runs may be lost, and its place come back; an evaluation may follow a step. */
   #mayOpenPlaces(): boolean {
     const { ledger, weights, settings } = this.#context;
     const batch = nextBatch(ledger, rulesOf(ledger.state, settings));
-    return ledger.numRunning > 0 || weights.phase !== 'waiting' || batch.kind !== 'sampling';
+    const isChanging = weights.phase !== 'waiting' || isEvaluationPending(this.#context);
+    return ledger.numRunning > 0 || isChanging || batch.kind !== 'sampling';
   }
 
   /** How many may run in all, so that this key has no more than its own. */
@@ -350,7 +361,8 @@ export class EpisodeRoutes {
     const { ledger, writer } = this.#context;
     try {
       const sealed = request.status === 'outage' ? undefined : this.#model?.seal(episodeId, request);
-      ledger.end(episodeId, this.#toEnd(episode, request, { bodyHash, sealed }));
+      const { revision } = ledger.group(episode.groupId);
+      ledger.end(episodeId, toNewEnd(request, { bodyHash, sealed, revision }));
     } catch (error) {
       if (!isReplayMismatch(error)) throw error;
       ledger.drop(episodeId, 'replay_mismatch');
@@ -359,26 +371,6 @@ export class EpisodeRoutes {
     } finally {
       if (episode.state !== 'running') this.#model?.close(episodeId);
     }
-  }
-
-  #toEnd(
-    { groupId }: Readonly<LedgerEpisode>,
-    request: EndRequest,
-    { bodyHash, sealed }: { readonly bodyHash: string; readonly sealed: SealedEnd | undefined },
-  ) {
-    const { metadata, log_metrics, rewards, parts, reason, error, messages } = request;
-    const { content, ...counted } = sealed ?? { content: {} };
-    const reward = request.reward ?? meanOf(Object.values(rewards ?? {}));
-    return {
-      ...counted,
-      ...(rewards !== undefined && { rewards }),
-      status: request.status,
-      reward,
-      isSuccess: request.is_success,
-      bodyHash,
-      revision: request.revision ?? this.#context.ledger.group(groupId).revision,
-      content: { metadata, log_metrics, parts, reason, error, messages, ...content },
-    };
   }
 
   #requireClient({ episodeId, client, keyName }: Readonly<LedgerEpisode>, found: string, key?: ClaimKey): void {

@@ -8,7 +8,7 @@ import { appendSynced, type SwarmContext } from './swarm-context.js';
  * next step waits for them, but not for ever. The record says on how many tasks the result rests.
  */
 export async function evaluateIfDue(context: SwarmContext): Promise<void> {
-  const { ledger, settings, changes } = context;
+  const { ledger, settings, changes, intake } = context;
   const { state } = ledger;
   const { step } = state;
   if (!isDue(context, step) || state.evaluations.has(step)) return;
@@ -16,8 +16,13 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   if (groupsOf(context, step).length === 0) return; // there are no tasks for evaluations, or not yet
   changes.notify();
   const startedMs = ledger.clock.read();
-  while (!isOver(context, step) && ledger.clock.read() - startedMs < settings.evaluationPatienceMs) {
+  let numTasks = state.tasks.size;
+  const mayWait = (): boolean => ledger.clock.read() - startedMs < settings.evaluationPatienceMs;
+  while (!isOver(context, step) && mayWait()) {
+    if (intake.isClosing) return; // the next process waits for it
     await changes.next(settings.tickMs);
+    if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come
+    numTasks = state.tasks.size;
   }
   const groups = groupsOf(context, step);
   const restsOn = groups.filter(({ groupId }) => ledger.membersOf(groupId).some((each) => each.state === 'pooled'));
@@ -40,6 +45,18 @@ export async function recordEvaluation(
   );
 }
 
+/** Whether the evaluation of the newest step is due and not over. */
+export function isEvaluationPending(context: SwarmContext): boolean {
+  const { step, evaluations } = context.ledger.state;
+  return isDue(context, step) && !evaluations.has(step);
+}
+
+/** Opens what is pending: the first client of a share has come, with the code that runs its tasks. */
+export function openEvaluation(context: SwarmContext): void {
+  const { step } = context.ledger.state;
+  if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
+}
+
 function isDue(context: SwarmContext, step: number): boolean {
   const { settings, ledger, tasks } = context;
   const { test_freq: testFreq = settings.testFreq } = changesOf(ledger.state).trainer_common;
@@ -54,7 +71,10 @@ function openGroups(context: SwarmContext, step: number): void {
   for (const share of shareNames(context)) openGroupsOf(context, step, share);
 }
 
+/** None before a client of the share was heard of: a group is for the code of one revision. */
 function openGroupsOf({ ledger, settings, tasks, newest }: SwarmContext, step: number, share: string): void {
+  const revision = newest.get(share);
+  if (revision === undefined) return;
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
     const task = tasks.evaluationTask(index, share);
     const groupId = share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`;
@@ -68,7 +88,7 @@ function openGroupsOf({ ledger, settings, tasks, newest }: SwarmContext, step: n
       purpose: 'evaluation',
       ...(share !== defaultShare && { share }),
       evaluates: step,
-      revision: newest.revision,
+      revision,
     });
   }
 }

@@ -224,6 +224,21 @@ export class OperatorRoutes {
     return wanted.get(requestId) ?? (ledger.state.operationIds.has(requestId) ? 'done' : undefined);
   }
 
+  /** Drops what was claimed with a key and is in no step yet: its places are open again. Returns how many. */
+  async dropOf(keyName: string): Promise<number> {
+    const { ledger, writer } = this.#context;
+    const isOpen = (state: string): boolean => state === 'running' || state === 'ended' || state === 'pooled';
+    const own = [...ledger.state.episodes.values()].filter((episode) => episode.keyName === keyName);
+    let dropped = 0;
+    for (const { episodeId, state } of own) {
+      if (!isOpen(ledger.episode(episodeId).state) || !isOpen(state)) continue;
+      ledger.drop(episodeId, 'abandoned', { isCounted: false });
+      dropped++;
+    }
+    await writer.synced();
+    return dropped;
+  }
+
   async abandonKey(keyName: string): Promise<void> {
     const { ledger, writer } = this.#context;
     const own = [...ledger.state.episodes.values()].filter((episode) => episode.keyName === keyName);

@@ -24,8 +24,10 @@ export type SwarmContext = {
   /** How long the steps since the newest checkpoint took. */
   sinceSavedMs: number;
   readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
-  /** Revision of the agent code that was claimed last. */
-  readonly newest: { revision: string };
+  /** The process is about to end: no place is given away, and what is open waits for the next one. */
+  readonly intake: { isClosing: boolean };
+  /** Revision of the agent code that was claimed with last, by share. */
+  readonly newest: Map<string, string>;
 };
 
 /** Appends, and waits until what was appended survives the end of the machine. */

@@ -2,8 +2,10 @@ import { toErrorMessage } from '@agentjet/core';
 import {
   Ledger,
   recover,
+  shareOf,
   StoreError,
   StoreWriter,
+  type AuditRecord,
   type Entry,
   type Host,
   type LedgerRecord,
@@ -40,7 +42,8 @@ import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
-import type { SwarmContext } from './swarm-context.js';
+import { appendSynced, type SwarmContext } from './swarm-context.js';
+import { finishWork } from './finish-work.js';
 import { trainLoop } from './train-loop.js';
 import { TaskTable } from './task-table.js';
 import type { ModelPort } from '../model/model-port.js';
@@ -105,13 +108,14 @@ export class Swarm {
     ledger.clock.stop();
     void gate.hold('weights');
     if (state.operation.isPaused) void gate.hold('paused');
-    const newest = { revision: [...state.groups.values()].at(-1)?.revision ?? '' };
+    const newest = new Map([...state.groups.values()].map((group) => [shareOf(group), group.revision]));
     const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
     const { trainer } = options;
     const tasks = options.tasks ?? new TaskTable(state, settings);
     const parts = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
-    const context: SwarmContext = { ...parts, lives, wanted: new Map(), sinceSavedMs: 0 };
+    const intake = { isClosing: false };
+    const context: SwarmContext = { ...parts, lives, intake, wanted: new Map(), sinceSavedMs: 0 };
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
@@ -175,6 +179,13 @@ export class Swarm {
   /** Gives the running episodes of a key back. */
   abandonKey = (keyName: string): Promise<void> => this.#answer(() => this.#operator.abandonKey(keyName));
 
+  /** Drops what was claimed with a key and is in no step yet. */
+  dropOf = (keyName: string): Promise<number> => this.#answer(() => this.#operator.dropOf(keyName));
+
+  /** Keeps what an operator asks for, before it is done. */
+  audit = (entry: Omit<AuditRecord, 'kind'>): Promise<void> =>
+    this.#answer(() => appendSynced(this.#context, { kind: 'audit', ...entry }));
+
   /** Resolves when something has changed since that number, or after so many milliseconds. */
   changed = (after: number, waitMs: number): Promise<void> =>
     this.#answer(async () => {
@@ -234,6 +245,12 @@ export class Swarm {
   close(): void {
     this.#stop(new StoreError('closed', 'The server is closing.'));
   }
+
+  /**
+   * Before the process ends by request: no more claims; what runs may end, for as long as the patience lasts; the steps whose
+   * batches are full are made, and a checkpoint is saved. Nothing of it is recorded, so the next process goes on as before.
+   */
+  finish = (patienceMs: number): Promise<void> => this.#answer(() => finishWork(this.#context, patienceMs));
 
   #start(): void {
     this.#tick();

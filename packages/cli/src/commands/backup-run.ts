@@ -1,0 +1,69 @@
+import { cp, mkdir, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
+import { foldStore, LmdbStore } from '@agentjet/ledger';
+import { createOutput } from '../output.js';
+import type { VerifyFlags } from '../swarm-program.js';
+import { findStore } from './verify-store.js';
+
+/**
+ * `ajet swarm backup`: a copy of a run from which a server can go on, taken while another one writes it. First checkpoints and all
+ * else, then the ledger: it may be ahead of the newest checkpoint, never the other way round.
+ */
+export async function backupRun(run: string, target: string, flags: VerifyFlags): Promise<number> {
+  if (existsSync(target) && (await readdir(target)).length > 0)
+    throw new ConfigError('wrong_value', `${target} is not empty. Name a new folder: a backup replaces nothing.`);
+  const storeDir = findStore(run);
+  for (let tries = 0; ; tries++) {
+    await mkdir(target, { recursive: true });
+    await copyFolder(run, target, storeDir);
+    const step = await copyLedger(storeDir, path.join(target, path.basename(storeDir)));
+    if (step !== undefined) return tell(target, step, flags);
+    if (tries === 2)
+      throw new ConfigError(
+        'busy',
+        'Three times, the ledger moved on while its checkpoints were copied. Pause the run: ajet swarm pause.',
+      );
+    await rm(target, { recursive: true, force: true });
+  }
+}
+
+function tell(target: string, step: number, flags: VerifyFlags): number {
+  const output = createOutput(flags);
+  output.writeLine(
+    `Backed up to ${target}, at step ${step}. To go on from it: ajet swarm serve --conf <file> --run ${target}`,
+  );
+  output.writeJson({ folder: target, step });
+  return 0;
+}
+
+async function copyFolder(run: string, target: string, storeDir: string): Promise<void> {
+  const skipped = [storeDir, target].map((dir) => path.resolve(dir));
+  for (const name of await readdir(run)) {
+    const from = path.resolve(run, name);
+    if (skipped.includes(from) || name === 'writer.json') continue;
+    await cp(from, path.join(target, name), { recursive: true, errorOnExist: true, force: false });
+  }
+}
+
+/** The step that the copy is at; undefined if it lacks steps after its newest checkpoint. */
+async function copyLedger(from: string, to: string): Promise<number | undefined> {
+  const store = await LmdbStore.open(from, { isReadOnly: true });
+  try {
+    await store.backup(to);
+  } finally {
+    await store.close();
+  }
+  const copy = await LmdbStore.open(to, { isReadOnly: true });
+  try {
+    const { state } = foldStore(copy);
+    const checkpoints = path.join(path.dirname(to), 'checkpoints');
+    const names = existsSync(checkpoints) ? await readdir(checkpoints) : [];
+    const newest = Math.max(0, ...names.flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? []).map(Number));
+    for (let step = newest + 1; step <= state.step; step++) if (!state.manifests.has(step)) return undefined;
+    return state.step;
+  } finally {
+    await copy.close();
+  }
+}

@@ -1,0 +1,201 @@
+import { ConfigError } from '@agentjet/core';
+import { SwarmOperator, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
+import { createOutput, type Output } from '../output.js';
+
+/** What an operator does to a swarm's server from any machine. The key comes from AJET_SWARM_KEY, never from the command line. */
+export type OperatorFlags = { readonly server?: string; readonly keys?: boolean; readonly json?: boolean };
+
+export function openOperator({ server, keys }: OperatorFlags): SwarmOperator {
+  const key = process.env['AJET_SWARM_KEY'];
+  const url = server ?? process.env['AJET_SWARM_SERVER'] ?? 'http://127.0.0.1:8700';
+  if ((key === undefined || key === '') && keys !== false)
+    throw new ConfigError(
+      'no_key',
+      "There is no key. Put a commander's key into the environment variable AJET_SWARM_KEY, or say --no-keys for a server that asks for none.",
+    );
+  return new SwarmOperator({ url, key });
+}
+
+/** `ajet swarm status`: one look at the server. */
+export async function showStatus(flags: OperatorFlags): Promise<number> {
+  const server = await openOperator(flags).server();
+  tell(flags, describeServer(server), server);
+  return 0;
+}
+
+/** `ajet swarm set key=value ...`: changes keys of the configuration while training runs. */
+export async function setConfig(assignments: readonly string[], flags: OperatorFlags): Promise<number> {
+  const changes = Object.fromEntries(assignments.map(readAssignment));
+  const answer = await openOperator(flags).configure(changes);
+  tell(flags, [`Revision ${answer.revision}, from step ${answer.from_step} on.`], answer);
+  return 0;
+}
+
+/** `ajet swarm shares [name=part ...]`: shows the shares, or gives them other parts. */
+export async function setShares(assignments: readonly string[], flags: OperatorFlags): Promise<number> {
+  const operator = openOperator(flags);
+  if (assignments.length === 0) {
+    const { shares = {} } = await operator.server();
+    tell(flags, describeShares(shares), { shares });
+    return 0;
+  }
+  const answer = await operator.share(Object.fromEntries(assignments.map(readPart)));
+  tell(flags, [`Revision ${answer.revision}: the parts hold from step ${answer.from_step} on.`], answer);
+  return 0;
+}
+
+/** `ajet swarm pause | resume | drain | stop | start | checkpoint`. */
+export async function operate(operation: Operation, flags: OperatorFlags): Promise<number> {
+  const operator = openOperator(flags);
+  let answer = await operator.operate(operation);
+  while (answer.state === 'accepted') {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answer = { ...answer, ...(await operator.operation(answer.operation_id)) };
+  }
+  tell(flags, [`${operation}: ${answer.state}`], answer);
+  return answer.state === 'failed' ? 1 : 0;
+}
+
+export type MakeKeyFlags = OperatorFlags & {
+  readonly role?: string;
+  readonly shares?: string;
+  readonly scores?: string;
+  readonly maxEpisodes?: string;
+  readonly expires?: string;
+};
+
+/** `ajet swarm keys list | make <name> | delete <name>`. */
+export async function listKeys(flags: OperatorFlags): Promise<number> {
+  const answer = await openOperator(flags).keys();
+  const lines = answer.keys.map(
+    ({ name, role, expires_at: until }) => `${role.padEnd(10)} ${name}${until === undefined ? '' : `, until ${until}`}`,
+  );
+  tell(flags, lines, answer);
+  return 0;
+}
+
+export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number> {
+  const { role = 'worker', shares, scores, maxEpisodes, expires } = flags;
+  const answer = await openOperator(flags).makeKey({
+    name,
+    role: readRole(role),
+    ...(shares !== undefined && { shares: shares.split(',') }),
+    ...(scores !== undefined && { scores: scores.split(',') }),
+    ...(maxEpisodes !== undefined && { max_episodes: Number(maxEpisodes) }),
+    ...(expires !== undefined && { expires_at: expires }),
+  });
+  tell(flags, [`key "${name}" (${role}), shown only now: ${answer.key}`], answer);
+  return 0;
+}
+
+export async function deleteKey(name: string, flags: OperatorFlags): Promise<number> {
+  await openOperator(flags).deleteKey(name);
+  tell(flags, [`The key "${name}" is deleted; what it was running is given back.`], { deleted: true });
+  return 0;
+}
+
+export type EpisodesFlags = OperatorFlags & { readonly state?: string; readonly limit?: string; readonly key?: string };
+
+/** `ajet swarm episodes [--state pooled]`. */
+export async function listEpisodes({ state, limit = '100', ...flags }: EpisodesFlags): Promise<number> {
+  const answer = await openOperator(flags).episodes({ limit, ...(state !== undefined && { state }) });
+  const lines = answer.episodes.map(({ episode_id, state: found, group_id = '', client = '', reward, reason, step }) =>
+    [
+      episode_id,
+      found,
+      group_id,
+      client,
+      reward === null || reward === undefined ? '' : `reward ${reward}`,
+      reason ?? '',
+      step === undefined ? '' : `step ${step}`,
+    ]
+      .filter((part) => part !== '')
+      .join('  '),
+  );
+  tell(flags, lines.length > 0 ? lines : ['There are none.'], answer);
+  return 0;
+}
+
+/** `ajet swarm episodes drop --key <name>`. */
+export async function dropEpisodes({ key, ...flags }: EpisodesFlags): Promise<number> {
+  if (key === undefined) throw new ConfigError('wrong_value', 'Name the key whose episodes are dropped: --key <name>.');
+  const answer = await openOperator(flags).dropEpisodes(key);
+  tell(flags, [`${answer.dropped} episodes of the key "${key}" are dropped; their places are open again.`], answer);
+  return 0;
+}
+
+/** `ajet swarm audit`: who asked for what, and when. */
+export async function showAudit(flags: OperatorFlags): Promise<number> {
+  const answer = await openOperator(flags).audit();
+  const lines = answer.entries.map(
+    ({ at, by, what, detail }) => `${at}  ${by === '' ? '(no key)' : by}  ${what}  ${JSON.stringify(detail)}`,
+  );
+  tell(flags, lines.length > 0 ? lines : ['Nobody has asked for anything yet.'], answer);
+  return 0;
+}
+
+function tell(flags: OperatorFlags, lines: readonly string[], value: unknown): void {
+  const output: Output = createOutput(flags);
+  if (flags.json === true) output.writeJson(value);
+  else for (const line of lines) output.writeLine(line);
+}
+
+/** The state of a server in a few lines. */
+export function describeServer(server: ServerAnswer): readonly string[] {
+  const {
+    state,
+    step,
+    version,
+    incarnation,
+    account,
+    running,
+    capacity,
+    groups_open: open,
+    groups_pooled: pooled,
+  } = server;
+  const dropped = Object.entries(server.dropped_by_reason).map(([reason, count]) => `${count} ${reason}`);
+  const count = (fate: string): number => account[fate] ?? 0;
+  return [
+    `${state}, step ${step}, weights ${version}${incarnation > 0 ? `, incarnation ${incarnation}` : ''}`,
+    `${running} of ${capacity} episodes run; ${open} groups are sampled, ${pooled} wait for their step`,
+    `${count('acknowledged')} acknowledged = ${count('trained')} trained + ${count('assigned')} assigned + ${count('pooled')} pooled + ${count('unscored')} unscored + ${count('evaluated')} evaluated + ${count('dropped')} dropped`,
+    ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
+    ...(server.shares === undefined ? [] : describeShares(server.shares)),
+  ];
+}
+
+function describeShares(shares: NonNullable<ServerAnswer['shares']>): readonly string[] {
+  const rows = Object.entries(shares);
+  if (rows.length === 0) return ['There are no shares: all tasks are of one kind.'];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const all = rows.reduce((sum, [, { trained }]) => sum + trained, 0);
+  return rows.map(([name, { part, tasks, in_flight: inFlight, trained, lent, idle }]) => {
+    const got = all === 0 ? '-' : (trained / all).toFixed(3);
+    return `${name.padEnd(width)}  asked ${part.toFixed(3)}  got ${got}  ${tasks} tasks, ${inFlight} groups in flight, ${lent} lent${idle ? ', idle' : ''}`;
+  });
+}
+
+function readAssignment(text: string): readonly [string, unknown] {
+  const [, key, value] = /^([\w.]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined)
+    throw new ConfigError(
+      'wrong_value',
+      `${JSON.stringify(text)} is not key=value, such as trainer_common.optim.lr=1e-5.`,
+    );
+  try {
+    return [key, JSON.parse(value) as unknown];
+  } catch {
+    return [key, value];
+  }
+}
+
+function readPart(text: string): readonly [string, number] {
+  const [, name, part] = /^([^=]+)=([\d.eE-]+)$/.exec(text) ?? [];
+  if (name !== undefined && Number(part) > 0) return [name, Number(part)];
+  throw new ConfigError('wrong_value', `${JSON.stringify(text)} is not a share with its part, such as math=0.4.`);
+}
+
+function readRole(text: string): Role {
+  if (text === 'observer' || text === 'worker' || text === 'commander') return text;
+  throw new ConfigError('wrong_value', `--role is ${JSON.stringify(text)}; there are observer, worker and commander.`);
+}

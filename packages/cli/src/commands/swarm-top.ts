@@ -1,0 +1,94 @@
+import { toErrorMessage } from '@agentjet/core';
+import type { ServerAnswer } from '@agentjet/swarm-client';
+import { runInterruptibly } from '../interrupt.js';
+import { describeServer, openOperator, type OperatorFlags } from './swarm-operate.js';
+
+/**
+ * `ajet swarm top`: the server at a glance, drawn anew with each change. Where stdout is not a terminal, a block of lines for each
+ * new step; with --json, a line of JSON for each change.
+ */
+export async function watchSwarm(flags: OperatorFlags): Promise<number> {
+  const operator = openOperator(flags);
+  const screen = createScreen(flags);
+  return runInterruptibly(
+    () => {},
+    async (signal) => {
+      const aborted = untilAbort(signal);
+      let change: number | undefined;
+      let isAway = false;
+      while (!signal.aborted) {
+        try {
+          const server = await Promise.race([operator.server(change), aborted]);
+          if (server === undefined) break;
+          change = server.change;
+          isAway = false;
+          screen.show(server);
+          await pause(aborted, 250); // changes come faster than anybody reads
+        } catch (error) {
+          if (isRefusal(error)) throw error;
+          if (!isAway) screen.away(toErrorMessage(error));
+          isAway = true;
+          await pause(aborted, 1000);
+        }
+      }
+      return 0;
+    },
+  );
+}
+
+type Screen = { readonly show: (server: ServerAnswer) => void; readonly away: (message: string) => void };
+
+function createScreen({ json }: OperatorFlags): Screen {
+  const { stdout } = process;
+  if (json === true)
+    return {
+      show: (server) => void stdout.write(`${JSON.stringify(server)}\n`),
+      away: (message) => void process.stderr.write(`The server cannot be reached: ${message}\n`),
+    };
+  const rates = new Rates();
+  if (stdout.isTTY && process.env['TERM'] !== 'dumb') {
+    const draw = (lines: readonly string[]): void => void stdout.write(`\u001b[H\u001b[2J${lines.join('\n')}\n`);
+    return {
+      show: (server) =>
+        draw([...describeServer(server), rates.describe(server), '', 'Ctrl-C leaves; the server goes on.']),
+      away: (message) => draw([`The server cannot be reached: ${message}`, 'Waiting for it.']),
+    };
+  }
+  let step = -1;
+  return {
+    show: (server) => {
+      if (server.step === step) return;
+      step = server.step;
+      stdout.write(`${[...describeServer(server), rates.describe(server)].join('\n')}\n\n`);
+    },
+    away: (message) => void stdout.write(`The server cannot be reached: ${message}\n`),
+  };
+}
+
+/** How fast things have gone in the last minute. */
+class Rates {
+  #seen: { readonly ms: number; readonly ended: number; readonly step: number }[] = [];
+
+  describe({ account, step }: ServerAnswer): string {
+    const now = { ms: performance.now(), ended: account['acknowledged'] ?? 0, step };
+    this.#seen = [...this.#seen.filter(({ ms }) => now.ms - ms < 60_000), now];
+    const [first = now] = this.#seen;
+    const minutes = (now.ms - first.ms) / 60_000;
+    if (minutes < 0.02) return 'episodes and steps per minute: not known yet';
+    return `${((now.ended - first.ended) / minutes).toFixed(0)} episodes and ${((now.step - first.step) / minutes).toFixed(1)} steps per minute`;
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500;
+
+function untilAbort(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+async function pause(aborted: Promise<undefined>, ms: number): Promise<void> {
+  await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, ms))]);
+}

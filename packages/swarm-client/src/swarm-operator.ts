@@ -1,0 +1,73 @@
+import type {
+  AuditAnswer,
+  ConfigAnswer,
+  EpisodesAnswer,
+  KeyAnswer,
+  KeyRequest,
+  KeysAnswer,
+  Operation,
+  OperationAnswer,
+  ServerAnswer,
+  SharesRequest,
+} from '@agentjet/swarm-wire';
+import { createSender, type Send } from './http-transport.js';
+import { newId, systemClientHost, systemFetch, type ClientHost } from './host.js';
+
+export type SwarmOperatorOptions = {
+  readonly url: string;
+  /** A commander's key; an observer's is enough to look. */
+  readonly key?: string | undefined;
+  readonly host?: ClientHost;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+};
+
+/** What a person does to a server from anywhere: look, change, stop, hand out keys. Each order has an id and is obeyed once. */
+export class SwarmOperator {
+  readonly #send: Send;
+  readonly #host: ClientHost;
+
+  constructor({ url, key, host = systemClientHost, fetch = systemFetch }: SwarmOperatorOptions) {
+    this.#host = host;
+    this.#send = createSender({ url, fetch, ...(key !== undefined && key !== '' && { key }) });
+  }
+
+  /** With `after`, once something has changed since that number, or after 20 seconds. */
+  server = async (after?: number): Promise<ServerAnswer> =>
+    (await this.#send('GET', after === undefined ? '/server' : `/server?after=${after}&wait=20`)) as ServerAnswer;
+
+  /** Parts that add up to 1. They hold from `from_step` on. */
+  share = async (parts: SharesRequest): Promise<ConfigAnswer> =>
+    (await this.#send('PUT', '/shares', parts, { 'idempotency-key': newId(this.#host) })) as ConfigAnswer;
+
+  /** Changes keys such as `trainer_common.optim.lr`. Throws WireError `revision_conflict` if somebody else was quicker. */
+  async configure(changes: Readonly<Record<string, unknown>>): Promise<ConfigAnswer> {
+    const { config_revision: revision } = await this.server();
+    const body = { request_id: newId(this.#host), changes };
+    return (await this.#send('PATCH', '/run/config', body, { 'if-match': String(revision) })) as ConfigAnswer;
+  }
+
+  operate = async (operation: Operation): Promise<OperationAnswer> => {
+    const headers = { 'idempotency-key': newId(this.#host) };
+    return (await this.#send('POST', `/run/${operation}`, undefined, headers)) as OperationAnswer;
+  };
+
+  operation = async (id: string): Promise<OperationAnswer> =>
+    (await this.#send('GET', `/operations/${encodeURIComponent(id)}`)) as OperationAnswer;
+
+  keys = async (): Promise<KeysAnswer> => (await this.#send('GET', '/keys')) as KeysAnswer;
+  makeKey = async (request: KeyRequest): Promise<KeyAnswer> =>
+    (await this.#send('POST', '/keys', request)) as KeyAnswer;
+  deleteKey = async (name: string): Promise<void> =>
+    void (await this.#send('DELETE', `/keys/${encodeURIComponent(name)}`));
+
+  episodes = async (query: Readonly<Record<string, string>> = {}): Promise<EpisodesAnswer> =>
+    (await this.#send('GET', `/episodes?${new URLSearchParams(query).toString()}`)) as EpisodesAnswer;
+
+  /** Drops what was claimed with a key and is in no step yet. */
+  dropEpisodes = async (key: string): Promise<{ readonly dropped: number }> =>
+    (await this.#send('DELETE', `/episodes?${new URLSearchParams({ key }).toString()}`)) as {
+      readonly dropped: number;
+    };
+
+  audit = async (): Promise<AuditAnswer> => (await this.#send('GET', '/audit')) as AuditAnswer;
+}

@@ -1,0 +1,24 @@
+/**
+ * One model learns two kinds of tasks from three programs, while things go wrong: `npm run swarm:demo [-- --json]`. With --json the
+ * story goes to stderr, and the last line of stdout is the result. Needs python3 and curl. The exit code is 1 if anything was lost.
+ */
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { runDemo } from './run-demo.js';
+
+const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const write = values.json ? console.error : console.log;
+
+const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
+const missing = [
+  ...(python ? [] : ['python3 of version 3.9 or newer']),
+  ...['curl', 'bash'].filter((name) => spawnSync(name, ['--version']).status !== 0),
+];
+if (missing.length > 0) {
+  console.error(`The demo needs ${missing.join(' and ')}, not found on the PATH. Install it and start again.`);
+  process.exit(1);
+}
+
+const result = await runDemo(write);
+if (values.json) console.log(JSON.stringify(result));
+process.exitCode = result.lost === 0 && result.doubled === 0 ? 0 : 1;
