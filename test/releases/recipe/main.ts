@@ -92,15 +92,15 @@ async function measure(): Promise<Kept> {
 
 try {
   const { tutorials } = await measure();
+  const verdictOf = ({ within_noise: isWithin }: TutorialRow): string =>
+    isWithin === null ? 'too few models' : isWithin ? 'within noise' : 'OUTSIDE of noise';
   for (const row of tutorials)
-    say(
-      `${row.tutorial}: ${row.within_noise ? 'within noise' : 'OUTSIDE of noise'}, ${JSON.stringify(row.after)}, band ${row.band.toFixed(3)}`,
-    );
+    say(`${row.tutorial}: ${verdictOf(row)}, ${JSON.stringify(row.after)}, band ${row.band.toFixed(3)}`);
   if (values.json)
     process.stdout.write(
-      `${JSON.stringify({ tutorials: tutorials.length, within_noise: tutorials.filter((row) => row.within_noise).length })}\n`,
+      `${JSON.stringify({ tutorials: tutorials.length, within_noise: tutorials.filter((row) => row.within_noise === true).length })}\n`,
     );
-  process.exitCode = tutorials.every((row) => row.within_noise) ? 0 : 1;
+  process.exitCode = tutorials.some((row) => row.within_noise === false) ? 1 : 0;
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

@@ -36,3 +36,7 @@ it('a tutorial whose run seeds differ on one model has a wider band', () => {
   expect(row?.band).toBeCloseTo(0.06, 9);
   expect(row?.within_noise).toBe(true);
 });
+
+it('two models say nothing about the recipe', () => {
+  expect(isWithinNoise([toRun(7, 1, 0.9), toRun(11, 1, 0.6)])).toBeNull();
+});

@@ -27,12 +27,14 @@ export type TutorialRow = {
   readonly after: { readonly [recipeSeed: string]: number };
   /** How far a model may be from the median model. */
   readonly band: number;
-  readonly within_noise: boolean;
+  /** Null for fewer than three models: they say too little about the recipe. */
+  readonly within_noise: boolean | null;
 };
 
 /** As in the gate of the releases. */
 const smallestBand = 0.03;
 const deviations = 3;
+const fewestModels = 3;
 
 function byModel(
   runs: readonly RecipeRun[],
@@ -52,7 +54,8 @@ function toRow(tutorial: string, runs: readonly RecipeRun[]): TutorialRow {
     before: Object.fromEntries(byModel(runs, (run) => run.before).map(([seed, values]) => [seed, median(values)])),
     after: Object.fromEntries(medians),
     band,
-    within_noise: medians.every(([, value]) => Math.abs(value - middle) <= band + 1e-9),
+    within_noise:
+      medians.length < fewestModels ? null : medians.every(([, value]) => Math.abs(value - middle) <= band + 1e-9),
   };
 }
 
