@@ -30,7 +30,9 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_reader.data_generation.num_workers': 'Use "task_reader.data_generation.model.max_concurrent".',
   'task_reader.data_generation.sampling_params': 'Use "task_reader.data_generation.model.temperature".',
   'task_reader.data_generation.deduplication_filter': 'Use "task_reader.data_generation.similarity".',
-  'task_reader.feedback_tracing': 'Read traces in code: name a reader in "task_reader.reader_protocol".',
+  'task_reader.feedback_tracing.base_url': 'Name the files of the traces in "task_reader.feedback_tracing.sources".',
+  'task_reader.feedback_tracing.train_output_path': 'The tasks are kept next to the runs, in the folder traces.',
+  'task_reader.feedback_tracing.alien_llm_model': 'Use "task_reader.feedback_tracing.filters.model.name".',
   'task_judge.alien_llm_model': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
   'task_judge.alien_llm_response_length':
     'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
@@ -73,7 +75,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=trl':
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
   'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
-  'task_reader.type=tracing': 'Read traces in code: "customized_protocol".',
+  'task_reader.type=tracing': 'Use "feedback_tracing".',
   'task_judge.judge_type=rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
 };
 

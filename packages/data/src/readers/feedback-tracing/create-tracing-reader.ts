@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { TaskError } from '@agentjet/core';
+import { openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
+import { normalizedText } from '../../table/text-hash.js';
+import { tellProgress } from '../../splits/tell-progress.js';
+import type { SideRows } from '../../splits/open-splits.js';
+import { addFeedback, readTraces } from '../../traces/read-traces.js';
+import { askFilter, type FilterVerdict } from '../../traces/filter-trace.js';
+import type { Trace } from '../../traces/trace.js';
+import { toClientOptions, type ModelSection } from '../model-settings.js';
+import { findFiles, openFiles } from '../open-files.js';
+import { createSplitReader } from '../split-reader.js';
+
+export type TracingOptions = {
+  readonly sources: readonly string[];
+  readonly feedback: { readonly filePath: string | null; readonly goodFrom: number | null };
+  readonly filters: {
+    readonly keep: 'all' | 'rated' | 'corrected' | 'bad';
+    readonly rubric: string | null;
+    readonly model: ModelSection;
+  };
+  readonly split: { readonly evaluation: number };
+  /** Tasks and verdicts of the filter are kept here. */
+  readonly dir: string;
+  readonly onNotice: (message: string) => void;
+  /** For tests. */
+  readonly host?: ClientHost;
+};
+
+/**
+ * Tasks from what people asked a deployed agent. A correction is the right answer of its task; a thumb or a score is a label in the
+ * metadata, for a judge; silence is neither. A conversation is on one side as a whole.
+ */
+export function createTracingReader(options: TracingOptions): TaskReader {
+  const { onNotice } = options;
+  return createSplitReader(
+    { training: () => openRows(options), evaluation: null },
+    {
+      split: { evaluation: options.split.evaluation, by: 'conversation' },
+      allowOverlap: false,
+      duplicates: 'keep', // the same question is taken once already, with its best feedback
+      similarity: 1,
+      onNotice,
+      onProgress: tellProgress(onNotice),
+    },
+  );
+}
+
+async function openRows(options: TracingOptions): Promise<SideRows> {
+  const { sources, feedback, dir, onNotice } = options;
+  const files = [...new Set((await Promise.all(sources.map(findFiles))).flat())].sort();
+  const read = await readTraces(files);
+  const traces = feedback.filePath === null ? read : await addFeedback(read, feedback.filePath);
+  const { kept, dropped } = await filterTraces(traces, options);
+  if (kept.length === 0) throw nothingLeft(traces.length, dropped);
+  const lines = kept.map((trace) => `${JSON.stringify(toRow(trace, feedback.goodFrom))}\n`).join('');
+  const file = path.join(dir, `tasks-${createHash('sha256').update(lines).digest('hex').slice(0, 16)}.jsonl`);
+  await mkdir(dir, { recursive: true });
+  await writeFile(`${file}.${process.pid}`, lines);
+  await rename(`${file}.${process.pid}`, file);
+  const rows = await openFiles(files.join(', '), [file], {
+    kind: 'feedback_tracing',
+    revision: null,
+    fields: {},
+    limit: null,
+    idPrefix: () => 'trace',
+    onNotice,
+    onProgress: () => undefined,
+  });
+  return { ...rows, dropped };
+}
+
+type Filtered = { readonly kept: readonly Trace[]; readonly dropped: readonly DroppedTasks[] };
+
+async function filterTraces(traces: readonly Trace[], options: TracingOptions): Promise<Filtered> {
+  const dropped = new Map<string, string[]>();
+  const drop = (reason: string, { id }: Trace): void => {
+    dropped.set(reason, [...(dropped.get(reason) ?? []), id]);
+  };
+  const wanted = traces.filter((trace) => {
+    const isWanted = isKept(trace, options);
+    if (!isWanted) drop(`filters.keep is ${options.filters.keep}`, trace);
+    return isWanted;
+  });
+  const best = bestOfEach(wanted, (trace) => drop('another trace has the same question', trace));
+  const verdicts = await judgeAll(best, options);
+  const kept = best.filter((trace, at) => {
+    const verdict = verdicts[at];
+    if (verdict?.isKept === false) drop(verdict.reason, trace);
+    return verdict?.isKept !== false;
+  });
+  const numExamples = 5;
+  return {
+    kept,
+    dropped: [...dropped].map(([reason, ids]) => ({ reason, count: ids.length, examples: ids.slice(0, numExamples) })),
+  };
+}
+
+function isKept({ feedback }: Trace, { filters, feedback: { goodFrom } }: TracingOptions): boolean {
+  const { thumb, score, correction } = feedback;
+  const isBad =
+    correction !== undefined || thumb === 'down' || (score !== undefined && goodFrom !== null && score < goodFrom);
+  switch (filters.keep) {
+    case 'all':
+      return true;
+    case 'rated':
+      return Object.keys(feedback).length > 0;
+    case 'corrected':
+      return correction !== undefined;
+    case 'bad':
+      return isBad;
+  }
+}
+
+/** Of traces with the same question, the one that says most: a correction, else a rating, else the newest. */
+function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void): readonly Trace[] {
+  const rank = ({ feedback }: Trace): number =>
+    feedback.correction !== undefined ? 2 : Object.keys(feedback).length > 0 ? 1 : 0;
+  const best = new Map<string, Trace>();
+  for (const trace of traces) {
+    const key = normalizedText({ mainQuery: '', initMessages: trace.messages });
+    const earlier = best.get(key);
+    if (earlier !== undefined) onDropped(rank(earlier) > rank(trace) ? trace : earlier);
+    if (earlier === undefined || rank(earlier) <= rank(trace)) best.set(key, trace);
+  }
+  return [...best.values()];
+}
+
+/** None without a rubric. */
+async function judgeAll(traces: readonly Trace[], options: TracingOptions): Promise<readonly FilterVerdict[]> {
+  const { filters, dir, host = systemHost, onNotice } = options;
+  const { rubric, model } = filters;
+  if (rubric === null) return [];
+  const verdicts = path.join(dir, 'verdicts.jsonl');
+  const client = await openModelClient(
+    toClientOptions(model, 'task_reader.feedback_tracing.filters.model', verdicts),
+    host,
+  );
+  const signal = new AbortController().signal;
+  const tell = tellProgress(onNotice);
+  let done = 0;
+  return Promise.all(
+    traces.map(async (trace) => {
+      const verdict = await askFilter(trace, { rubric, maxTokens: model.maxTokens }, (asked) =>
+        client.ask(asked, signal),
+      );
+      tell('filtering traces', ++done / traces.length);
+      return verdict;
+    }),
+  );
+}
+
+function toRow({ id, conversation, messages, answer, feedback }: Trace, goodFrom: number | null): object {
+  const question = messages.at(-1)?.content ?? '';
+  const { thumb, score, correction } = feedback;
+  const isGood =
+    thumb !== undefined ? thumb === 'up' : score !== undefined && goodFrom !== null ? score >= goodFrom : undefined;
+  const metadata = {
+    conversation,
+    given_answer: answer,
+    ...(correction !== undefined && { answer: correction }),
+    ...(isGood !== undefined && { is_good: isGood }),
+    ...(Object.keys(feedback).length > 0 && { feedback }),
+  };
+  return { task_id: `trace/${id}`, main_query: question, init_messages: messages.slice(0, -1), metadata };
+}
+
+function nothingLeft(count: number, dropped: readonly DroppedTasks[]): TaskError {
+  const reasons = dropped.map(({ reason, count: number }) => `${number}: ${reason}`).join('; ');
+  return new TaskError(
+    'no_tasks',
+    count === 0
+      ? 'The traces hold no question with an answer. Check task_reader.feedback_tracing.sources.'
+      : `None of ${count} traces is left: ${reasons}. Change task_reader.feedback_tracing.filters.`,
+  );
+}

@@ -1,0 +1,59 @@
+import path from 'node:path';
+import { ConfigError, setting, z } from '@agentjet/core';
+import { defineReader } from '@agentjet/rollout/inputs';
+import { modelSettings } from '../model-settings.js';
+
+export const feedbackTracing = defineReader({
+  name: 'feedback_tracing',
+  section: z
+    .strictObject({
+      sources: setting(
+        z.array(z.string().min(1)),
+        [],
+        'files or patterns: OTLP as JSON (gen_ai.* or OpenInference), JSON Lines with messages and answer; or folders of runs that collected transcripts',
+      ),
+      feedback: z.strictObject({
+        file_path: setting(
+          z.string().min(1).nullable(),
+          null,
+          'JSON Lines with id or conversation_id, and thumb, score or correction; null: what the traces themselves say',
+          { path: 'file' },
+        ),
+        good_from: setting(
+          z.number().nullable(),
+          null,
+          'score from which an answer was good; null: scores are no labels',
+        ),
+      }),
+      filters: z.strictObject({
+        keep: setting(
+          z.enum(['all', 'rated', 'corrected', 'bad']),
+          'all',
+          'answers that become tasks: all | rated: with feedback | corrected | bad: corrected, thumb down, or below good_from',
+        ),
+        rubric: setting(
+          z.string().min(1).nullable(),
+          null,
+          'which questions are worth training on, in words, for the model below; null: all are',
+        ),
+        model: modelSettings,
+      }),
+      split: z.strictObject({
+        evaluation: setting(z.number().min(0).lt(1), 0.3, 'share of the conversations that is for evaluation'),
+      }),
+    })
+    .describe('questions that a deployed agent was asked, and what people said of its answers'),
+  async open(section, { config, onNotice = () => undefined }) {
+    if (section.sources.length === 0)
+      throw new ConfigError(
+        'no_tasks',
+        'task_reader.type is feedback_tracing, but task_reader.feedback_tracing.sources is empty. Name files, such as traces/*.jsonl.',
+      );
+    const { createTracingReader } = await import('./create-tracing-reader.js');
+    return createTracingReader({
+      ...section,
+      dir: path.join(config.experimentDir, config.experimentName, 'traces'),
+      onNotice,
+    });
+  },
+});

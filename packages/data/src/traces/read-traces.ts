@@ -1,0 +1,100 @@
+import { existsSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { TaskError } from '@agentjet/core';
+import { jsonlRows } from '../rows/jsonl-rows.js';
+import { checkTaskFile } from '../rows/text-lines.js';
+import { isSilentEpisode, readExportedTrace, textOf } from './exported-traces.js';
+import { isOtlp, readOtlpTraces } from './otlp-traces.js';
+import { readFeedback, type Feedback, type Trace } from './trace.js';
+
+/** A file with one JSON value is read whole. */
+const mostBytes = 256 * 2 ** 20;
+
+/**
+ * The traces of files: OTLP as JSON, whole or one export a line, JSON Lines of other tools, and the conversations of run folders. The same answer in two files
+ * counts once. Throws TaskError with file and line.
+ */
+export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
+  const traces = new Map<string, Trace>();
+  for (const file of files)
+    for (const trace of await readFileTraces(file)) {
+      const earlier = traces.get(trace.id);
+      traces.set(
+        trace.id,
+        earlier === undefined ? trace : { ...earlier, feedback: { ...earlier.feedback, ...trace.feedback } },
+      );
+    }
+  return newestOfCalls([...traces.values()]);
+}
+
+/** A run folder has its conversations in `transcripts.jsonl`. */
+function fileOf(source: string): string {
+  return existsSync(source) && statSync(source).isDirectory() ? path.join(source, 'transcripts.jsonl') : source;
+}
+
+async function readFileTraces(source: string): Promise<readonly Trace[]> {
+  const file = fileOf(source);
+  await checkTaskFile(file, mostBytes);
+  const whole = parseWhole(await readFile(file, 'utf8'));
+  if (isOtlp(whole)) return readOtlpTraces(whole);
+  if (Array.isArray(whole)) return whole.map((each: unknown, at) => readExportedTrace(each, `${file}: item ${at}`));
+  const traces: Trace[] = [];
+  for await (const { rows } of jsonlRows.read(file))
+    for (const { value, place } of rows) {
+      if (isOtlp(value)) traces.push(...readOtlpTraces(value));
+      else if (!isSilentEpisode(value)) traces.push(readExportedTrace(value, `${file}:${place}`));
+    }
+  return traces;
+}
+
+function parseWhole(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // lines, or nothing that can be read: then the lines say what is wrong
+  }
+}
+
+/** An agent that calls its model several times for one question gives several spans: the last one has the answer. */
+function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
+  const newest = new Map<string, Trace>();
+  for (const trace of traces) {
+    const users = trace.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+    const key = JSON.stringify([trace.conversation, users]);
+    const earlier = newest.get(key);
+    newest.delete(key); // its place is that of the newest
+    newest.set(key, { ...trace, feedback: { ...earlier?.feedback, ...trace.feedback } });
+  }
+  return [...newest.values()];
+}
+
+/** Feedback in a file of its own: lines with `id` (or `trace_id`), or `conversation_id` for its last answer. */
+export async function addFeedback(traces: readonly Trace[], file: string): Promise<readonly Trace[]> {
+  const found = new Map<string, Feedback>();
+  for await (const { rows } of jsonlRows.read(file))
+    for (const { value, place } of rows) {
+      const { key, feedback } = readFeedbackLine(value, `${file}:${place}`);
+      found.set(key, { ...found.get(key), ...feedback });
+    }
+  const lastOf = new Map(traces.map(({ conversation, id }) => [conversation, id]));
+  return traces.map((trace) => {
+    const isLast = lastOf.get(trace.conversation) === trace.id;
+    const given = { ...(isLast && found.get(`conversation ${trace.conversation}`)), ...found.get(`trace ${trace.id}`) };
+    return { ...trace, feedback: { ...trace.feedback, ...given } };
+  });
+}
+
+function readFeedbackLine(value: unknown, where: string): { readonly key: string; readonly feedback: Feedback } {
+  const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
+  const feedback = { ...readFeedback(fields), ...readFeedback(fields['feedback']) };
+  const id = textOf(fields['id'] ?? fields['trace_id'] ?? fields['episode_id']);
+  const conversation = textOf(fields['conversation_id'] ?? fields['session_id']);
+  const hasFeedback = Object.keys(feedback).length > 0;
+  if (hasFeedback && id !== undefined) return { key: `trace ${id}`, feedback };
+  if (hasFeedback && conversation !== undefined) return { key: `conversation ${conversation}`, feedback };
+  throw new TaskError(
+    'bad_feedback',
+    `${where} ${hasFeedback ? 'names no answer' : 'says nothing of an answer'}. Write { "id" | "conversation_id", "thumb": "up" | "down", "score", "correction" }.`,
+  );
+}
