@@ -60,7 +60,6 @@ async function train(cell: Cell, { folder, recipeSeed, sha256 }: Model, seed: nu
     run_seed: seed,
     before: result.success_before ?? 0,
     after: result.success_after ?? result.success_mean_last_20,
-    area_under_curve: result.area_under_curve,
   };
 }
 

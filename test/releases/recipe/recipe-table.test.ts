@@ -8,7 +8,6 @@ const toRun = (recipeSeed: number, runSeed: number, after: number): RecipeRun =>
   run_seed: runSeed,
   before: 0.14,
   after,
-  area_under_curve: 0.7,
 });
 
 const isWithinNoise = (runs: readonly RecipeRun[]) => tabulateRecipe(runs)[0]?.within_noise;

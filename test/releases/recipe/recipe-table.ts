@@ -16,8 +16,6 @@ export type RecipeRun = {
   /** Success on the held-out tasks, 0..1. */
   readonly before: number;
   readonly after: number;
-  /** Mean training success over all steps, 0..1. */
-  readonly area_under_curve: number;
 };
 
 export type TutorialRow = {
