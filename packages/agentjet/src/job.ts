@@ -65,6 +65,9 @@ export type EvaluateOptions = RunOptions & {
 
 const logToStderr = createLineListener((line) => void process.stderr.write(`${line}\n`));
 
+/** What the processes of `rollout.workflow_processes` run. */
+const workflowProcess = new URL('./workflow-process.js', import.meta.url);
+
 type Given = { -readonly [Key in keyof GivenInputs]?: GivenInputs[Key] };
 
 /**
@@ -219,7 +222,7 @@ export class AgentJetJob {
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
   #load(listener: JobListener) {
-    return loadInputs(this.#given, { config: this.#config, composition: configuration }, (message) =>
+    return loadInputs(this.#given, { config: this.#config, composition: configuration, workflowProcess }, (message) =>
       listener({ type: 'notice', message }),
     );
   }

@@ -44,3 +44,15 @@ export function listCheckpoints(run: string): readonly string[] {
     .filter((name) => name.startsWith('step-'))
     .toSorted();
 }
+
+/**
+ * The episodes without what another run of the same seed may have otherwise: times, and the last digit of logprobs, which depends on
+ * which other calls were answered at the same time. On-policy it enters no gradient.
+ */
+export function readRepeatableEpisodes(run: string): readonly Row[] {
+  return readEpisodes(run).map(({ seconds: _seconds, spans = [], samples, ...row }) => ({
+    ...row,
+    spans: (spans as readonly Row[]).map(({ name }) => name),
+    samples: (samples as readonly Row[]).map((sample) => ({ ...sample, logprobs: undefined })),
+  }));
+}

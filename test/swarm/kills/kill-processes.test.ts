@@ -4,11 +4,12 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { killProcesses } from './kill-processes.js';
 
-it('loses nothing and trains nothing twice while servers and clients are killed', async () => {
+it('loses nothing and trains nothing twice while servers, engines and clients are killed', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'kills-'));
   try {
     const report = await killProcesses(dir, 4, 30);
-    expect(report).toMatchObject({ kills: { server: 3, worker: 0, client: 1 }, lost: 0, doubled: 0, sampled_again: 0 });
+    expect(report).toMatchObject({ kills: { server: 2, client: 1 }, lost: 0, doubled: 0, sampled_again: 0 });
+    expect(report.kills.worker).toBeLessThanOrEqual(1);
     expect(report.acknowledged).toBeGreaterThanOrEqual(60);
     expect(report.trained_share).toBeGreaterThanOrEqual(0.95);
   } finally {

@@ -7,13 +7,13 @@ import { createHttpTransport } from '@agentjet/swarm-client';
 import { areWeightsExact, checkpointsOf, findRun, foldRun } from './replay-weights.js';
 
 /**
- * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers and clients in turn, and
- * at the end everything is left to finish. What clients have receipts for must be in the ledger, and the weights must be, to
+ * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers, clients and the engine's thread
+ * in turn, and at the end everything is left to finish. What clients have receipts for must be in the ledger, and the weights must be, to
  * the last bit, those that every step once and in order gives.
  */
 
 export type KillReport = {
-  /** `worker`: the embedded engine is a thread of the server, so none can be killed alone. */
+  /** `worker`: the embedded engine is a thread of the server; it is terminated, and the server lives. */
   readonly kills: { readonly server: number; readonly worker: number; readonly client: number };
   readonly acknowledged: number;
   readonly trained: number;
@@ -42,7 +42,8 @@ export async function killProcesses(dir: string, numKills: number, numTasks: num
         await killChild(clients.get('c0'));
         kills.client++;
         clients.set('c0', startClient('c0'));
-      } else {
+      } else if (kill % 4 === 1) kills.worker += await endEngine(server);
+      else {
         await killChild(server);
         kills.server++;
         server = await startServer();
@@ -125,6 +126,19 @@ async function startChild(script: string, args: readonly string[]): Promise<Chil
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code} before it was ready.`)));
   });
   return child;
+}
+
+/** Ends the thread of a server's engine. Resolves to 1; to 0 if the engine was just being opened again, and there was no thread. */
+async function endEngine(server: ChildProcess): Promise<number> {
+  const said = new Promise<number>((resolve) => {
+    server.stdout?.on('data', (chunk: Buffer) => {
+      const ended = /worker ended (\d+)/.exec(chunk.toString())?.[1];
+      if (ended !== undefined) resolve(Math.min(1, Number(ended)));
+    });
+    server.once('exit', () => resolve(0));
+  });
+  server.kill('SIGUSR2');
+  return said;
 }
 
 async function killChild(child?: ChildProcess): Promise<void> {

@@ -1,7 +1,28 @@
-/** A swarm server as a process that may be killed: `server-child.ts <folder> <port>`. It says "ready" when it listens. */
+/**
+ * A swarm server as a process that may be killed: `server-child.ts <folder> <port>`. It says "ready" when it listens. SIGUSR2 ends the
+ * thread of its engine in the middle of its work, and then it says "worker ended".
+ */
+import { syncBuiltinESMExports } from 'node:module';
+import workerThreads, { type Worker } from 'node:worker_threads';
 import { configuration } from 'agentjet';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { createServedConfig } from './served-config.js';
+
+const engines = new Set<Worker>();
+workerThreads.Worker = class extends workerThreads.Worker {
+  constructor(...args: ConstructorParameters<typeof Worker>) {
+    super(...args);
+    engines.add(this);
+    this.once('exit', () => engines.delete(this));
+  }
+};
+syncBuiltinESMExports();
+
+process.on('SIGUSR2', () => {
+  void Promise.all([...engines].map((engine) => engine.terminate())).then((ended) => {
+    console.log(`worker ended ${ended.length}`);
+  });
+});
 
 const [dir = '', port = '0'] = process.argv.slice(2);
 await serveSwarm({

@@ -153,6 +153,11 @@ const rollout = z.strictObject({
     true,
     'every finished episode is kept on the disk until a checkpoint covers it: after a crash --resume makes the steps since the checkpoint again without sampling them again',
   ),
+  workflow_processes: setting(
+    countOrZero(1024),
+    0,
+    'processes that run the workflows and their judge, so that one that blocks, crashes or leaks costs its own episodes only; 0: they run in this process',
+  ),
   group_patience: setting(
     positive.max(mostSeconds),
     1800,

@@ -48,6 +48,8 @@ export type GroupsOptions = EpisodeOptions & {
   readonly onEpisode?: (episode: Episode) => void;
   /** Default: every place has one attempt. */
   readonly keeper?: AttemptKeeper | undefined;
+  /** Runs one episode, in another process for one. Default: `runEpisode`. */
+  readonly runEpisode?: typeof runEpisode | undefined;
   /** Ends the run: running episodes are aborted, and no further group comes out. */
   readonly signal?: AbortSignal;
 };
@@ -137,7 +139,7 @@ function startPlace(
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
     await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
-    const episode = await runEpisode(task, options, identity);
+    const episode = await (options.runEpisode ?? runEpisode)(task, options, identity);
     if (!isOver()) options.onEpisode?.(episode);
     return episode;
   };

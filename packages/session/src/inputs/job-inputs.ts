@@ -30,6 +30,7 @@ import {
 import type { TemplateFamily } from '@agentjet/tokenizer';
 import { checkReader } from './check-reader.js';
 import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } from './choose-entry.js';
+import { findProcesses, type WorkflowProcesses } from './workflow-processes.js';
 
 /** A backbone that is not open yet. */
 export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
@@ -45,6 +46,8 @@ export type JobInputs = {
   readonly judge: Judge | undefined;
   /** The world of the tasks; undefined if the workflow makes its own. Close it when the job ends. */
   readonly environment?: Environment | undefined;
+  /** Where workflows run; undefined: in this process. */
+  readonly processes?: WorkflowProcesses | undefined;
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;
   /** Undefined: as the chat template shows. */
@@ -88,13 +91,13 @@ export const readerKind: KindReader<ReaderParts, TaskReader> = {
   toInstance: createReader,
 };
 
-const judgeKind: KindReader<JudgeParts, Judge | undefined> = {
+export const judgeKind: KindReader<JudgeParts, Judge | undefined> = {
   kind: 'judges',
   needs: 'judge(task, output)',
   toInstance: createJudge,
 };
 
-const environmentKind: KindReader<EnvironmentParts, Environment> = {
+export const environmentKind: KindReader<EnvironmentParts, Environment> = {
   kind: 'environments',
   needs: 'open(task, options), which returns a session',
   toInstance: createEnvironment,
@@ -106,7 +109,7 @@ export const templateKind: KindReader<unknown, TemplateFamily> = {
   toInstance: (value) => (hasMethods(value, 'recognizes', 'createAnswer') ? (value as TemplateFamily) : undefined),
 };
 
-async function loadWorkflow(config: CommonConfig): Promise<WorkflowSource> {
+export async function loadWorkflow(config: CommonConfig): Promise<WorkflowSource> {
   const reference = config.rollout.userWorkflow;
   if (reference === null) {
     throw new ConfigError(
@@ -157,7 +160,12 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,
-  loaded: { readonly config: Config; readonly composition: ConfigComposition<Config> },
+  loaded: {
+    readonly config: Config;
+    readonly composition: ConfigComposition<Config>;
+    /** The module of `rollout.workflow_processes`. Without it, workflows run in this process. */
+    readonly workflowProcess?: URL;
+  },
   onNotice?: (message: string) => void,
 ): Promise<{ readonly config: Config; readonly inputs: JobInputs }> {
   const base = loaded.composition as unknown as ConfigComposition;
@@ -179,6 +187,7 @@ export async function loadInputs<Config extends CommonConfig>(
       reader: checkReader(reader),
       judge: await openEntry('judges', judges.entry, config, { config }),
       environment: environment && limitSessions(environment, config.environment.maxSessions),
+      processes: findProcesses(config, given, { entry: loaded.workflowProcess, environment: reader.environment }),
       algorithm: await openEntry('algorithms', algorithms.entry, config, { config }),
       backbone: backbones?.entry ?? firstBackbone(base), // `debug` names none
       templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),

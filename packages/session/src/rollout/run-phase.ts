@@ -3,6 +3,7 @@ import {
   failurePlace,
   runGroups,
   type EndpointHost,
+  type GroupsOptions,
   type EnvironmentHost,
   type Policy,
   type RequestSampling,
@@ -28,6 +29,8 @@ export type RolloutContext = {
   readonly environment?: EnvironmentHost | undefined;
   /** Keeps the places of all groups of the run. */
   readonly keeper: PlaceKeeper;
+  /** Runs episodes in other processes. Default: in this one. */
+  readonly runEpisode?: GroupsOptions['runEpisode'];
   readonly emit: JobListener;
 };
 
@@ -77,6 +80,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     environment,
     // A debugged failure is shown at once.
     ...(phase !== 'debug' && {
+      runEpisode: context.runEpisode,
       keeper: keeper.during({ purpose: phase === 'evaluate' ? 'evaluation' : 'train', step }),
     }),
     trainableTargets: config.trainableTargets,

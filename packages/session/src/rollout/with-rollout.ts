@@ -7,6 +7,7 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
 import { toEnvironmentHost } from './environment-host.js';
 import type { PlaceRecord } from '../recorded/place-record.js';
+import { WorkflowPool } from '../processes/workflow-pool.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './stall-notice.js';
@@ -41,6 +42,7 @@ export async function withRollout<T>(
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   const stopStalls = noticeStalls((message) => emit({ type: 'notice', message }), config.rollout.maxEnvWorker);
+  const pool = openPool(config, inputs);
   try {
     const wrapModel = wrapWithCallLimit(config);
     const { workflow, judge } = inputs;
@@ -50,12 +52,31 @@ export async function withRollout<T>(
       record,
     });
     const environment = toEnvironmentHost(config, inputs.environment);
-    return await use({ config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit });
+    const runEpisode = pool?.runEpisode;
+    return await use({
+      config,
+      workflow,
+      judge,
+      policy,
+      wrapModel,
+      endpointHost,
+      environment,
+      keeper,
+      emit,
+      runEpisode,
+    });
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     watchdog.stop();
     stopStalls();
+    await pool?.close();
     await endpointHost.close();
     await inputs.environment?.close?.();
   }
+}
+
+/** Episodes that are debugged run in this process, where breakpoints are. */
+function openPool(config: CommonConfig, { processes }: JobInputs): WorkflowPool | undefined {
+  if (processes === undefined || config.backbone === 'debug') return undefined;
+  return new WorkflowPool({ ...processes, config, size: config.rollout.workflowProcesses });
 }

@@ -1,0 +1,36 @@
+import { openEntry, type CommonConfig, type ConfigComposition } from '@agentjet/core';
+import { limitSessions, type Environment } from '@agentjet/rollout';
+import type { Judge, WorkflowSource } from '@agentjet/rollout/inputs';
+import { chooseEntry } from './choose-entry.js';
+import { environmentKind, judgeKind, loadWorkflow, readerKind } from './job-inputs.js';
+
+/** What a process that runs workflows needs: no model and no algorithm. */
+export type WorkflowInputs = {
+  readonly workflow: WorkflowSource;
+  readonly judge: Judge | undefined;
+  readonly environment: Environment | undefined;
+};
+
+/** Opens what a configuration names for workflows. The configuration was checked by the run. */
+export async function loadWorkflowInputs(
+  { config, composition }: { readonly config: CommonConfig; readonly composition: ConfigComposition },
+  { hasReadersEnvironment, numProcesses }: { readonly hasReadersEnvironment: boolean; readonly numProcesses: number },
+): Promise<WorkflowInputs> {
+  const workflow = await loadWorkflow(config);
+  const judges = await chooseEntry(composition, config, undefined, judgeKind);
+  const environments = await chooseEntry(composition, config, undefined, environmentKind);
+  const configured =
+    environments === undefined ? undefined : await openEntry('environments', environments.entry, config, { config });
+  const readers = hasReadersEnvironment ? await chooseEntry(composition, config, undefined, readerKind) : undefined;
+  const reader =
+    readers === undefined
+      ? undefined
+      : await openEntry('readers', readers.entry, config, { config, environment: configured });
+  const environment = reader?.environment ?? configured;
+  const maxSessions = Math.max(1, Math.floor(config.environment.maxSessions / numProcesses));
+  return {
+    workflow,
+    judge: judges === undefined ? undefined : await openEntry('judges', judges.entry, config, { config }),
+    environment: environment && limitSessions(environment, maxSessions),
+  };
+}

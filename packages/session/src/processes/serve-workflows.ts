@@ -1,0 +1,145 @@
+import { Worker } from 'node:worker_threads';
+import { startEndpointServer } from '@agentjet/endpoint';
+import { ConfigError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
+import { runEpisode, type EndpointHost, type Episode } from '@agentjet/rollout';
+import { failEpisodesThatExit } from '@agentjet/rollout/inputs';
+import { loadWorkflowInputs, type WorkflowInputs } from '../inputs/workflow-inputs.js';
+import { toEnvironmentHost } from '../rollout/environment-host.js';
+import type { EpisodeOrder, FromProcess, RemoteEpisode, ToProcess } from './messages.js';
+import { fromSentError, toSentError } from './sent-error.js';
+import { SentCalls } from './sent-model.js';
+
+/** From sources and from builds alike. */
+const leave = new URL('../../threads/leave-with-parent.mjs', import.meta.url);
+
+/**
+ * The other end of `rollout.workflow_processes`: a process that runs workflows for the run that started it. It ends with that run,
+ * also if the run was killed while a workflow here blocks the main thread.
+ */
+export function serveWorkflows(composition: ConfigComposition): void {
+  leaveWithParent();
+  failEpisodesThatExit();
+  const send = (message: FromProcess): void => void process.send?.(message);
+  const server = new WorkflowServer(send);
+  process.on('message', (message: ToProcess) => {
+    server
+      .receive(message, composition)
+      .catch((error: unknown) => send({ type: 'refused', error: toSentError(error) }));
+  });
+}
+
+/** A terminal sends Ctrl-C to all processes: the run alone decides what it means. */
+function leaveWithParent(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  const watcher = new Worker(leave, { execArgv: [], workerData: { parent: process.ppid } });
+  watcher.on('error', () => undefined); // then only the channel tells
+  watcher.unref();
+}
+
+class WorkflowServer {
+  readonly #send: (message: FromProcess) => void;
+  readonly #calls: SentCalls;
+  readonly #running = new Map<string, AbortController>();
+  #opened: Opened | undefined;
+
+  constructor(send: (message: FromProcess) => void) {
+    this.#send = send;
+    this.#calls = new SentCalls(send);
+  }
+
+  async receive(message: ToProcess, composition: ConfigComposition): Promise<void> {
+    switch (message.type) {
+      case 'open': {
+        const { config, options } = message;
+        const inputs = await loadWorkflowInputs({ config, composition }, options);
+        this.#opened = { config, inputs, endpointHost: await startEndpointServer() };
+        return this.#send({ type: 'ready' });
+      }
+      case 'close':
+        await this.#opened?.inputs.environment?.close?.();
+        process.exit(0);
+        break;
+      case 'run':
+        return this.#run(message.task, message.episode);
+      case 'stop':
+        return this.#running.get(message.episodeId)?.abort(fromSentError(message.reason));
+      default:
+        return this.#calls.receive(message);
+    }
+  }
+
+  async #run(task: Task, order: EpisodeOrder): Promise<void> {
+    const { episodeId } = order;
+    const stop = new AbortController();
+    this.#running.set(episodeId, stop);
+    try {
+      this.#finish(await this.#execute(task, order, stop.signal));
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.#send({ type: 'misconfigured', episodeId, error: toSentError(error) });
+    } finally {
+      this.#running.delete(episodeId);
+    }
+  }
+
+  #execute(task: Task, order: EpisodeOrder, signal: AbortSignal): Promise<Episode> {
+    const { inputs, config, endpointHost } = this.#open();
+    const { episodeId, timeoutMs, scorePatienceMs } = order;
+    const judgeIsAway = (id: string, message: string): void =>
+      this.#send({ type: 'judge_away', episodeId: id, message });
+    return runEpisode(
+      task,
+      {
+        workflow: inputs.workflow,
+        judge: inputs.judge,
+        trainableTargets: config.trainableTargets,
+        policy: { kind: 'chat', model: (agent) => this.#calls.createModel(episodeId, agent) },
+        sampling: sampledByRun,
+        timeoutMs,
+        endpointHost,
+        environment: toEnvironmentHost(config, inputs.environment),
+        ...(scorePatienceMs !== undefined && { keeper: { scorePatienceMs, judgeIsAway } }),
+      },
+      { ...order, signal },
+    );
+  }
+
+  /** What cannot be sent, such as a function in the metadata, fails its own episode. */
+  #finish(whole: Episode): void {
+    const episode = toRemote(whole);
+    const { episodeId } = episode;
+    try {
+      this.#send({ type: 'done', episodeId, episode });
+    } catch (error) {
+      const message = `What the workflow returned cannot be sent to the run: ${String(error)} Return plain data.`;
+      const { repeatIndex, seed } = episode;
+      const failed = { status: 'failed', error: { code: 'bad_output', message } } as const;
+      this.#send({
+        type: 'done',
+        episodeId,
+        episode: { episodeId, repeatIndex, seed, metadata: {}, logMetrics: {}, ...failed },
+      });
+    }
+  }
+
+  #open(): Opened {
+    if (this.#opened === undefined) throw new Error('The run sends its configuration first.');
+    return this.#opened;
+  }
+}
+
+type Opened = {
+  readonly config: CommonConfig;
+  readonly inputs: WorkflowInputs;
+  readonly endpointHost: EndpointHost;
+};
+
+/** The run decides how its model samples, and records what it says. */
+const sampledByRun = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
+
+function toRemote(episode: Episode): RemoteEpisode {
+  const { task: _task, samples: _samples, turns: _turns, stats: _stats, ...rest } = episode;
+  const { calls: _calls, ignoredParameters: _ignored, turnRewards: _rewards, seconds: _seconds, ...remote } = rest;
+  return remote as RemoteEpisode;
+}

@@ -1,0 +1,128 @@
+import type { CommonConfig, Task } from '@agentjet/core';
+import { openEpisode, Semaphore, type Episode, type EpisodeIdentity, type EpisodeOptions } from '@agentjet/rollout';
+import type { EpisodeOrder, ProcessOptions, RemoteEpisode } from './messages.js';
+import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process.js';
+
+/**
+ * The processes of `rollout.workflow_processes`. The episode is opened here: this process samples and records. Its workflow and judge
+ * run over there. If a process dies, its episodes are repeated, each alone in a new one: then the one that kills its process again
+ * is known, and it alone has failed.
+ */
+export class WorkflowPool {
+  readonly #options: WorkflowPoolOptions;
+  readonly #processes: WorkflowProcess[] = [];
+  /** For episodes that are repeated. */
+  readonly #alone = new Set<WorkflowProcess>();
+  readonly #idle: WorkflowProcess[] = [];
+  readonly #seats: Semaphore;
+  #numStarted = 0;
+
+  constructor(options: WorkflowPoolOptions) {
+    this.#options = options;
+    this.#seats = new Semaphore(options.size);
+  }
+
+  /** Runs a workflow as `runEpisode` does. */
+  runEpisode = async (task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> => {
+    const startedAt = performance.now();
+    for (let isAlone = false; ; isAlone = true) {
+      const attempt = (identity.attempt ?? 1) + (isAlone ? 1 : 0);
+      const { timeoutMs, endpointHost: _host, environment: _environment, ...recording } = options;
+      const open = openEpisode(recording, { ...identity, attempt });
+      const settled = await this.#execute(isAlone, {
+        task,
+        order: toOrder({ ...identity, attempt }, timeoutMs, options),
+        signal: identity.signal,
+        createModel: open.createModel,
+        judgeIsAway: (message) => options.keeper?.judgeIsAway(identity.episodeId, message),
+      })
+        .catch((error: unknown) => {
+          if (error instanceof ProcessLost) return error;
+          throw error;
+        })
+        .finally(open.finish);
+      const isRepeated = settled instanceof ProcessLost && settled.numEpisodes > 1 && identity.signal?.aborted !== true;
+      if (isRepeated) continue;
+      const { paidTurns: _none, ...recorded } = open.finish();
+      const seconds = (performance.now() - startedAt) / 1000;
+      const outcome = settled instanceof ProcessLost ? toFailed(settled, identity, timeoutMs) : settled;
+      return { ...recorded, ...outcome, ...toTurnRewards(outcome, recorded.turns), task, seconds };
+    }
+  };
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#processes, ...this.#alone].map((each) => each.close()));
+  }
+
+  async #execute(isAlone: boolean, run: RemoteRun): Promise<RemoteEpisode> {
+    return isAlone ? this.#seats.run(() => this.#executeAlone(run)) : this.#choose().run(run);
+  }
+
+  /** A process that lived is used again: it still has one episode at a time. */
+  async #executeAlone(run: RemoteRun): Promise<RemoteEpisode> {
+    const alone = this.#idle.pop() ?? this.#start();
+    this.#alone.add(alone);
+    try {
+      return await alone.run(run);
+    } finally {
+      if (alone.isGone) this.#alone.delete(alone);
+      else this.#idle.push(alone);
+    }
+  }
+
+  /** The one with the fewest episodes; one that is gone is replaced. */
+  #choose(): WorkflowProcess {
+    const { size } = this.#options;
+    for (let at = 0; at < size; at++) if (this.#processes[at]?.isGone !== false) this.#processes[at] = this.#start();
+    return this.#processes.reduce((best, each) => (each.numEpisodes < best.numEpisodes ? each : best));
+  }
+
+  #start(): WorkflowProcess {
+    const { entry, config, size, hasReadersEnvironment } = this.#options;
+    const options: ProcessOptions = { hasReadersEnvironment, numProcesses: size };
+    return new WorkflowProcess(entry, { config, options, name: `workflow ${++this.#numStarted}` });
+  }
+}
+
+export type WorkflowPoolOptions = {
+  /** The module that calls `serveWorkflows`. */
+  readonly entry: URL;
+  readonly size: number;
+  readonly config: CommonConfig;
+  /** Whether the environment comes with the task reader. */
+  readonly hasReadersEnvironment: boolean;
+};
+
+function toOrder(
+  { episodeId, repeatIndex, seed, attempt = 1 }: EpisodeIdentity,
+  timeoutMs: number,
+  { keeper }: EpisodeOptions,
+): EpisodeOrder {
+  const patience = keeper === undefined ? {} : { scorePatienceMs: keeper.scorePatienceMs };
+  return { episodeId, repeatIndex, seed, attempt, timeoutMs, ...patience };
+}
+
+function toFailed(
+  lost: ProcessLost,
+  { episodeId, repeatIndex, seed }: EpisodeIdentity,
+  timeoutMs: number,
+): RemoteEpisode {
+  const error = lost.isBlocked
+    ? {
+        code: 'timeout',
+        message: `The workflow blocked its process for longer than ${timeoutMs / 1000} s, and the process was killed. It loops, or computes without ever awaiting. Make it faster, or raise rollout.episode_timeout.`,
+      }
+    : { code: 'process_died', message: lost.message };
+  return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
+}
+
+/** With the places that the turns have in the record of this process. */
+function toTurnRewards({ paidTurns }: RemoteEpisode, turns: Episode['turns']): Pick<Episode, 'turnRewards'> {
+  if (paidTurns === undefined) return {};
+  const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
+  const turnRewards = paidTurns.flatMap(({ agentName, turnId, value }) => {
+    const turnIndex = indexOf.get(turnId);
+    return turnIndex === undefined ? [] : [{ agentName, turnIndex, value }];
+  });
+  return { turnRewards };
+}

@@ -1,0 +1,240 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import inspector from 'node:inspector';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, type ChatModel, type CommonConfig, type Task } from '@agentjet/core';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { EpisodeOrder, FromProcess, ProcessOptions, RemoteEpisode, ToProcess } from './messages.js';
+import { fromSentError, toSentError } from './sent-error.js';
+
+/** How long a process may take to end an episode that has run out of time, or that is not wanted any more. */
+const graceMs = 2000;
+
+/** The process of an episode is gone, and took its other episodes with it. */
+export class ProcessLost extends Error {
+  /** Of the episodes that ran in it. */
+  readonly numEpisodes: number;
+  /** It was killed because this episode had run out of time, and nothing in the process answered any more. */
+  readonly isBlocked: boolean;
+
+  constructor(
+    message: string,
+    { numEpisodes, isBlocked }: { readonly numEpisodes: number; readonly isBlocked: boolean },
+  ) {
+    super(message);
+    this.numEpisodes = numEpisodes;
+    this.isBlocked = isBlocked;
+  }
+}
+
+export type RemoteRun = {
+  readonly task: Task;
+  readonly order: EpisodeOrder;
+  /** Ends the episode. */
+  readonly signal: AbortSignal | undefined;
+  /** The tuned model of an agent; asked once for each number. */
+  readonly createModel: (agent: AgentIdentity) => ChatModel;
+  readonly judgeIsAway: (message: string) => void;
+};
+
+type Running = RemoteRun & {
+  readonly models: Map<number, ChatModel>;
+  readonly resolve: (episode: RemoteEpisode) => void;
+  readonly reject: (error: unknown) => void;
+  readonly deadline: NodeJS.Timeout;
+  isLate: boolean;
+};
+
+/** One process that runs workflows. */
+export class WorkflowProcess {
+  readonly #child: ChildProcess;
+  readonly #running = new Map<string, Running>();
+  readonly #calls = new Map<number, AbortController>();
+  readonly #ready: Promise<void>;
+  readonly #lastLines: string[] = [];
+  #isGone = false;
+  #numAssigned = 0;
+
+  constructor(
+    entry: URL,
+    {
+      config,
+      options,
+      name,
+    }: { readonly config: CommonConfig; readonly options: ProcessOptions; readonly name: string },
+  ) {
+    const execArgv = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
+    this.#child = fork(fileURLToPath(entry), [], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      execArgv,
+    });
+    this.#show(name);
+    this.#ready = new Promise((resolve, reject) => {
+      this.#child.on('message', (message: FromProcess) => {
+        if (message.type === 'ready') resolve();
+        else if (message.type === 'refused') reject(fromSentError(message.error));
+        else this.#receive(message);
+      });
+      this.#child.once('error', (error) => reject(this.#startFailed(error.message)));
+      this.#child.once('exit', (code, signal) => {
+        reject(this.#startFailed(describeExit(code, signal)));
+        this.#lose(describeExit(code, signal));
+      });
+    });
+    this.#ready.catch(() => undefined); // told to those who run something
+    this.#send({ type: 'open', config, options });
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Those that wait for its start too. */
+  get numEpisodes(): number {
+    return this.#numAssigned;
+  }
+
+  /** Rejects with ProcessLost if the process dies, with ConfigError for what would be the same in every episode. */
+  async run(run: RemoteRun): Promise<RemoteEpisode> {
+    const { order, signal, task } = run;
+    const { episodeId, timeoutMs } = order;
+    const onAbort = (): void => this.#stop(episodeId, signal?.reason);
+    this.#numAssigned++;
+    try {
+      await this.#ready;
+      if (this.#isGone) throw new ProcessLost('The process has ended.', { numEpisodes: Infinity, isBlocked: false });
+      return await new Promise<RemoteEpisode>((resolve, reject) => {
+        const deadline = setTimeout(() => this.#expire(episodeId), timeoutMs + graceMs);
+        this.#running.set(episodeId, { ...run, models: new Map(), resolve, reject, deadline, isLate: false });
+        if (signal?.aborted === true) onAbort();
+        signal?.addEventListener('abort', onAbort, { once: true });
+        this.#post({ type: 'run', task, episode: order });
+      });
+    } finally {
+      this.#numAssigned--;
+      signal?.removeEventListener('abort', onAbort);
+      clearTimeout(this.#running.get(episodeId)?.deadline);
+      this.#running.delete(episodeId);
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Lets it close its environment. Resolves when the process is gone. */
+  async close(): Promise<void> {
+    if (this.#isGone) return;
+    await new Promise<void>((resolve) => {
+      this.#child.once('exit', () => resolve());
+      this.#send({ type: 'close' });
+      setTimeout(() => this.kill(), graceMs).unref();
+    });
+  }
+
+  #receive(message: Exclude<FromProcess, { type: 'ready' | 'refused' }>): void {
+    if (message.type === 'abort') return this.#calls.get(message.call)?.abort();
+    const running = this.#running.get(message.episodeId);
+    if (running === undefined) return;
+    switch (message.type) {
+      case 'call':
+        return void this.#answer(running, message);
+      case 'judge_away':
+        clearTimeout(running.deadline); // the workflow is done, and a judge has its own patience
+        return running.judgeIsAway(message.message);
+      case 'done':
+        return running.resolve(message.episode);
+      case 'misconfigured':
+        return running.reject(fromSentError(message.error));
+    }
+  }
+
+  async #answer(running: Running, message: Extract<FromProcess, { type: 'call' }>): Promise<void> {
+    const { call, model: number, agent, request, isStreamed, wantsTokens } = message;
+    const aborting = new AbortController();
+    this.#calls.set(call, aborting);
+    try {
+      const model = running.models.get(number) ?? running.createModel(agent);
+      running.models.set(number, model);
+      const response = await model.generate(request, {
+        signal: aborting.signal,
+        ...(isStreamed && { onDelta: (delta) => this.#send({ type: 'delta', call, delta }) }),
+        ...(wantsTokens && { onTokens: (tokens) => this.#send({ type: 'tokens', call, tokens }) }),
+      });
+      this.#send({ type: 'answer', call, response });
+    } catch (error) {
+      this.#send({ type: 'failure', call, error: toSentError(error) });
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  /** At a breakpoint no time passes. */
+  #expire(episodeId: string): void {
+    const running = this.#running.get(episodeId);
+    if (running === undefined || inspector.url() !== undefined) return;
+    running.isLate = true;
+    this.kill();
+  }
+
+  #stop(episodeId: string, reason: unknown): void {
+    this.#send({ type: 'stop', episodeId, reason: toSentError(reason) });
+    setTimeout(() => {
+      if (this.#running.has(episodeId)) this.kill();
+    }, graceMs).unref();
+  }
+
+  #lose(why: string): void {
+    this.#isGone = true;
+    for (const call of this.#calls.values()) call.abort();
+    const numEpisodes = this.#running.size;
+    const last = this.#lastLines.length === 0 ? '' : ` Its last words:\n${this.#lastLines.join('\n')}`;
+    for (const { reject, isLate } of this.#running.values())
+      reject(new ProcessLost(`The process of the workflow ended: ${why}.${last}`, { numEpisodes, isBlocked: isLate }));
+  }
+
+  #startFailed(why: string): ConfigError {
+    const last = this.#lastLines.length === 0 ? '' : `\n${this.#lastLines.join('\n')}`;
+    return new ConfigError(
+      'process_failed',
+      `A process of rollout.workflow_processes ended before it could run a workflow (${why}). Repair the module of rollout.user_workflow, or set rollout.workflow_processes: 0 to see it fail here.${last}`,
+    );
+  }
+
+  /** A process that is gone is noticed by its exit, not here. */
+  #send(message: ToProcess): void {
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+
+  /** Throws what cannot be sent. */
+  #post(message: ToProcess): void {
+    try {
+      this.#send(message);
+    } catch (error) {
+      throw new ConfigError(
+        'bad_task',
+        `A task cannot be sent to a process of rollout.workflow_processes: ${String(error)} Give tasks of plain data, or set rollout.workflow_processes: 0.`,
+      );
+    }
+  }
+
+  /** What it prints, line by line, with its name. The end of it explains why it died. */
+  #show(name: string): void {
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        process.stderr.write(`[${name}] ${line}\n`);
+        if (stream === this.#child.stdout) return;
+        this.#lastLines.push(line);
+        if (this.#lastLines.length > 5) this.#lastLines.shift();
+      });
+    }
+  }
+}
+
+function describeExit(code: number | null, signal: string | null): string {
+  if (signal === 'SIGABRT' || code === 134)
+    return 'it was aborted, as Node does when its memory is full (--max-old-space-size)';
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}

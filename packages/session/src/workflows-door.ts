@@ -1,0 +1,1 @@
+export { serveWorkflows } from './processes/serve-workflows.js';

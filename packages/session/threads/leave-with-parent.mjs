@@ -1,0 +1,17 @@
+// The thread that ends a process of workflows with the run that started it. Another thread, because a workflow may block the main one, and
+// a killed run tells nobody. It is not compiled: sources and builds start the same file. See src/processes/serve-workflows.ts.
+import { workerData } from 'node:worker_threads';
+
+const isAlive = () => {
+  if (process.ppid !== workerData.parent) return false;
+  try {
+    process.kill(workerData.parent, 0); // Windows keeps the number of a parent that is gone
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+};
+
+setInterval(() => {
+  if (!isAlive()) process.kill(process.pid, 'SIGKILL');
+}, 250);
