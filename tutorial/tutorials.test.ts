@@ -45,3 +45,12 @@ it.each([
   expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
   expect(metrics['generated_tokens']).toBeGreaterThan(0);
 });
+
+it('nano imitates the transcripts of large-to-small, without what the judge found wrong', async () => {
+  const yaml = path.join(import.meta.dirname, 'large-to-small/large_to_small.yaml');
+  const settings = ['sft.epochs=1', 'sft.batch_size=128', `experiment_dir=${experimentDir}`];
+  const { stdout } = await run('node', [ajet, 'sft', '--conf', yaml, '--json', ...settings]);
+  const result = JSON.parse(stdout) as Readonly<Record<string, number>>;
+  expect(result).toMatchObject({ examples: 318, held_out_examples: 29, dropped: { not_successful: 53 }, steps: 3 });
+  expect(result['loss_after']).toBeLessThan(result['loss_before'] ?? 0);
+});

@@ -67,13 +67,14 @@ it('collects answers, imitates the good ones, and goes on with reinforcement lea
     '--json',
     `sft.transcripts=${textOf(run)}`,
     'sft.epochs=2',
+    'sft.lr=2e-3',
   ]);
   const result = lastJson(imitated.stdout);
   expect(result).toMatchObject({ dropped: { not_successful: 1, held_out_task: 2 }, examples: 2, held_out_examples: 1 });
   expect(Number(result['loss_after'])).toBeLessThan(Number(result['loss_before']));
   const metrics = readMetrics(textOf(result['run_dir']));
   expect(metrics.length).toBe(result['steps']);
-  expect(metrics.at(-1)).toMatchObject({ epoch: 2 });
+  expect(metrics.at(-1)).toMatchObject({ epoch: 2, learning_rate: 0.002 });
 
   const learned = await runAjet(folder, [
     '--conf',

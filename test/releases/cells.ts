@@ -12,6 +12,8 @@ export type Cell = {
   readonly conf: string;
   readonly overrides: readonly string[];
   readonly model: string;
+  /** The run begins with what `ajet sft` has made of the model; with the same seed. */
+  readonly imitatesFirst?: true;
   readonly minutes: number;
   /** What it needs that `npm install` does not bring, and how to get it. Looked for before the cell is run. */
   readonly needs?: { readonly what: string; readonly isHere: () => boolean };
@@ -55,6 +57,15 @@ export const cells: readonly Cell[] = [
     overrides: [],
     model: 'nano',
     minutes: 5,
+  },
+  {
+    tutorial: 'large-to-small',
+    backbone: 'onnx',
+    conf: 'tutorial/large-to-small/large_to_small.yaml',
+    overrides: [],
+    model: 'nano',
+    imitatesFirst: true,
+    minutes: 8,
   },
   {
     tutorial: 'any-language',

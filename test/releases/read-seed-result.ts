@@ -83,9 +83,10 @@ export async function readSeedResult(
   };
 }
 
-/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, where the repository is. */
-export async function hashConfig(runDir: string, root: string): Promise<string> {
-  const text = (await readFile(path.join(runDir, 'config.yaml'), 'utf8')).replaceAll(`${root}/`, '');
+/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, and the folders `roots`. */
+export async function hashConfig(runDir: string, roots: readonly string[]): Promise<string> {
+  const written = await readFile(path.join(runDir, 'config.yaml'), 'utf8');
+  const text = roots.reduce((shorter, root) => shorter.replaceAll(`${root}/`, ''), written);
   const { ajet } = parse(text) as { ajet: Record<string, unknown> };
   const { experiment_dir: _dir, trainer_common: common, ...rest } = ajet;
   const { seed: _seed, ...trainer } = common as Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Cell } from './cells.js';
@@ -12,6 +12,7 @@ import { hashConfig, readSeedResult } from './read-seed-result.js';
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
+const ajet = path.join(root, 'packages/cli/dist/main.js');
 
 type Ended = { readonly cpuSeconds: number; readonly seconds: number };
 
@@ -42,6 +43,22 @@ async function findRunDir(experimentDir: string): Promise<string> {
 
 const reference = path.join(import.meta.dirname, 'reference-calculation.mjs');
 
+/** What `ajet sft` makes of the cell's model, in a folder whose name is always the same. */
+async function imitate(cell: Cell, seed: number, scratch: string): Promise<string> {
+  const runs = path.join(scratch, 'imitation');
+  const options = [`experiment_dir=${runs}`, `trainer_common.seed=${seed}`, 'trainer_common.save_freq=0'];
+  const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
+  await runNode(scratch, [ajet, 'sft', ...conf, ...options]);
+  const checkpoints = path.join(await findRunDir(runs), 'checkpoints');
+  const [last = ''] = (await readdir(checkpoints))
+    .filter((name) => name.startsWith('step-'))
+    .toSorted()
+    .reverse();
+  const model = path.join(scratch, 'imitated');
+  await rename(path.join(checkpoints, last), model);
+  return model;
+}
+
 /** One seed of a cell; the run folder is read and removed. Rejects with the end of the program's errors if it fails. */
 export async function runSeed(
   cell: Cell,
@@ -50,15 +67,17 @@ export async function runSeed(
   const scratch = await mkdtemp(path.join(tmpdir(), 'release-'));
   const experimentDir = path.join(scratch, 'runs');
   try {
+    const started = cell.imitatesFirst === true ? [`model.path=${await imitate(cell, seed, scratch)}`] : [];
     const before = await runNode(scratch, [reference]);
     const args = [
-      path.join(root, 'packages/cli/dist/main.js'),
+      ajet,
       '--conf',
       path.join(root, cell.conf),
       `--backbone=${cell.backbone}`,
       '--json',
       `experiment_dir=${experimentDir}`,
       `trainer_common.seed=${seed}`,
+      ...started,
       ...cell.overrides,
     ];
     const ended = await runNode(scratch, args, cell.env);
@@ -67,7 +86,7 @@ export async function runSeed(
     const speed = (before.cpuSeconds + after.cpuSeconds) / 2 / ended.cpuSeconds;
     return {
       result: await readSeedResult(runDir, { seed, speed, seconds: ended.seconds }),
-      configSha256: await hashConfig(runDir, root),
+      configSha256: await hashConfig(runDir, [root, scratch]),
     };
   } finally {
     await rm(scratch, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, numSteps, numTokens, text } from './ranges.js';
+import { count, notNegative, numSteps, numTokens, text } from './ranges.js';
 import { setting } from './setting.js';
 
 /** What `ajet sft` imitates, and for how long. The optimizer is that of `trainer_common`. */
@@ -13,6 +13,7 @@ export const sft = z
     ),
     epochs: setting(count(numSteps), 3, 'passes over the transcripts'),
     batch_size: setting(count(65_536), 16, 'examples per step: an episode, or a line of a file'),
+    lr: setting(notNegative.nullable(), null, 'null: trainer_common.optim.lr'),
     held_out: setting(
       z.number().min(0).lt(1),
       0.1,

@@ -7,7 +7,7 @@ const suffix = '-sft';
  * one pass over each batch, no clipping and no reference model. Its runs are kept apart, so that `--resume` of one kind never
  * takes up a run of the other.
  */
-export function toSftInput({ experimentName }: Pick<CommonConfig, 'experimentName'>) {
+export function toSftInput({ experimentName, sft }: Pick<CommonConfig, 'experimentName' | 'sft'>) {
   return {
     experimentName: experimentName.endsWith(suffix) ? experimentName : `${experimentName}${suffix}`,
     trainerCommon: {
@@ -19,6 +19,7 @@ export function toSftInput({ experimentName }: Pick<CommonConfig, 'experimentNam
       tisCap: 0,
       useKlLoss: false,
       entropyCoeff: 0,
+      ...(sft.lr !== null && { optim: { lr: sft.lr } }),
     },
   } as const;
 }
