@@ -4,6 +4,7 @@ import { type Protocol, toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
+import { BodyTurns } from './body-turns.js';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { checkNesting } from './check-nesting.js';
 import { handleChatCompletion } from './chat-completions.js';
@@ -105,6 +106,7 @@ function createEndpointApp(
   { maxBodyBytes, basePath = '', ...timing }: Timing & { readonly maxBodyBytes: number; readonly basePath?: string },
 ): App {
   const root: App = new Hono();
+  const turns = new BodyTurns();
   const app: App = root.basePath(basePath);
   root.onError((error, context) => respondError(context, error));
   root.notFound((context) =>
@@ -122,6 +124,8 @@ function createEndpointApp(
         throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
       if (typeof bytes === 'string')
         throw new WireError(400, 'body_cut', 'The connection broke before the body was complete.');
+      const turn = turns.take(bytes.length);
+      if (turn !== undefined) await turn;
       return handle(createCall(session, toIncoming(context, protocol, bytes), timing));
     });
     app.all(path, (context) =>

@@ -65,14 +65,28 @@ export class LmdbFile {
     await this.#database.flushed;
   }
 
-  *read(lane: Lane, { afterCommit = 0 }: { readonly afterCommit?: number } = {}): Generator<Entry> {
-    for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] })) {
-      const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
-      if (value.length < 4) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
-      if (value.readUInt32LE(0) <= afterCommit) continue;
-      const record = decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`);
-      yield lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
+  /** Calls, memos and ends without their content. */
+  *read(lane: Lane): Generator<Entry> {
+    for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
+      yield this.#toEntry(lane, key, value, { isWhole: false });
+  }
+
+  /** Whole entries of the commits after this one. */
+  readAfter(lane: Lane, numCommits: number): readonly Entry[] {
+    const found: Entry[] = [];
+    for (const { key, value } of this.#database.getRange({ start: [lane, Infinity], end: [lane], reverse: true })) {
+      const isAfter = value.length < 4 || value.readUInt32LE(0) > numCommits;
+      if (isAfter) found.push(this.#toEntry(lane, key, value, { isWhole: true }));
+      else if (lane === 'events') break; // events are committed in the order of their numbers
     }
+    return found.reverse();
+  }
+
+  #toEntry(lane: Lane, key: Key, value: Buffer, { isWhole }: { readonly isWhole: boolean }): Entry {
+    const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
+    if (value.length < 4) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
+    const record = decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`, { isWhole });
+    return lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
   }
 
   find(sequence: number): Entry | undefined {

@@ -65,9 +65,7 @@ export class LmdbStore implements Store {
   async secure(): Promise<void> {
     const old = this.#newest();
     const { numSynced } = old.readMeta();
-    const entries = (['finished', 'carried', 'events'] as const).flatMap((lane) => [
-      ...old.read(lane, { afterCommit: numSynced }),
-    ]);
+    const entries = (['finished', 'carried', 'events'] as const).flatMap((lane) => old.readAfter(lane, numSynced));
     if (entries.length === 0) return;
     await this.#begin();
     await this.commit(entries);
@@ -221,11 +219,20 @@ export class LmdbStore implements Store {
 
   async #writeHeartbeat(): Promise<void> {
     await this.#rolling;
+    await this.#syncQuietly();
     await this.#newest().transact((meta) => {
       this.#requireOwner(meta);
       this.#numCommits = meta.numCommits + 1;
       return { owner: this.#owner(), numSynced: this.#numSynced };
     });
+  }
+
+  /** What a recovery finds not to be synced it writes again, so not too much should be left, even if nobody asks for a sync. */
+  async #syncQuietly(): Promise<void> {
+    const upTo = this.#numCommits;
+    const file = this.#newest();
+    await file.sync();
+    if (file === this.#files.at(-1)) this.#numSynced = Math.max(this.#numSynced, upTo);
   }
 
   #owner(): Owner {

@@ -30,17 +30,27 @@ const lasting: ReadonlySet<RecordKind> = new Set([
 
 export const isLasting = ({ record }: Entry): boolean => lasting.has(record.kind);
 
-/** Four bytes of CRC-32, then the record as JSON. */
+/**
+ * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes last, after a zero byte: it may be large,
+ * and a fold does not need it.
+ */
 export function encodeRecord(record: LedgerRecord): Buffer {
-  const text = Buffer.from(JSON.stringify(record));
+  const text = Buffer.from(toText(record));
   const bytes = Buffer.allocUnsafe(4 + text.length);
   bytes.writeUInt32LE(crc32(text), 0);
   text.copy(bytes, 4);
   return bytes;
 }
 
-/** Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. */
-export function decodeRecord(bytes: Uint8Array, label: string): LedgerRecord {
+/**
+ * Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. Unless it is to be
+ * whole, a call, a memo or an end comes without its content.
+ */
+export function decodeRecord(
+  bytes: Uint8Array,
+  label: string,
+  { isWhole = true }: { readonly isWhole?: boolean } = {},
+): LedgerRecord {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = whole.subarray(4);
   if (whole.length < 5 || whole.readUInt32LE(0) !== crc32(text)) {
@@ -49,5 +59,18 @@ export function decodeRecord(bytes: Uint8Array, label: string): LedgerRecord {
       `${label} is damaged: its checksum does not match its ${whole.length} bytes. Restore the store from a copy, or start a new run from the newest checkpoint.`,
     );
   }
-  return JSON.parse(text.toString()) as LedgerRecord;
+  const end = text.indexOf(0);
+  if (end === -1) return JSON.parse(text.toString()) as LedgerRecord;
+  const record = JSON.parse(text.toString('utf8', 0, end)) as LedgerRecord;
+  if (!isWhole && bulky.has(record.kind)) return record;
+  return { ...record, content: JSON.parse(text.toString('utf8', end + 1)) as unknown } as LedgerRecord;
 }
+
+function toText(record: LedgerRecord): string {
+  if (!('content' in record) || record.content === undefined || record.content === null) return JSON.stringify(record);
+  const { content, ...head } = record;
+  return `${JSON.stringify(head)}\0${JSON.stringify(content)}`;
+}
+
+/** Of these the content may be large, and nobody asks for it but those who look for one record. */
+const bulky: ReadonlySet<RecordKind> = new Set(['call', 'memo', 'end']);

@@ -17,7 +17,10 @@ export interface Store {
   secure(): Promise<void>;
   /** Oldest first. */
   files(): readonly StoreFile[];
-  /** Entries of a file in ascending order of their numbers. `carried` and `finished` are kept apart, to be read first. */
+  /**
+   * Entries of a file in ascending order of their numbers. `carried` and `finished` are kept apart, to be read first. Calls,
+   * memos and ends may come without their content, which `find` reads.
+   */
   read(file: number, lane: Lane): Iterable<Entry>;
   /** The event with this number, if a file still holds it. */
   find(sequence: number): Entry | undefined;

@@ -1,0 +1,41 @@
+import { crc32 } from 'node:zlib';
+import { expect, it } from 'vitest';
+import type { LedgerRecord } from '../records.js';
+import { decodeRecord, encodeRecord } from './entry.js';
+
+const call: LedgerRecord = {
+  kind: 'call',
+  groupId: 'g',
+  episodeId: 'e',
+  requestId: 'r',
+  version: 1,
+  incarnation: 0,
+  content: { text: 'a\u0000b', list: [1, 2] },
+};
+
+it('reads what it wrote, with its content and without', () => {
+  const { content: _content, ...bare } = call;
+  for (const record of [call, bare, { ...call, content: null }, { ...call, content: 'x' }])
+    expect(decodeRecord(encodeRecord(record as LedgerRecord), 'it')).toEqual(record);
+});
+
+it('reads the content of earlier records, which was a part of them', () => {
+  const text = Buffer.from(JSON.stringify(call));
+  const bytes = Buffer.alloc(4 + text.length);
+  bytes.writeUInt32LE(crc32(text), 0);
+  text.copy(bytes, 4);
+  expect(decodeRecord(bytes, 'it')).toEqual(call);
+});
+
+it('leaves the content of large records out if it is not asked for', () => {
+  const { content: _content, ...bare } = call;
+  expect(decodeRecord(encodeRecord(call), 'it', { isWhole: false })).toEqual(bare);
+  const key: LedgerRecord = { kind: 'key', name: 'lab', content: { role: 'worker' } };
+  expect(decodeRecord(encodeRecord(key), 'it', { isWhole: false })).toEqual(key);
+});
+
+it('finds a damaged content before it is asked for', () => {
+  const bytes = encodeRecord(call);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 2) ^ 1, bytes.length - 2);
+  expect(() => decodeRecord(bytes, 'it')).toThrow('it is damaged');
+});
