@@ -1,7 +1,8 @@
 """Where compiled kernels are kept, so that the second run on a machine does not compile them again.
 
 PyTorch and Triton keep them in the folder for temporary files, which many machines empty at a restart; flash-attn-4 keeps
-none unless it is asked to. Here all three go to a folder of the user. What the environment already says is left alone.
+none unless it is asked to. Here all three go to a folder of the user. What the environment already says is left alone; with
+PyTorch's own folder goes Triton's, because what PyTorch keeps points into it.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def keep_compiled(env: MutableMapping[str, str] = os.environ) -> Path | None:
     except (OSError, RuntimeError) as error:
         log.info("Compiled kernels are not kept for the next run (%s). Set XDG_CACHE_HOME to a folder that can be written.", error)
         return None
-    for variable, name in FOLDERS.items():
-        env.setdefault(variable, str(folder / name))
+    given = {"TRITON_CACHE_DIR"} if "TORCHINDUCTOR_CACHE_DIR" in env else set()
+    for variable in FOLDERS.keys() - given:
+        env.setdefault(variable, str(folder / FOLDERS[variable]))
     for variable, value in SWITCHES.items():
         env.setdefault(variable, value)
     return folder

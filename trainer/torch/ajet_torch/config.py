@@ -64,7 +64,6 @@ class WorkerConfig:
     fsdp: `auto` with more than one process or cpu_offload, or `always`. reshard: whether gathered weights are freed after each
     layer; `auto` where they would take more than a sixth of the GPU, `always` or `never`. shard_over: several nodes: `node` shards within
     each and keeps a replica on each, so that only gradients cross the network between them; `all` shards over all GPUs.
-    gather_ahead: layers whose weights are gathered before the forward pass reaches them.
     shared_file: of several nodes: a file that the control plane has written into the run's folder; shared_text: what is in it.
     """
 
@@ -82,7 +81,6 @@ class WorkerConfig:
     fsdp: str = "auto"
     reshard: str = "auto"
     shard_over: str = "node"
-    gather_ahead: int = 3
     shared_file: str = ""
     shared_text: str = ""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)

@@ -267,15 +267,6 @@ def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> No
     for layer in decoder_layers(policy.lm):
         fully_shard(layer, **options, reshard_after_forward=not keep)
     fully_shard(policy, **options, reshard_after_forward=False)
-    gather_ahead(policy, config.gather_ahead)
-
-
-def gather_ahead(policy: PolicyModel, depth: int) -> None:
-    """A process that reaches a layer early would wait in its gather for the others; gathers that began layers ago are there by then."""
-    layers = list(decoder_layers(policy.lm))
-    policy.set_modules_to_forward_prefetch(layers[:depth])
-    for index, layer in enumerate(layers):
-        layer.set_modules_to_forward_prefetch(layers[index + 1 : index + 1 + depth])
 
 
 def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:

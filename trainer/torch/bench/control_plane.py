@@ -32,7 +32,7 @@ class ControlPlane:
         token = secrets.token_hex(16)
         folder = tempfile.mkdtemp(prefix="ajet-bench-")
         env = {
-            **os.environ, "AJET_CONNECT": f"127.0.0.1:{door.getsockname()[1]}", "AJET_TOKEN": token, "AJET_STORE": f"{folder}/store", "GLOO_SOCKET_IFNAME": "lo",
+            **inherited(), "AJET_CONNECT": f"127.0.0.1:{door.getsockname()[1]}", "AJET_TOKEN": token, "AJET_STORE": f"{folder}/store", "GLOO_SOCKET_IFNAME": "lo",
             "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")]), "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True",
         }
         meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint={folder}/rendezvous", "--rdzv-conf=store_type=file", "--max-restarts=0"]
@@ -98,6 +98,11 @@ class ControlPlane:
         except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
         self.stream.close()
+
+
+def inherited() -> dict[str, str]:
+    """PyTorch, once imported, names its folder of compiled code in the environment; a worker that Node starts does not see that."""
+    return {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
 
 
 def to_message(pack: TreePack) -> dict[str, Any]:

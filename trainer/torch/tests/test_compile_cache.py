@@ -23,6 +23,13 @@ def test_what_the_environment_says_is_left_alone(tmp_path: Path) -> None:
     assert env["TORCHINDUCTOR_CACHE_DIR"].startswith(str(tmp_path))
 
 
+def test_the_folder_of_triton_stays_with_that_of_pytorch(tmp_path: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": "/elsewhere"}
+    keep_compiled(env)
+    assert env["TORCHINDUCTOR_CACHE_DIR"] == "/elsewhere"
+    assert "TRITON_CACHE_DIR" not in env
+
+
 def test_a_folder_that_cannot_be_made_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     env = {"XDG_CACHE_HOME": str(tmp_path / "file")}
