@@ -7,6 +7,7 @@ export async function run(): Promise<NightlyOutcome> {
     'trainer/src/backbones/torch',
     'trainer/src/backbones/python-worker',
     'test/bench/parity',
+    'test/bench/backbones',
     'test/after-training',
   ]);
 }
