@@ -10,8 +10,8 @@ import { root } from '../../.ci/workspaces.mjs';
 
 const simulated = ['packages/ledger/src', 'packages/swarm-server/src/swarm', 'packages/swarm-client/src'];
 
-/** The doors to the machine: hosts, and the stores that write to a disk. */
-const doors = /(^|\/)(host|[a-z-]+-host)\.ts$|\/lmdb\//;
+/** The doors to the machine: hosts, the stores that write to a disk, and what runs programs of others. */
+const doors = /(^|\/)(host|[a-z-]+-host)\.ts$|\/lmdb\/|\/swarm-client\/src\/program\//;
 
 const forbidden = [
   /\bDate\.now\b/,

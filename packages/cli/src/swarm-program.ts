@@ -24,12 +24,21 @@ export type SwarmFlags = {
   readonly json?: boolean;
 };
 export type SwarmRunFlags = {
-  readonly conf: string;
+  /** Undefined: a program after `--` takes the place of a workflow. */
+  readonly conf?: string;
   readonly server: string;
   readonly client?: string;
   readonly revision?: string;
   readonly share?: string;
   readonly parallel?: string;
+  readonly tasks?: string;
+  readonly task?: string;
+  readonly reward?: string;
+  readonly folder?: string;
+  readonly agent?: string;
+  readonly timeout?: string;
+  readonly untrained?: readonly string[];
+  readonly debugModel?: readonly string[];
   /** False: `--no-portable`. */
   readonly portable?: boolean;
   /** False: `--no-keys`. */
@@ -67,24 +76,55 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
       const { serveSwarmJob } = await import('./commands/serve-swarm.js');
       setExitCode(await serveSwarmJob(flags, overrides));
     });
+  addRun(swarm, setExitCode);
+  addStores(swarm, setExitCode);
+  addOperations(swarm, setExitCode);
+}
+
+function addRun(swarm: Command, setExitCode: (code: number) => void): void {
   swarm
     .command('run')
-    .description("Runs the YAML's workflow for a server, and reports rewards. The key comes from AJET_SWARM_KEY.")
-    .usage('--conf <file.yaml> --server <url> [options] [key.path=value ...]')
+    .description(
+      "Runs the YAML's workflow, or any program, for a server, and reports rewards. The key comes from AJET_SWARM_KEY.",
+    )
+    .usage(
+      '--server <url> --conf <file.yaml> [options] [key.path=value ...] | --server <url> [options] -- <program> [argument ...]',
+    )
     .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file: workflow, tasks, judge')
+    .option('--conf <file>', 'the YAML file: workflow, tasks, judge')
     .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
     .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
     .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
     .option('--share <name>', 'the kind of task that this client runs, if the server has several')
     .option('--parallel <number>', 'episodes at the same time; default: rollout.max_env_worker')
+    .option(
+      '--tasks <file>',
+      'for a program: tasks, one JSON object a line; default: those that others have told the server',
+    )
+    .option('--task <file>', 'for a program: one task, as JSON')
+    .option('--reward <command>', 'for a program: its last line is the reward; default: 1 if the program ends with 0')
+    .option('--folder <folder>', 'for a program: copied for each episode, and its working directory')
+    .option('--agent <name>', 'for a program: what it is called in the records; default: agent')
+    .option('--timeout <seconds>', 'for a program: a longer run fails; default: 1800')
+    .option('--untrained <patterns...>', 'for a program: models whose answers are not trained, such as *haiku*')
+    .option('--debug-model <pattern=model...>', 'for a program: models that are asked at AJET_DEBUG_BASE_URL instead')
     .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
     .option('--no-keys', 'the server asks for no key')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: SwarmRunFlags) => {
-      const { runSwarm } = await import('./commands/run-swarm.js');
-      setExitCode(await runSwarm(flags, overrides));
+      const program = afterDashes(swarm.parent);
+      if (program.length === 0) {
+        const { runSwarm } = await import('./commands/run-swarm.js');
+        return setExitCode(await runSwarm(flags, overrides));
+      }
+      if (flags.conf !== undefined || overrides.length > program.length)
+        swarm.error('error: give --conf and settings, or a program after --, not both');
+      const { runProgram } = await import('./commands/run-program.js');
+      setExitCode(await runProgram(flags, program));
     });
+}
+
+function addStores(swarm: Command, setExitCode: (code: number) => void): void {
   swarm
     .command('backup')
     .description('Copies a run, while its server goes on, to a folder from which another server can go on.')
@@ -104,8 +144,13 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
       const { verifyRunStore } = await import('./commands/verify-store.js');
       setExitCode(await verifyRunStore(run, flags));
     });
+}
 
-  addOperations(swarm, setExitCode);
+/** What was typed after `--`. */
+function afterDashes(program: Command | null): readonly string[] {
+  const typed = (program as { readonly rawArgs?: readonly string[] } | null)?.rawArgs ?? [];
+  const at = typed.indexOf('--');
+  return at < 0 ? [] : typed.slice(at + 1);
 }
 
 type Add = (swarm: Command, setExitCode: (code: number) => void) => void;

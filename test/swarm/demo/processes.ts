@@ -76,7 +76,7 @@ export type Client = {
 const readReceipt =
   (onEnd: Client['onEnd']) =>
   (line: string): void => {
-    const [, episodeId, reward] = /^(e[0-9a-f]+) ([0-9.]+)$/.exec(line) ?? [];
+    const [, episodeId, reward] = /^(e[0-9a-f]{16}) ([0-9.]+)$/.exec(line) ?? [];
     if (episodeId !== undefined) onEnd(episodeId, Number(reward));
   };
 

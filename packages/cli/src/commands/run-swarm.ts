@@ -20,7 +20,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
       output.writeLine(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
       const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
-      output.writeLine(describe(result));
+      output.writeLine(describeRun(result));
       output.writeJson({ ...result, client: client.client, revision: client.revision });
       return 0;
     },
@@ -28,7 +28,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
 }
 
 /** The key never comes from the command line, where every user of the machine could read it. */
-function requireKey({ keys }: SwarmRunFlags): string | undefined {
+export function requireKey({ keys }: SwarmRunFlags): string | undefined {
   const key = process.env['AJET_SWARM_KEY'];
   if (key !== undefined && key !== '') return key;
   if (keys === false) return undefined;
@@ -49,8 +49,11 @@ function namesOf(
   };
 }
 
-const loadConfig = (flags: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig =>
-  new AgentJetJob().loadJobFromYaml(flags.conf, overrides).config;
+function loadConfig({ conf }: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig {
+  if (conf === undefined)
+    throw new ConfigError('no_conf', 'Name the job with --conf <file.yaml>, or a program after "--".');
+  return new AgentJetJob().loadJobFromYaml(conf, overrides).config;
+}
 
 async function loadRun(
   flags: SwarmRunFlags,
@@ -84,7 +87,7 @@ function revisionOf(config: AgentJetConfig): string {
   return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);
 }
 
-function toParallel(text: string | undefined): number | undefined {
+export function toParallel(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new ConfigError('wrong_type', `--parallel is ${JSON.stringify(text)}, not a whole number from 1.`);
@@ -96,7 +99,7 @@ const reasons: Readonly<Record<RunResult['reason'], string>> = {
   interrupted: 'Stopped',
 };
 
-function describe({ reason, ended, completed, failed, outages, gone, meanReward }: RunResult): string {
+export function describeRun({ reason, ended, completed, failed, outages, gone, meanReward }: RunResult): string {
   const mean = meanReward === null ? '' : `, mean reward ${meanReward.toFixed(3)}`;
   return `${reasons[reason]}: ${ended} episodes reported (${completed} completed${mean}, ${failed} failed, ${outages} outages), ${gone} taken back.`;
 }

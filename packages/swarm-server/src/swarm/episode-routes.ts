@@ -299,7 +299,8 @@ export class EpisodeRoutes {
     const { ledger, weights, settings } = this.#context;
     const batch = nextBatch(ledger, rulesOf(ledger.state, settings));
     const isChanging = weights.phase !== 'waiting' || isEvaluationPending(this.#context);
-    return ledger.numRunning > 0 || isChanging || batch.kind !== 'sampling';
+    const isDue = batch.kind !== 'sampling' && weights.version < settings.maxSteps;
+    return ledger.numRunning > 0 || isChanging || isDue;
   }
 
   /** How many may run in all, so that this key has no more than its own. */

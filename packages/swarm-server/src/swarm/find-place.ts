@@ -28,13 +28,14 @@ function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, c
 
 /** The oldest open place that this client's code may fill, or that of a new draw of the share that lacks most. */
 function findOwnPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
-  const { ledger, settings, weights } = context;
+  const { ledger, settings } = context;
   const { revision, purpose, can } = request;
   const place = ledger.nextPlace((group) => {
     const isOurs = group.revision === revision && can.includes(shareOf(group));
     return isOurs && (purpose === 'any' || group.purpose === purpose);
   });
-  if (place !== undefined || purpose === 'evaluation' || weights.version >= settings.maxSteps) return place;
+  const isOver = ledger.state.step >= settings.maxSteps; // the last step is decided, if not made
+  if (place !== undefined || purpose === 'evaluation' || isOver) return place;
   for (const share of sharesToDraw(context)) {
     const drawn = can.includes(share) ? drawGroup(context, share, revision) : undefined;
     if (drawn !== undefined) return drawn;

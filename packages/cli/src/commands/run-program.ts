@@ -1,0 +1,136 @@
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
+import { createEndpointModel } from '@agentjet/session';
+import {
+  createProgramWorkflow,
+  routeModels,
+  SwarmClient,
+  type ModelRoute,
+  type SwarmRunOptions,
+} from '@agentjet/swarm-client';
+import type { TaskInput } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { SwarmRunFlags } from '../swarm-program.js';
+import { describeRun, requireKey, toParallel } from './run-swarm.js';
+import { SwarmPrinter } from './swarm-printer.js';
+
+/** `ajet swarm run ... -- <program>`: an episode for each run of the program, until its tasks are done or a signal. */
+export async function runProgram(flags: SwarmRunFlags, [command = '', ...args]: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  requireProgram(command);
+  const routes = await readRoutes(flags);
+  const tasks = readTasks(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping: running programs are ended, and their episodes given back.'),
+    async (signal) => {
+      const { server, client: name, share, revision = '' } = flags;
+      const client = new SwarmClient({
+        url: server,
+        key: requireKey(flags),
+        revision,
+        ...(name !== undefined && { client: name }),
+        ...(share !== undefined && { share }),
+      });
+      const { reward, folder, agent: agentName } = flags;
+      const options: SwarmRunOptions = {
+        parallel: toParallel(flags.parallel) ?? 1,
+        timeoutSeconds: toSeconds(flags.timeout ?? '1800'),
+        portable: flags.portable !== false,
+        ...(routes.length > 0 && { wrapModel: routeModels(routes) }),
+        ...(tasks !== undefined && { tasks }),
+      };
+      const printer = new SwarmPrinter(output.writeLine);
+      output.writeLine(`Running ${[command, ...args].join(' ')} for ${server} as ${client.client}`);
+      const workflow = createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
+      const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
+      printer.flush();
+      output.writeLine(describeRun(result));
+      output.writeJson({ ...result, client: client.client, revision });
+      return 0;
+    },
+  );
+}
+
+/** A path is that of the shell's folder, wherever the program runs. */
+const locate = (command: string): string => (/[/\\]/.test(command) ? path.resolve(command) : command);
+
+/** Found now, not once for each episode. */
+function requireProgram(command: string): void {
+  const isThere = (file: string): boolean => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd', ''] : [''];
+  const places = /[/\\]/.test(command) ? [path.resolve(command)] : folders.map((folder) => path.join(folder, command));
+  if (places.some((place) => endings.some((ending) => isThere(place + ending)))) return;
+  throw new ConfigError(
+    'no_program',
+    `"${command}" is not a program that can be run: it is not there, or not executable. Name one after "--", such as -- ./agent.sh.`,
+  );
+}
+
+/** A file with a task per line, or one with a single task; undefined: the tasks that others have told the server. */
+function readTasks({ tasks, task }: SwarmRunFlags): readonly TaskInput[] | undefined {
+  const file = tasks ?? task;
+  if (file === undefined) return undefined;
+  if (!existsSync(file)) throw new ConfigError('no_tasks', `There is no file ${file}.`);
+  const text = readFileSync(file, 'utf8');
+  const lines = task === undefined ? text.split('\n').filter((line) => line.trim() !== '') : [text];
+  return lines.map((line, index) => toTask(line, `${file}${task === undefined ? `, line ${index + 1}` : ''}`));
+}
+
+function toTask(text: string, where: string): TaskInput {
+  const row = parseRow(text, where);
+  const { task_id: taskId, main_query: mainQuery, metadata } = row;
+  if (typeof taskId !== 'string' || typeof mainQuery !== 'string')
+    throw new ConfigError(
+      'bad_task',
+      `${where} needs "task_id" and "main_query", two strings. Got ${text.slice(0, 120)}.`,
+    );
+  return {
+    taskId,
+    mainQuery,
+    ...(metadata !== undefined && { metadata: metadata as Readonly<Record<string, unknown>> }),
+  };
+}
+
+function parseRow(text: string, where: string): Readonly<Record<string, unknown>> {
+  try {
+    const row: unknown = JSON.parse(text);
+    if (typeof row === 'object' && row !== null) return row as Readonly<Record<string, unknown>>;
+  } catch {
+    // told below
+  }
+  throw new ConfigError('bad_task', `${where} is not a JSON object: ${text.slice(0, 120)}`);
+}
+
+/** `--untrained '*haiku*'`, and `--debug-model '*mini*=gpt-4o-mini'` at AJET_DEBUG_BASE_URL. */
+async function readRoutes({ untrained = [], debugModel = [] }: SwarmRunFlags): Promise<readonly ModelRoute[]> {
+  const others = await Promise.all(
+    debugModel.map(async (text) => {
+      const [, pattern, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+      const baseUrl = process.env['AJET_DEBUG_BASE_URL'];
+      if (pattern === undefined || model === undefined || baseUrl === undefined)
+        throw new ConfigError(
+          'wrong_value',
+          `--debug-model is ${JSON.stringify(text)}; give a pattern and a model, such as '*mini*=gpt-4o-mini', and the address of that model in AJET_DEBUG_BASE_URL (its key in AJET_DEBUG_API_KEY).`,
+        );
+      const apiKey = process.env['AJET_DEBUG_API_KEY'] ?? '';
+      return { pattern, model: await createEndpointModel({ baseUrl, apiKey, model, sampling: {} }) };
+    }),
+  );
+  return [...others, ...untrained.map((pattern) => ({ pattern }))];
+}
+
+function toSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && seconds > 0) return seconds;
+  throw new ConfigError('wrong_type', `--timeout is ${JSON.stringify(text)}, not a number of seconds.`);
+}

@@ -1,0 +1,82 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Task } from '@agentjet/core';
+import type { OpenAIEndpoint } from '@agentjet/rollout';
+
+export type Episode = {
+  readonly episodeId: string;
+  readonly attempt: number;
+  readonly task: Task;
+  readonly endpoint: OpenAIEndpoint;
+  /** A folder for this episode alone; removed after it. */
+  readonly home: string;
+};
+
+/**
+ * What a program finds in its environment: the address and key of its model as the clients of OpenAI and Anthropic know them, and
+ * the task. Codex and OpenCode want a file or a text of configuration in addition; both are made here.
+ */
+export function environmentOf({ episodeId, attempt, task, endpoint, home }: Episode): NodeJS.ProcessEnv {
+  const { baseUrl, apiKey, model } = endpoint;
+  const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
+  const root = baseUrl.replace(/\/v1$/, '');
+  const direct = [process.env['NO_PROXY'], '127.0.0.1', 'localhost'].filter(Boolean).join(',');
+  return {
+    ...inherited,
+    NO_PROXY: direct,
+    no_proxy: direct,
+    OPENAI_BASE_URL: baseUrl,
+    OPENAI_API_BASE: baseUrl,
+    OPENAI_API_KEY: apiKey,
+    OPENAI_MODEL: model,
+    ANTHROPIC_BASE_URL: root,
+    ANTHROPIC_API_KEY: apiKey,
+    ANTHROPIC_AUTH_TOKEN: apiKey,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: aside(model), // titles and summaries
+    DISABLE_TELEMETRY: '1',
+    DISABLE_AUTOUPDATER: '1',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    CLAUDE_CONFIG_DIR: path.join(home, 'claude'),
+    CODEX_HOME: writeCodexHome(path.join(home, 'codex'), endpoint),
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(endpoint)),
+    AJET_EPISODE_ID: episodeId,
+    AJET_ATTEMPT: String(attempt),
+    AJET_TASK_ID: task.taskId,
+    AJET_QUERY: task.mainQuery,
+    AJET_TASK: JSON.stringify({ task_id: task.taskId, main_query: task.mainQuery, metadata: task.metadata }),
+    AJET_HOME: home,
+  };
+}
+
+/** The same model; `rollout.untrained_models` keeps these calls from being trained. */
+const aside = (model: string): string => `${model}:untrained`;
+
+function writeCodexHome(dir: string, { baseUrl, model }: OpenAIEndpoint): string {
+  mkdirSync(dir, { recursive: true });
+  const lines = [
+    `model = ${JSON.stringify(model)}`,
+    'model_provider = "ajet"',
+    '[model_providers.ajet]',
+    'name = "ajet"',
+    `base_url = ${JSON.stringify(baseUrl)}`,
+    'env_key = "OPENAI_API_KEY"',
+    'wire_api = "responses"',
+  ];
+  writeFileSync(path.join(dir, 'config.toml'), `${lines.join('\n')}\n`);
+  return dir;
+}
+
+/** The model of `opencode run` without further arguments. */
+function openCodeConfig({ baseUrl, apiKey, model }: OpenAIEndpoint): object {
+  const options = { baseURL: baseUrl, apiKey };
+  const models = Object.fromEntries([model, aside(model)].map((name) => [name, { name }]));
+  const provider = { npm: '@ai-sdk/openai-compatible', name: 'ajet', options, models };
+  return {
+    model: `ajet/${model}`,
+    small_model: `ajet/${aside(model)}`,
+    provider: { ajet: provider },
+    autoupdate: false,
+    share: 'disabled',
+  };
+}

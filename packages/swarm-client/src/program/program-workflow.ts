@@ -1,0 +1,86 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Task, WorkflowOutput } from '@agentjet/core';
+import type { Tuner } from '@agentjet/rollout';
+import { environmentOf } from './program-home.js';
+import { readReward, rewardOfExit } from './read-reward.js';
+import { spawnProgram, type ProgramEnd } from './spawn-program.js';
+
+export type ProgramWorkflowOptions = {
+  readonly command: string;
+  /** `{query}` and `{task_id}` are replaced by the task's. */
+  readonly args: readonly string[];
+  /** A shell command that says the reward; default: 1 if the program ends with 0, else 0. False: a judge says it. */
+  readonly reward?: string | false | undefined;
+  /** A folder that is copied for each episode, and is the program's working directory; default: the present one, uncopied. */
+  readonly folder?: string | undefined;
+  /** What the program is called in the records. Default: agent. */
+  readonly agentName?: string | undefined;
+};
+
+/**
+ * An episode around any program. It learns of its model and its task by environment variables alone, talks to the model as it
+ * would to OpenAI's or Anthropic's, and ends.
+ */
+export function createProgramWorkflow(
+  options: ProgramWorkflowOptions,
+): (task: Task, tuner: Tuner) => Promise<WorkflowOutput> {
+  const { command, args, reward, folder, agentName = 'agent' } = options;
+  return async (task, tuner) => {
+    const home = mkdtempSync(path.join(tmpdir(), 'ajet-program-'));
+    try {
+      const cwd = folder === undefined ? process.cwd() : copyOf(folder, home);
+      const endpoint = tuner.asOpenAIEndpoint({ agentName });
+      const env = environmentOf({ episodeId: tuner.episodeId, attempt: tuner.attempt, task, endpoint, home });
+      const given = args.map((arg) => arg.replaceAll('{query}', task.mainQuery).replaceAll('{task_id}', task.taskId));
+      const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });
+      const said = metadataOf(end);
+      if (reward === false) return { metadata: said };
+      const verdict =
+        reward === undefined
+          ? rewardOfExit(end)
+          : await askReward(reward, { end, cwd, env, task, signal: tuner.signal });
+      return { ...verdict, metadata: { ...said, ...verdict.metadata } };
+    } finally {
+      rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+    }
+  };
+}
+
+function copyOf(folder: string, home: string): string {
+  const copy = path.join(home, 'work');
+  mkdirSync(copy);
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** For people, and for a judge: `answer` is what the program printed. */
+const metadataOf = ({ exitCode, stdout, stderr }: ProgramEnd): NonNullable<WorkflowOutput['metadata']> => ({
+  exit_code: exitCode,
+  answer: stdout.trim().slice(-8000),
+  ...(stderr.trim() !== '' && { stderr: stderr.trim().slice(-2000) }),
+});
+
+type Asked = {
+  readonly end: ProgramEnd;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly task: Task;
+  readonly signal: AbortSignal;
+};
+
+/** The command runs where the program ran, with its output on standard input and its exit code in AJET_EXIT_CODE. */
+async function askReward(command: string, { end, cwd, env, signal }: Asked): Promise<WorkflowOutput> {
+  const asked = { ...env, AJET_EXIT_CODE: String(end.exitCode ?? 'signal') };
+  const shell = process.platform === 'win32' ? (['cmd', '/c'] as const) : (['sh', '-c'] as const);
+  const answer = await spawnProgram({
+    command: shell[0],
+    args: [shell[1], command],
+    cwd,
+    env: asked,
+    input: end.stdout,
+    signal,
+  });
+  return readReward(command, answer);
+}

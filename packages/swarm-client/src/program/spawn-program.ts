@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+
+/** How a program ended. */
+export type ProgramEnd = {
+  /** Null if a signal ended it. */
+  readonly exitCode: number | null;
+  /** The last 64 KiB of each. */
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type ProgramOptions = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Written to its standard input, which is then closed. */
+  readonly input?: string;
+  /** Aborting it ends the program and everything that it started. */
+  readonly signal: AbortSignal;
+};
+
+const mostBytes = 64 * 1024;
+const patienceMs = 3000;
+
+/** Runs a program to its end. Rejects if it cannot be started, and with the signal's reason if that is aborted. */
+export async function spawnProgram({ command, args, cwd, env, input, signal }: ProgramOptions): Promise<ProgramEnd> {
+  signal.throwIfAborted();
+  const child = spawn(command, args, { cwd, env, detached: canGroup, stdio: ['pipe', 'pipe', 'pipe'] });
+  const [stdout, stderr] = [new Tail(), new Tail()];
+  child.stdout.on('data', stdout.add);
+  child.stderr.on('data', stderr.add);
+  child.stdin.on('error', () => {}); // it may end before it has read everything
+  child.stdin.end(input ?? '');
+  let killing: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    signalGroup(child, 'SIGTERM');
+    killing = setTimeout(() => signalGroup(child, 'SIGKILL'), patienceMs);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const exitCode = await endOf(child);
+    signal.throwIfAborted();
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    clearTimeout(killing);
+    signal.removeEventListener('abort', onAbort);
+    signalGroup(child, 'SIGKILL'); // what it left running would use up the next episode's time
+  }
+}
+
+/** Windows has no groups of processes. */
+const canGroup = process.platform !== 'win32';
+
+/** Resolves once it has ended and its output is read; what it started may keep the pipes open for ever, so not much later. */
+function endOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code));
+    child.once('exit', (code) => setTimeout(() => resolve(code), 500).unref());
+  });
+}
+
+function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (canGroup) process.kill(-child.pid, name);
+    else child.kill(name);
+  } catch {
+    // it has ended
+  }
+}
+
+class Tail {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  add = (chunk: Buffer): void => {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes < 4 * mostBytes) return;
+    this.#chunks = [Buffer.concat(this.#chunks).subarray(-mostBytes)];
+    this.#bytes = mostBytes;
+  };
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).subarray(-mostBytes).toString();
+  }
+}

@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { configuration, type Task } from 'agentjet';
+import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
+import { openScriptedEpisode } from '@agentjet/rollout/testing';
+import { createProgramWorkflow, routeModels, SwarmClient } from '@agentjet/swarm-client';
+import { serveSwarm } from '@agentjet/swarm-server';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+/** Episodes around programs that know nothing of a swarm: they find the address of their model in their environment. */
+
+const dir = mkdtempSync(path.join(tmpdir(), 'black-box-'));
+let server: EndpointServer;
+beforeAll(async () => {
+  server = await startEndpointServer();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const task: Task = { taskId: 't1', mainQuery: 'Say hello.', initMessages: [], metadata: { answer: 'hello' } };
+
+/** A program in JavaScript: what it does with `ask`, a call of its model. */
+function program(body: string): { readonly command: string; readonly args: readonly string[] } {
+  const file = path.join(dir, `program-${Math.random().toString(36).slice(2)}.mjs`);
+  writeFileSync(
+    file,
+    `const { env } = process;
+const ask = async (messages, more = {}) => {
+  const response = await fetch(env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + env.OPENAI_API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: env.OPENAI_MODEL, messages, ...more }),
+  });
+  return (await response.json()).choices[0].message.content;
+};
+${body}`,
+  );
+  return { command: process.execPath, args: [file] };
+}
+
+const talks = program(`console.log(await ask([{ role: 'user', content: env.AJET_QUERY }]));`);
+
+const open = (replies: readonly string[]) => openScriptedEpisode({ replies, endpointHost: server });
+
+describe('a program', () => {
+  it('talks to its model, and one that ends with 0 has the reward 1', async () => {
+    const { tuner, finish } = open(['hello']);
+    const output = await createProgramWorkflow(talks)(task, tuner);
+    expect(output).toMatchObject({ reward: 1, isSuccess: true, metadata: { exit_code: 0, answer: 'hello' } });
+    expect(finish().samples).toHaveLength(1);
+    const failing = await createProgramWorkflow(program('process.exit(3);'))(task, open([]).tuner);
+    expect(failing).toMatchObject({ reward: 0, isSuccess: false, metadata: { exit_code: 3 } });
+  });
+
+  it('gets its task in its arguments and its environment, and no key of the swarm', async () => {
+    vi.stubEnv('AJET_SWARM_KEY', 'ajk_commander_secret');
+    const told = program('console.log(process.argv[2], env.AJET_TASK, env.AJET_SWARM_KEY);');
+    const { metadata } = await createProgramWorkflow({ ...told, args: [...told.args, 'q={query}'] })(
+      task,
+      open([]).tuner,
+    );
+    vi.unstubAllEnvs();
+    const shown = { task_id: 't1', main_query: 'Say hello.', metadata: { answer: 'hello' } };
+    expect(metadata?.['answer']).toBe(`q=Say hello. ${JSON.stringify(shown)} undefined`);
+  });
+
+  it('is ended with all that it started when the episode is over', async () => {
+    const pidFile = path.join(dir, 'child-pid');
+    const hangs = program(`
+      const { spawn } = await import('node:child_process');
+      const { writeFileSync } = await import('node:fs');
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+      writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+      process.on('SIGTERM', () => process.exit(0));
+      setInterval(() => {}, 1000);`);
+    const over = new AbortController();
+    const { tuner } = open([]);
+    const running = createProgramWorkflow(hangs)(task, { ...tuner, signal: over.signal });
+    const { readFileSync } = await import('node:fs');
+    await expect.poll(() => readFileSync(pidFile, { encoding: 'utf8', flag: 'a+' }), { timeout: 20_000 }).not.toBe('');
+    over.abort(new Error('timeout'));
+    await expect(running).rejects.toThrow('timeout');
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+  });
+
+  it('works in a copy of a folder', async () => {
+    const folder = mkdtempSync(path.join(dir, 'folder-'));
+    writeFileSync(path.join(folder, 'a.txt'), 'as it was');
+    const writes = program(`
+      const { readFileSync, writeFileSync } = await import('node:fs');
+      console.log(readFileSync('a.txt', 'utf8'));
+      writeFileSync('a.txt', 'changed');`);
+    const options = { ...writes, folder, reward: 'grep -q changed a.txt && echo 0.5' };
+    for (let run = 0; run < 2; run++) {
+      const output = await createProgramWorkflow(options)(task, open([]).tuner);
+      expect(output).toMatchObject({ reward: 0.5, metadata: { answer: 'as it was' } });
+    }
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a reward command', () => {
+  const ask = (reward: string) => createProgramWorkflow({ ...talks, reward })(task, open(['hello']).tuner);
+
+  it('says a number or JSON in its last line; it reads what the program printed', async () => {
+    expect(await ask('echo thinking; echo 0.25')).toMatchObject({ reward: 0.25 });
+    const json = `read said; [ "$said" = hello ] && echo '{"reward": 2, "is_success": true, "log_metrics": {"words": 1}}'`;
+    expect(await ask(json)).toMatchObject({ reward: 2, isSuccess: true, logMetrics: { words: 1 } });
+    expect(await ask('echo $AJET_EXIT_CODE')).toMatchObject({ reward: 0 });
+  });
+
+  it.each([
+    ['fails', 'echo oops >&2; exit 1', /ended with 1: oops/],
+    ['says something else', 'echo well done', /said "well done"\. Its last line must be a number/],
+    ['says nothing', 'true', /said ""/],
+    ['says what is not a number', 'echo NaN', /said "NaN"/],
+  ])('that %s is an outage, never a reward', async (_what, command, message) => {
+    await expect(ask(command)).rejects.toMatchObject({ code: 'outage', message: expect.stringMatching(message) });
+  });
+});
+
+describe('model routes', () => {
+  it('keep helper calls from being trained, or send them to another model', async () => {
+    const asks = program(`
+      await ask([{ role: 'user', content: 'A title?' }], { model: 'some-haiku-4' });
+      await ask([{ role: 'user', content: 'A plan?' }], { model: 'gpt-mini' });
+      console.log(await ask([{ role: 'user', content: env.AJET_QUERY }]));`);
+    const seen: string[] = [];
+    const other = {
+      name: 'other',
+      generate: async () => {
+        seen.push('other');
+        return {
+          message: { role: 'assistant', content: 'a plan' },
+          finishReason: 'stop',
+          usage: { promptTokens: 1, completionTokens: 1 },
+        };
+      },
+    };
+    const wrapModel = routeModels([{ pattern: '*haiku*' }, { pattern: 'gpt-*', model: other as never }]);
+    const { tuner, finish } = openScriptedEpisode({ replies: ['a title', 'hello'], endpointHost: server, wrapModel });
+    expect(await createProgramWorkflow(asks)(task, tuner)).toMatchObject({ metadata: { answer: 'hello' } });
+    expect(seen).toEqual(['other']);
+    expect(finish().samples).toHaveLength(1);
+  });
+});
+
+/** Requests in the form in which OpenCode 1.18.33 sends them with the configuration that a program's environment has, with other texts. */
+describe('OpenCode', () => {
+  const tool = {
+    type: 'function',
+    function: {
+      name: 'bash',
+      description: 'Runs a command.',
+      parameters: { type: 'object', properties: { command: { type: 'string' } } },
+    },
+  };
+  const shared = { max_tokens: 100, stream: true, stream_options: { include_usage: true } };
+
+  it('asks for a title that is not trained, calls a tool, and goes on from the same answer', async () => {
+    const call = '<tool_call>\n{"name": "bash", "arguments": {"command": "echo hello"}}\n</tool_call>';
+    const { tuner, finish } = openScriptedEpisode({
+      replies: ['Greeting', call, 'all done'],
+      endpointHost: server,
+      untrainedModels: ['*:untrained'],
+    });
+    const { baseUrl, apiKey, model } = tuner.asOpenAIEndpoint({ agentName: 'coder' });
+    const post = async (body: object): Promise<string> => {
+      const response = await fetch(`${baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'x-session-id': 'ses_1' },
+        body: JSON.stringify({ ...shared, ...body }),
+      });
+      expect(response.status).toBe(200);
+      const text = await response.text();
+      const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => data);
+      const said = chunks.map((data) => /"content":"([^"]*)"/.exec(data)?.[1] ?? '').join('');
+      return `${said}\n${text}`;
+    };
+    const title = [
+      { role: 'system', content: 'You are a title generator.' },
+      { role: 'user', content: 'Generate a title for this conversation:\n' },
+      { role: 'user', content: '"Say hello."' },
+    ];
+    expect(await post({ model: `${model}:untrained`, messages: title })).toContain('Greeting');
+    const begun = [
+      { role: 'system', content: 'You are opencode.' },
+      { role: 'user', content: '"Say hello."' },
+    ];
+    const called = await post({ model, messages: begun, tools: [tool], tool_choice: 'auto' });
+    const id = /"tool_calls":\[\{[^}]*?"id":"([^"]+)"/.exec(called)?.[1];
+    const made = { id, type: 'function', function: { name: 'bash', arguments: '{"command":"echo hello"}' } };
+    const messages = [
+      ...begun,
+      { role: 'assistant', content: '', tool_calls: [made] },
+      { role: 'tool', tool_call_id: id, content: 'hello\n' },
+    ];
+    expect(await post({ model, messages, tools: [tool], tool_choice: 'auto' })).toContain('all done');
+    expect(finish().samples).toHaveLength(1);
+  });
+});
+
+it('a swarm trains on what a program was answered', async () => {
+  const config = configuration.create({
+    experimentDir: dir,
+    model: { path: 'nano' },
+    data: { trainBatchSize: 1 },
+    rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 4 },
+    trainerCommon: { totalTrainingSteps: 1, testFreq: 0, valBeforeTrain: false },
+    onnx: { numThreads: 1 },
+  });
+  const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
+  try {
+    const swarm = new SwarmClient({ url: served.server.url, key: served.server.firstKey });
+    const workflow = createProgramWorkflow({ ...talks, reward: 'echo $AJET_ATTEMPT' });
+    const result = await swarm.run(workflow, { tasks: [task], parallel: 2 });
+    expect(result).toMatchObject({ completed: 2, failed: 0, outages: 0 });
+    await expect.poll(() => served.server.swarm?.describe().step, { timeout: 20_000 }).toBe(1);
+  } finally {
+    await served.close();
+  }
+});
