@@ -69,7 +69,7 @@ it('lets the quick start into a container of 1 GiB', async () => {
   const { config } = new AgentJetJob().loadJobFromYaml(yaml);
   const check = await checkModelJob(nanoModelDir, { config, onNotice: () => undefined });
   const training = check.backbones.find(({ name }) => name === 'onnx')?.training;
-  // Its peak was 746 MiB in such a container: above the estimate for one sample at a time, below that for full packs.
+  // Its peak was 746 MiB in such a container after three steps: above the estimate for one sample at a time, below that for full packs.
   expect(training?.neededBytes).toBeLessThan(746 * 2 ** 20);
   expect(training?.need.fullPackBytes).toBeGreaterThan(746 * 2 ** 20);
   expect(training?.need.fullPackBytes).toBeLessThan(2 ** 30);
