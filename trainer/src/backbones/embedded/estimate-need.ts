@@ -17,7 +17,7 @@ const mebibyte = 2 ** 20;
 /** Node, ONNX Runtime, an agent's framework. */
 const processBytes = 240 * mebibyte;
 /** Copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
-const logitCopies = { training: 5.8, scoring: 2 };
+const logitCopies = { training: 5.5, scoring: 2 };
 /** Scores of each query, key and head that are held beside the probabilities of each layer; more if rows also read a path. */
 const scoreCopies = { inRows: 3, withPaths: 5 };
 /** What opening a sampling session needs for a moment, as a share of the weights: the buffer they are read into, and more. */
