@@ -17,6 +17,7 @@ export const arrows = {
   '@agentjet/sandbox': ['@agentjet/core'],
   '@agentjet/data': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/model-hub', '@agentjet/core'],
   '@agentjet/judges': ['@agentjet/rollout', '@agentjet/model-client', '@agentjet/sandbox', '@agentjet/core'],
+  '@agentjet/environments': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/chat-completions': ['@agentjet/core'],
   '@agentjet/endpoint': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
   '@agentjet/swarm-client': [
@@ -62,6 +63,7 @@ export const arrows = {
     '@agentjet/trackers',
     '@agentjet/judges',
     '@agentjet/data',
+    '@agentjet/environments',
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/endpoint',

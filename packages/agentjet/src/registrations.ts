@@ -1,5 +1,6 @@
 import { composeConfig, type ConfigComposition, type ConfigOf, type InputOf } from '@agentjet/core';
 import { readers as tableReaders } from '@agentjet/data/registrations';
+import { environments, readers as worldReaders } from '@agentjet/environments/registrations';
 import { judges as namedJudges } from '@agentjet/judges/registrations';
 import { judges as ownJudges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
@@ -10,8 +11,8 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
  * settings alone.
  */
 const judges = [...ownJudges, ...namedJudges] as const;
-const readers = [...tableReaders, ...ownReaders] as const;
-const registrations = { backbones, algorithms, readers, judges, environments: [], templates };
+const readers = [...tableReaders, ...ownReaders, ...worldReaders] as const;
+const registrations = { backbones, algorithms, readers, judges, environments, templates };
 
 /** The resolved configuration of a job: every key has a value, paths are absolute. */
 export type AgentJetConfig = ConfigOf<typeof registrations>;

@@ -49,8 +49,8 @@ export class Outage extends AgentJetError {
 
 /**
  * An environment refused what the agent did: that is the agent's failure, and a workflow may catch it and tell the agent. Codes:
- * `refused` (an action that the environment cannot take), `limit` (a limit that the agent reached), `closed`, and `bad_answer`
- * (the environment's own code gave something unusable, which is nobody's wrong answer).
+ * `refused` (an action that the environment cannot take), `limit` (a limit that the agent reached), `closed`. Two are
+ * nobody's wrong answer: `bad_answer` (what it gave cannot be used) and `not_opened` (it refuses the task).
  */
 export class EnvironmentError extends AgentJetError {}
 

@@ -41,6 +41,7 @@ const original: Readonly<Record<string, Accept>> = {
   'context_tracker.fix_retokenization_drift': only(true),
   'context_tracker.detect_timeline_snap': anyBoolean,
   'context_tracker.log_tool_format_check': anyBoolean,
+  'task_reader.env_service.env_action_preference': () => [], // the original does not read it
   'trainer_common.nnodes': only(1),
   'trainer_common.val_only': only(false),
   'trainer_common.save_trajectory_as_json_file': anyBoolean,

@@ -24,7 +24,6 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'context_tracker.detect_timeline_snap': 'Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
   'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
   'task_reader.huggingface_dat_repo.http_proxy_address': 'Set the environment variable HTTPS_PROXY.',
-  'task_reader.env_service': 'Reach the environment from code: name a reader in "task_reader.reader_protocol".',
   'task_reader.data_generation.llm_model': 'Use "task_reader.data_generation.model.name".',
   'task_reader.data_generation.llm_response_length': 'Use "task_reader.data_generation.model.max_tokens".',
   'task_reader.data_generation.num_workers': 'Use "task_reader.data_generation.model.max_concurrent".',
@@ -74,7 +73,6 @@ const adviceByValue: Readonly<Record<string, string>> = {
     'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
   'backbone=trl':
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
-  'task_reader.type=env_service': 'Reach the environment from code: "customized_protocol".',
   'task_reader.type=tracing': 'Use "feedback_tracing".',
   'task_judge.judge_type=rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
 };

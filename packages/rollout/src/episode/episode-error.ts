@@ -24,7 +24,13 @@ type FailedCalls = {
 };
 
 /** Codes of a judge or an environment that is broken or missing: not the agent's failure either, but nothing that another attempt repairs. */
-const othersCodes: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict', 'no_judge', 'bad_answer']);
+const othersCodes: ReadonlySet<string> = new Set([
+  'judge_failed',
+  'bad_verdict',
+  'no_judge',
+  'bad_answer',
+  'not_opened',
+]);
 
 /** True if the agent itself failed: only that may count as a wrong answer. */
 export function isAgentsFailure({ code, outage }: EpisodeError): boolean {

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import {
+  EnvironmentError,
+  EnvironmentOutage,
+  isJsonObject,
+  type JsonObject,
+  type Task,
+  type Verdict,
+} from '@agentjet/core';
+import type { Action, Environment, Observation, Session, StepResult } from '@agentjet/rollout/inputs';
+import { askAgain } from '../http/ask-again.js';
+import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post-json.js';
+
+/**
+ * The environment service of the Python AgentJet: POST /get_env_profile, /create, /step, /evaluate and /release, each with the same five
+ * fields. An instance is known by an id that the client chooses. It holds the episode's id and a part that no other run has.
+ */
+
+export type AgentjetOptions = ServerAddress & {
+  /** What the server calls the world, such as `appworld`. */
+  readonly envType: string;
+  /** Sent with `create`, for the world. */
+  readonly params?: JsonObject;
+};
+
+const openTries = 3;
+const evaluateTries = 5;
+const closeTries = 8;
+
+export function openAgentjet(options: AgentjetOptions): Environment {
+  const server = new Server(options);
+  return {
+    name: hostOf(options),
+    tasks: (split) => server.tasks(split),
+    open: (task, { signal, episodeId }) => server.open(task, { signal, episodeId }),
+  };
+}
+
+type Ask = {
+  readonly taskId?: string;
+  readonly instanceId?: string;
+  readonly messages?: JsonObject;
+  readonly params?: JsonObject;
+  readonly signal: AbortSignal;
+};
+
+class Server {
+  readonly #options: AgentjetOptions;
+  readonly #nonce = randomUUID().slice(0, 8);
+  #opened = 0;
+
+  constructor(options: AgentjetOptions) {
+    this.#options = options;
+  }
+
+  /** The field `data` of the answer. */
+  async ask(route: string, { taskId, instanceId, messages = {}, params = {}, signal }: Ask): Promise<unknown> {
+    const body = {
+      env_type: this.#options.envType,
+      task_id: taskId ?? null,
+      instance_id: instanceId ?? null,
+      messages,
+      params,
+    };
+    const answer = await postJson(this.#options, route, { body, signal });
+    if (isJsonObject(answer) && answer['success'] !== false) return answer['data'] ?? answer['task_ids'];
+    if (route === '/release' && isJsonObject(answer)) return null; // it was released before
+    throw this.unreadable(route, answer);
+  }
+
+  unreadable(route: string, answer: unknown): EnvironmentOutage {
+    const host = hostOf(this.#options);
+    const seen = JSON.stringify(answer)?.slice(0, 200);
+    return new ServerOutage('lost', `POST ${route} at ${host} answered what the protocol does not have: ${seen}`, {
+      host,
+    });
+  }
+
+  async *tasks(split: string): AsyncGenerator<Task> {
+    const signal = new AbortController().signal;
+    const ids = await askAgain(() => this.ask('/get_env_profile', { params: { split }, signal }), {
+      signal,
+      tries: openTries,
+    });
+    if (!Array.isArray(ids)) throw this.unreadable('/get_env_profile', ids);
+    for (const id of ids) {
+      const taskId = String(id);
+      yield { taskId, mainQuery: '', initMessages: [], metadata: { env_type: this.#options.envType, split } };
+    }
+  }
+
+  /** An instance whose answer got lost is released, and the next try has another id: nobody knows what became of the first. */
+  async open(
+    { taskId }: Task,
+    { signal, episodeId }: { readonly signal: AbortSignal; readonly episodeId: string },
+  ): Promise<Session> {
+    return askAgain(
+      async () => {
+        const instanceId = `${episodeId}-${this.#nonce}-${this.#opened++}`;
+        try {
+          const { params = {} } = this.#options;
+          const { observation } = this.readStep(
+            '/create',
+            await this.ask('/create', { taskId, instanceId, params, signal }),
+          );
+          return new Instance(this, instanceId, observation);
+        } catch (error) {
+          if (!(error instanceof ServerOutage && error.kind === 'absent')) await this.release(instanceId);
+          throw error instanceof EnvironmentError ? notOpened(taskId, error) : error;
+        }
+      },
+      { signal, tries: openTries },
+    );
+  }
+
+  /** Tries for some seconds, and gives up without an error: servers drop instances that nobody uses. */
+  async release(instanceId: string): Promise<void> {
+    const signal = new AbortController().signal;
+    const ask = async (): Promise<void> => {
+      try {
+        await this.ask('/release', { instanceId, signal });
+      } catch (error) {
+        if (!(error instanceof ServerOutage && error.kind === 'absent')) throw error; // with the server, the instance is gone
+      }
+    };
+    await askAgain(ask, { signal, tries: closeTries }).catch(() => undefined);
+  }
+
+  readStep(route: string, data: unknown): StepResult {
+    if (!isJsonObject(data)) throw this.unreadable(route, data);
+    const { state, reward, is_terminated: isDone, info } = data;
+    const observation = readState(state);
+    if (observation === undefined || (typeof reward !== 'number' && reward !== null && reward !== undefined))
+      throw this.unreadable(route, data);
+    return { observation, reward: reward ?? null, isDone: isDone === true, ...(info !== undefined && { info }) };
+  }
+}
+
+class Instance implements Session {
+  readonly observation: Observation;
+  readonly tools = [];
+  readonly #server: Server;
+  readonly #id: string;
+  readonly #calls = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor(server: Server, id: string, observation: Observation) {
+    this.#server = server;
+    this.#id = id;
+    this.observation = observation;
+  }
+
+  async step(action: Action): Promise<StepResult> {
+    const messages = typeof action === 'string' ? { role: 'assistant', content: action } : action;
+    try {
+      const data = await this.#server.ask('/step', { instanceId: this.#id, messages, signal: this.#calls.signal });
+      return this.#server.readStep('/step', data);
+    } catch (error) {
+      throw isUnknownInstance(error) ? new EnvironmentOutage(error.message, { cause: error }) : error;
+    }
+  }
+
+  async evaluate(): Promise<Verdict> {
+    const { signal } = this.#calls;
+    const ask = async (): Promise<Verdict> => {
+      const data = await this.#server.ask('/evaluate', { instanceId: this.#id, signal });
+      const reward = isJsonObject(data) ? (data['score'] ?? data['reward']) : data;
+      if (typeof reward !== 'number' || !Number.isFinite(reward)) throw this.#server.unreadable('/evaluate', data);
+      return { reward, isSuccess: reward >= 1 };
+    };
+    return askAgain(ask, { signal, tries: evaluateTries });
+  }
+
+  close(): Promise<void> {
+    this.#calls.abort(new EnvironmentError('closed', 'The session was closed.'));
+    this.#closing ??= this.#server.release(this.#id);
+    return this.#closing;
+  }
+}
+
+/** A message, a list of them, or text. */
+function readState(state: unknown): Observation | undefined {
+  if (typeof state === 'string') return { text: state };
+  const messages = (Array.isArray(state) ? state : [state]).map(readMessage);
+  const known = messages.filter((message) => message !== undefined);
+  if (known.length < messages.length) return undefined;
+  return { text: known.map(({ content }) => content).join('\n'), messages: known, data: state };
+}
+
+type Message = Task['initMessages'][number];
+
+function readMessage(value: unknown): Message | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { role, content = '' } = value;
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  return { role: role === 'system' || role === 'assistant' ? role : 'user', content: text };
+}
+
+/** The server answers 400 for an instance that it does not have: it was restarted, or has dropped the instance. */
+function isUnknownInstance(error: unknown): error is EnvironmentError {
+  return error instanceof EnvironmentError && /instance\b.*\bnot found/i.test(error.message);
+}
+
+function notOpened(taskId: string, error: EnvironmentError): EnvironmentError {
+  return new EnvironmentError('not_opened', `The environment refuses task "${taskId}". ${error.message}`, {
+    cause: error,
+  });
+}

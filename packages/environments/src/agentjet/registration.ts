@@ -1,0 +1,23 @@
+import { setting, z } from '@agentjet/core';
+import { defineEnvironment } from '@agentjet/rollout/inputs';
+
+export const agentjet = defineEnvironment({
+  name: 'agentjet',
+  summary: "the Python AgentJet's environment service",
+  section: z.strictObject({
+    url: setting(z.string().min(1).nullable(), null, 'such as http://127.0.0.1:8080'),
+    env_type: setting(z.string().min(1), 'appworld', 'what the server calls the world'),
+    params: setting(z.record(z.string(), z.unknown()), {}, 'sent when a session opens, for the world'),
+  }),
+  async open({ url, envType, params }) {
+    const [{ readAddress }, { openAgentjet }] = await Promise.all([
+      import('../http/read-address.js'),
+      import('./agentjet-environment.js'),
+    ]);
+    return openAgentjet({
+      url: readAddress(url, 'environment.agentjet.url', 'http://127.0.0.1:8080'),
+      envType,
+      params,
+    });
+  },
+});

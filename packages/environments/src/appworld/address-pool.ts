@@ -1,0 +1,37 @@
+import { rejectOnAbort } from '@agentjet/core';
+
+/** Addresses that serve one session each. One whose server failed rests for a moment, and others go first. */
+export class AddressPool {
+  readonly #free: string[];
+  readonly #waiting = new Set<(address: string) => void>();
+
+  constructor(addresses: readonly string[]) {
+    this.#free = [...addresses];
+  }
+
+  async take(signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const address = this.#free.shift();
+    if (address !== undefined) return address;
+    let serve: (address: string) => void = () => undefined;
+    const turn = new Promise<string>((resolve) => {
+      serve = resolve;
+    });
+    this.#waiting.add(serve);
+    try {
+      return await rejectOnAbort(turn, signal);
+    } catch (error) {
+      if (!this.#waiting.delete(serve)) void turn.then((given) => this.give(given));
+      throw error;
+    }
+  }
+
+  give(address: string): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free.push(address);
+    else {
+      this.#waiting.delete(next);
+      next(address);
+    }
+  }
+}

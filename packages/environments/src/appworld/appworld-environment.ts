@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  EnvironmentError,
+  EnvironmentOutage,
+  isJsonObject,
+  TaskError,
+  toErrorMessage,
+  type JsonObject,
+  type Task,
+  type Verdict,
+} from '@agentjet/core';
+import type {
+  Action,
+  Environment,
+  Observation,
+  OpenSessionOptions,
+  Session,
+  StepResult,
+} from '@agentjet/rollout/inputs';
+import { askAgain } from '../http/ask-again.js';
+import { hostOf, postJson, ServerOutage } from '../http/post-json.js';
+import { AddressPool } from './address-pool.js';
+
+/**
+ * AppWorld's environment server: POST /initialize, /execute, /task_completed, /evaluate and /close. A server process holds one world, so
+ * there is a pool of addresses, each with one episode at a time. An action is a piece of Python code.
+ */
+
+export type AppworldOptions = {
+  /** One server each. */
+  readonly urls: readonly string[];
+  /** Folder with `<split>.txt`, a task's id in each line; null: tasks come from elsewhere. */
+  readonly datasets: string | null;
+  /** Name of the folder that the server writes its outputs to. */
+  readonly experimentName: string;
+  /** Pieces of code that an agent may run; null: the server's own limit. */
+  readonly maxInteractions: number | null;
+};
+
+const openTries = 3;
+const evaluateTries = 5;
+const closeTries = 8;
+/** Of a world that was perhaps never there: the server has no way to say so. */
+const dropTries = 2;
+
+export function openAppworld(options: AppworldOptions): Environment {
+  const pool = new AddressPool(options.urls);
+  const { datasets } = options;
+  return {
+    name: options.urls.map((url) => hostOf({ url })).join(', '),
+    ...(datasets !== null && { tasks: (split: string) => readTaskIds(path.join(datasets, `${split}.txt`)) }),
+    open: (task, open) =>
+      askAgain(() => openWorld(task, { ...options, ...open, pool }), { signal: open.signal, tries: openTries }),
+  };
+}
+
+async function* readTaskIds(file: string): AsyncGenerator<Task> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new TaskError(
+      'missing_file',
+      `The task ids cannot be read: ${toErrorMessage(error)}. Set environment.appworld.datasets.`,
+    );
+  });
+  const ids = text.split(/\r?\n/).map((line) => line.trim());
+  for (const taskId of ids) if (taskId !== '') yield { taskId, mainQuery: '', initMessages: [], metadata: {} };
+}
+
+type OpenOptions = AppworldOptions & OpenSessionOptions & { readonly pool: AddressPool };
+
+async function openWorld({ taskId }: Task, options: OpenOptions): Promise<Session> {
+  const { pool, signal, experimentName, maxInteractions } = options;
+  const url = await pool.take(signal);
+  const world = new World({ url, taskId, onClosed: () => pool.give(url) });
+  try {
+    const body = {
+      experiment_name: experimentName,
+      ...(maxInteractions !== null && { max_interactions: maxInteractions }),
+    };
+    await world.begin(body, signal);
+    return world;
+  } catch (error) {
+    await world.close();
+    throw error instanceof EnvironmentError
+      ? new EnvironmentError('not_opened', `AppWorld refuses task "${taskId}". ${error.message}`, { cause: error })
+      : error;
+  }
+}
+
+type WorldOptions = { readonly url: string; readonly taskId: string; readonly onClosed: () => void };
+
+class World implements Session {
+  readonly tools = [];
+  observation: Observation = { text: '' };
+  readonly #options: WorldOptions;
+  readonly #calls = new AbortController();
+  #isAbsent = false;
+  #hasBegun = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+  }
+
+  async begin(body: JsonObject, signal: AbortSignal): Promise<void> {
+    const output = await this.#ask('/initialize', body, signal);
+    if (!isJsonObject(output) || typeof output['instruction'] !== 'string')
+      throw this.#unreadable('/initialize', output);
+    this.#hasBegun = true;
+    this.observation = {
+      text: output['instruction'],
+      messages: [{ role: 'user', content: output['instruction'] }],
+      data: output,
+    };
+  }
+
+  async step(action: Action): Promise<StepResult> {
+    const code = typeof action === 'string' ? action : action['code'];
+    if (typeof code !== 'string')
+      throw new EnvironmentError(
+        'refused',
+        `An action of AppWorld is Python code, as a string or as { code }; it is ${JSON.stringify(action)}.`,
+      );
+    const output = await this.#ask('/execute', { code });
+    if (typeof output !== 'string') throw this.#unreadable('/execute', output);
+    const { signal } = this.#calls;
+    const isDone = await askAgain(() => this.#ask('/task_completed', {}), { signal, tries: evaluateTries });
+    return { observation: { text: output }, reward: null, isDone: isDone === true };
+  }
+
+  /** The share of the task's tests that pass; all of them are a success. */
+  async evaluate(): Promise<Verdict> {
+    const { signal } = this.#calls;
+    const output = await askAgain(() => this.#ask('/evaluate', { suppress_errors: true }), {
+      signal,
+      tries: evaluateTries,
+    });
+    const { success, passes, num_tests: total } = isJsonObject(output) ? output : {};
+    if (typeof success !== 'boolean') throw this.#unreadable('/evaluate', output);
+    const share =
+      Array.isArray(passes) && typeof total === 'number' && total > 0 ? passes.length / total : Number(success);
+    return { reward: share, isSuccess: success, parts: { tests_passed: share } };
+  }
+
+  close(): Promise<void> {
+    this.#calls.abort(new EnvironmentError('closed', 'The session was closed.'));
+    this.#closing ??= this.#close().finally(this.#options.onClosed);
+    return this.#closing;
+  }
+
+  /** Answered only after everything that was sent before: the server does one thing at a time. */
+  async #close(): Promise<void> {
+    if (this.#isAbsent) return;
+    const { signal } = new AbortController();
+    const ask = async (): Promise<void> => {
+      try {
+        await this.#ask('/close', {}, signal);
+      } catch (error) {
+        if (error instanceof EnvironmentOutage && !(error instanceof ServerOutage && error.kind === 'absent'))
+          throw error;
+      }
+    };
+    await askAgain(ask, { signal, tries: this.#hasBegun ? closeTries : dropTries }).catch(() => undefined);
+  }
+
+  async #ask(route: string, body: JsonObject, signal = this.#calls.signal): Promise<unknown> {
+    const { url, taskId } = this.#options;
+    try {
+      const answer = await postJson({ url }, route, { body: { task_id: taskId, ...body }, signal });
+      if (isJsonObject(answer) && 'output' in answer) return answer['output'];
+      throw this.#unreadable(route, answer);
+    } catch (error) {
+      this.#isAbsent = error instanceof ServerOutage && error.kind === 'absent';
+      throw error;
+    }
+  }
+
+  #unreadable(route: string, answer: unknown): EnvironmentOutage {
+    const host = hostOf({ url: this.#options.url });
+    const seen = JSON.stringify(answer)?.slice(0, 200);
+    return new ServerOutage('lost', `POST ${route} at ${host} answered what the protocol does not have: ${seen}`, {
+      host,
+    });
+  }
+}

@@ -1,0 +1,107 @@
+import { EnvironmentError, EnvironmentOutage, isJsonObject, toErrorMessage } from '@agentjet/core';
+
+/** How a server of an environment is reached. */
+export type ServerAddress = {
+  /** http or https, without a slash at its end. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the one of this process. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+};
+
+/** An outage that says more of what happened, for callers that may ask again. */
+export class ServerOutage extends EnvironmentOutage {
+  /** `full`: no room for now. `absent`: nothing listens there, so nothing was received. `lost`: nobody knows what was received. */
+  readonly kind: 'full' | 'absent' | 'lost';
+
+  constructor(
+    kind: ServerOutage['kind'],
+    message: string,
+    options: { readonly host: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** Statuses that say that the request itself was wrong. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
+const busy: ReadonlySet<number> = new Set([429, 503]);
+const absent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/**
+ * Sends a request once. Rejects with EnvironmentError `refused` if the server says that the request is wrong, with the signal's reason
+ * if it aborts, and with ServerOutage for everything else: no connection, a broken or unreadable answer, any other status.
+ */
+export async function postJson(
+  address: ServerAddress,
+  path: string,
+  { body, signal }: { readonly body: unknown; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const host = hostOf(address);
+  const send = address.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
+  let status: number;
+  let text: string;
+  try {
+    const response = await send(`${address.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...address.headers },
+      body: JSON.stringify(body),
+      redirect: 'error',
+      signal,
+    });
+    ({ status } = response);
+    text = await response.text();
+  } catch (error) {
+    signal.throwIfAborted();
+    const kind = absent.has(codeOf(error)) ? 'absent' : 'lost';
+    throw new ServerOutage(kind, `POST ${path} at ${host}: ${causeOf(error)}`, { host, cause: error });
+  }
+  if (status >= 200 && status < 300) return readJson(text, { path, host });
+  const said = `POST ${path} at ${host} answered ${status}: ${detailOf(text)}`;
+  if (refusals.has(status)) throw new EnvironmentError('refused', said);
+  throw new ServerOutage(busy.has(status) ? 'full' : 'lost', said, { host });
+}
+
+export function hostOf({ url }: ServerAddress): string {
+  return new URL(url).host;
+}
+
+function readJson(text: string, { path, host }: { readonly path: string; readonly host: string }): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const message = `POST ${path} at ${host} answered what is not JSON: ${shorten(text)}`;
+    throw new ServerOutage('lost', message, { host, cause: error });
+  }
+}
+
+/** FastAPI's errors are `{ detail }`; a traceback says most in its last line. */
+function detailOf(text: string): string {
+  const detail = ((): unknown => {
+    try {
+      const body: unknown = JSON.parse(text);
+      return isJsonObject(body) ? (body['detail'] ?? body['error'] ?? body['message'] ?? text) : text;
+    } catch {
+      return text;
+    }
+  })();
+  const words = typeof detail === 'string' ? detail : JSON.stringify(detail);
+  return shorten(words.startsWith('Traceback') ? (words.trim().split('\n').at(-1) ?? words) : words);
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > 300 ? `${line.slice(0, 300)}...` : line;
+}
+
+function codeOf(error: unknown): unknown {
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  return code ?? (cause === undefined || cause === null ? undefined : codeOf(cause));
+}
+
+/** "fetch failed" says nothing; its cause does. */
+function causeOf(error: unknown): string {
+  const { cause } = error as { readonly cause?: unknown };
+  return cause === undefined ? toErrorMessage(error) : `${toErrorMessage(error)}: ${toErrorMessage(cause)}`;
+}

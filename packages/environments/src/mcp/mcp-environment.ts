@@ -1,0 +1,259 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  EnvironmentError,
+  type EnvironmentOutage,
+  isJsonObject,
+  toErrorMessage,
+  type JsonObject,
+  type Task,
+  type ToolSpec,
+  type Verdict,
+} from '@agentjet/core';
+import type { Environment, Observation, OpenSessionOptions, Session, ToolResult } from '@agentjet/rollout/inputs';
+import { askAgain } from '../http/ask-again.js';
+import { ServerOutage } from '../http/post-json.js';
+import { readToolResult } from '../read-tool-result.js';
+import { loadSdk, type McpSdk } from './load-sdk.js';
+
+/**
+ * The Model Context Protocol: the server's tools become the agent's tools. Over stdio, each session is a process; over Streamable HTTP,
+ * it is a session of the server. The protocol knows neither tasks nor rewards: two tools of the server may stand in for them, one that
+ * gets the task when the session opens and one that scores the episode. Agents see neither.
+ */
+
+export type McpServer =
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string | null;
+    }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+export type McpOptions = McpServer & {
+  /** Called with the task's id, its question and its metadata; its text is the first observation. Null: none. */
+  readonly openTool: string | null;
+  /** Its text is a number, or JSON with `reward` and perhaps `isSuccess`. Null: the protocol has no verdict. */
+  readonly evaluateTool: string | null;
+  /** Tools that agents get; null: all. */
+  readonly tools: readonly string[] | null;
+};
+
+const tries = 3;
+const evaluateTries = 5;
+const closeTries = 8;
+/** The session has its own time limit for calls. */
+const longestMs = 2 ** 31 - 1;
+
+export function openMcp(options: McpOptions): Environment {
+  return {
+    name: nameOf(options),
+    open: async (task, open) => {
+      const sdk = await loadSdk();
+      return askAgain(() => openSession(sdk, task, { ...options, ...open }), { signal: open.signal, tries });
+    },
+  };
+}
+
+const nameOf = (server: McpServer): string =>
+  'url' in server ? new URL(server.url).host : [server.command, ...server.args].join(' ');
+
+async function openSession(sdk: McpSdk, task: Task, options: McpOptions & OpenSessionOptions): Promise<Session> {
+  const { signal, seed, openTool } = options;
+  signal.throwIfAborted();
+  const connection = new Connection(sdk, options);
+  const onAbort = (): void => void connection.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await connection.connect();
+    const all = await connection.listTools();
+    const { taskId, mainQuery, metadata } = task;
+    const first =
+      openTool === null
+        ? { text: '' }
+        : await connection.call(openTool, { task_id: taskId, question: mainQuery, seed, metadata });
+    if (first.isError === true) throw new EnvironmentError('refused', `${openTool} answered: ${first.text}`);
+    return new McpSession(connection, { first, tools: shownTools(all, options), options });
+  } catch (error) {
+    await connection.close();
+    signal.throwIfAborted();
+    if (!(error instanceof EnvironmentError)) throw error;
+    throw new EnvironmentError('not_opened', `The environment refuses task "${task.taskId}". ${error.message}`, {
+      cause: error,
+    });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function shownTools(all: readonly ToolSpec[], { tools, openTool, evaluateTool }: McpOptions): readonly ToolSpec[] {
+  const missing = tools?.find((name) => !all.some((tool) => tool.name === name));
+  if (missing !== undefined)
+    throw new EnvironmentError(
+      'refused',
+      `The server has no tool "${missing}"; it has ${all.map(({ name }) => name).join(', ') || 'none'}. Repair environment.mcp.tools.`,
+    );
+  return all.filter(({ name }) => name !== openTool && name !== evaluateTool && (tools?.includes(name) ?? true));
+}
+
+type SessionParts = { readonly first: ToolResult; readonly tools: readonly ToolSpec[]; readonly options: McpOptions };
+
+class McpSession implements Session {
+  readonly observation: Observation;
+  readonly tools: readonly ToolSpec[];
+  readonly evaluate?: () => Promise<Verdict>;
+  readonly #connection: Connection;
+
+  constructor(connection: Connection, { first, tools, options: { evaluateTool } }: SessionParts) {
+    this.#connection = connection;
+    this.observation = first;
+    this.tools = tools;
+    if (evaluateTool !== null) this.evaluate = () => connection.evaluate(evaluateTool);
+  }
+
+  call(tool: string, args: JsonObject): Promise<ToolResult> {
+    if (!this.tools.some(({ name }) => name === tool)) {
+      const names = this.tools.map(({ name }) => name).join(', ') || 'none';
+      return Promise.resolve({ text: `There is no tool "${tool}". The tools are: ${names}.`, isError: true });
+    }
+    return this.#connection.call(tool, args);
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+class Connection {
+  readonly #name: string;
+  readonly #server: McpServer;
+  readonly #client: Client;
+  readonly #transport: InstanceType<McpSdk['StdioClientTransport']> | StreamableHTTPClientTransport;
+  readonly #calls = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    { Client: SdkClient, StdioClientTransport, StreamableHTTPClientTransport: Http }: McpSdk,
+    server: McpServer,
+  ) {
+    this.#name = nameOf(server);
+    this.#server = server;
+    this.#client = new SdkClient({ name: 'agentjet', version: '1' });
+    this.#transport =
+      'url' in server
+        ? new Http(new URL(server.url), { requestInit: { headers: { ...server.headers } } })
+        : new StdioClientTransport({
+            command: server.command,
+            args: [...server.args],
+            env: { ...server.env },
+            stderr: 'ignore',
+            ...(server.cwd !== null && { cwd: server.cwd }),
+          });
+  }
+
+  connect(): Promise<void> {
+    return this.#ask(() => this.#client.connect(this.#transport as Parameters<Client['connect']>[0], this.#options));
+  }
+
+  async listTools(): Promise<readonly ToolSpec[]> {
+    const { tools } = await this.#ask(() => this.#client.listTools(undefined, this.#options));
+    return tools.map(({ name, description, inputSchema }) => ({
+      name,
+      ...(description !== undefined && { description }),
+      parameters: inputSchema,
+    }));
+  }
+
+  async call(name: string, args: JsonObject): Promise<ToolResult> {
+    return readToolResult(
+      await this.#ask(() => this.#client.callTool({ name, arguments: { ...args } }, undefined, this.#options)),
+    );
+  }
+
+  evaluate(tool: string): Promise<Verdict> {
+    const { signal } = this.#calls;
+    return askAgain(async () => readVerdict(await this.call(tool, {}), tool), { signal, tries: evaluateTries });
+  }
+
+  close(): Promise<void> {
+    this.#calls.abort(new EnvironmentError('closed', 'The session was closed.'));
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const sessionId = 'sessionId' in this.#transport ? this.#transport.sessionId : undefined;
+    if (sessionId !== undefined) {
+      const ask = (): Promise<void> => this.#endSession(sessionId);
+      await askAgain(ask, { signal: new AbortController().signal, tries: closeTries }).catch(() => undefined);
+    }
+    await this.#client.close().catch(() => undefined);
+    await this.#transport.close().catch(() => undefined);
+  }
+
+  /** Not by the SDK, which cannot end a session whose connection has failed. 404 and 405: there is nothing to end. */
+  async #endSession(sessionId: string): Promise<void> {
+    const server = this.#server;
+    if (!('url' in server)) return;
+    try {
+      const headers = { ...server.headers, 'mcp-session-id': sessionId };
+      const { ok, status } = await globalThis.fetch(server.url, { method: 'DELETE', headers, redirect: 'error' });
+      if (!ok && status !== 404 && status !== 405) throw new Error(`DELETE answered ${status}`);
+    } catch (error) {
+      if (!isAbsent(error)) throw this.#outage(error);
+    }
+  }
+
+  get #options(): { readonly signal: AbortSignal; readonly timeout: number } {
+    return { signal: this.#calls.signal, timeout: longestMs };
+  }
+
+  async #ask<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls.signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      throw isRefusal(error)
+        ? new EnvironmentError('refused', `${this.#name}: ${toErrorMessage(error)}`)
+        : this.#outage(error);
+    }
+  }
+
+  #outage(error: unknown): EnvironmentOutage {
+    return new ServerOutage('lost', `The session of ${this.#name} is lost: ${toErrorMessage(error)}`, {
+      host: this.#name,
+      cause: error,
+    });
+  }
+}
+
+/** Codes of JSON-RPC: the request is not valid, there is no such method, its parameters are wrong. */
+const refusals: ReadonlySet<unknown> = new Set([-32600, -32601, -32602]);
+
+const isRefusal = (error: unknown): boolean => error instanceof Error && 'code' in error && refusals.has(error.code);
+
+const isAbsent = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && error.code === 'ECONNREFUSED') || isAbsent(error.cause);
+};
+
+function readVerdict({ text, isError }: ToolResult, tool: string): Verdict {
+  const value = parse(text);
+  const { reward, isSuccess, is_success: isSuccessToo } = isJsonObject(value) ? value : { reward: value };
+  if (isError === true || typeof reward !== 'number' || !Number.isFinite(reward))
+    throw new EnvironmentError(
+      'bad_answer',
+      `The tool ${tool} gave ${JSON.stringify(text.slice(0, 200))} as a verdict. Let it answer with a number, or with {"reward": 1, "isSuccess": true}.`,
+    );
+  const success = isSuccess ?? isSuccessToo;
+  return { reward, isSuccess: typeof success === 'boolean' ? success : reward >= 1 };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

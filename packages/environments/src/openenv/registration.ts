@@ -1,0 +1,24 @@
+import { setting, z } from '@agentjet/core';
+import { defineEnvironment } from '@agentjet/rollout/inputs';
+
+const name = z.string().min(1);
+
+export const openenv = defineEnvironment({
+  name: 'openenv',
+  summary: 'an OpenEnv server, over WebSocket',
+  section: z.strictObject({
+    url: setting(name.nullable(), null, 'such as http://127.0.0.1:8000'),
+    env_type: setting(name.nullable(), null, 'name of the environment at the server, for its list of tasks'),
+    action_field: setting(name, 'message', "field of an action that the agent's words go into"),
+    text_field: setting(name.nullable(), null, 'field of an observation that the agent is shown; null: all, as JSON'),
+    verdict: setting(z.enum(['sum', 'last']), 'sum', 'of the rewards of the steps, for the judge environment'),
+    tools: setting(z.boolean(), false, 'true: the server has tools, by its MCP messages'),
+  }),
+  async open({ url, ...section }) {
+    const [{ readAddress }, { openOpenenv }] = await Promise.all([
+      import('../http/read-address.js'),
+      import('./openenv-environment.js'),
+    ]);
+    return openOpenenv({ ...section, url: readAddress(url, 'environment.openenv.url', 'ws://127.0.0.1:8000') });
+  },
+});

@@ -1,0 +1,152 @@
+import {
+  EnvironmentError,
+  type EnvironmentOutage,
+  isJsonObject,
+  toErrorMessage,
+  type JsonObject,
+} from '@agentjet/core';
+import { WebSocket, type RawData } from 'ws';
+import { ServerOutage } from '../http/post-json.js';
+
+/**
+ * One socket is one session. Frames carry no ids: each request has the next frame as its answer. So a socket whose frames no longer
+ * fit its requests is over, and a request is never sent on another one.
+ */
+
+type Waiting = { readonly resolve: (answer: JsonObject) => void; readonly reject: (error: unknown) => void };
+
+const closePatienceMs = 1000;
+
+export class SocketSession {
+  readonly #socket: WebSocket;
+  readonly #host: string;
+  #waiting: Waiting | undefined;
+  #lost: EnvironmentOutage | undefined;
+  #isClosed = false;
+
+  private constructor(socket: WebSocket, host: string) {
+    this.#socket = socket;
+    this.#host = host;
+    socket.on('message', (data, isBinary) => this.#receive(toText(data), isBinary));
+    socket.on('error', (error) => this.#lose(toErrorMessage(error), error));
+    socket.on('close', (code) => this.#lose(`the socket was closed (${code})`));
+  }
+
+  static async connect(
+    url: string,
+    { headers, signal }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+  ): Promise<SocketSession> {
+    signal.throwIfAborted();
+    const { host } = new URL(url);
+    const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: 100 * 2 ** 20 });
+    const session = new SocketSession(socket, host);
+    const onAbort = (): void => socket.terminate();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        socket.once('open', () => resolve());
+        socket.once('error', reject);
+      });
+      return session;
+    } catch (error) {
+      signal.throwIfAborted();
+      const isAbsent = (error as { readonly code?: unknown }).code === 'ECONNREFUSED';
+      throw new ServerOutage(isAbsent ? 'absent' : 'lost', `${host} opens no socket: ${toErrorMessage(error)}`, {
+        host,
+        cause: error,
+      });
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Sends a message once. Resolves with the answer; an answer of the type `error` rejects. */
+  async ask(type: string, data: JsonObject | undefined, expected: string): Promise<JsonObject> {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#waiting !== undefined) throw new TypeError('A session asks one thing at a time.');
+    const answer = await new Promise<JsonObject>((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#socket.send(JSON.stringify({ type, ...(data !== undefined && { data }) }));
+    });
+    const body = isJsonObject(answer['data']) ? answer['data'] : {};
+    if (answer['type'] === 'error') throw this.#toError(type, body);
+    if (answer['type'] === expected) return body;
+    throw this.#lose(`it answered ${type} with ${JSON.stringify(answer).slice(0, 200)}`);
+  }
+
+  /** Resolves once everything that the server has sent so far was read. */
+  async settle(): Promise<void> {
+    if (this.#lost !== undefined) throw this.#lost;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting = { resolve: () => reject(this.#lose('it answered what nobody asked')), reject };
+      this.#socket.once('pong', () => resolve());
+      this.#socket.ping();
+    });
+    this.#waiting = undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#lose('the session was closed');
+    const { readyState } = this.#socket;
+    if (readyState === WebSocket.CLOSED) return;
+    const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
+    if (readyState === WebSocket.OPEN) this.#socket.send('{"type":"close"}');
+    this.#socket.close();
+    const timer = setTimeout(() => this.#socket.terminate(), closePatienceMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #receive(text: string, isBinary: boolean): void {
+    const waiting = this.#waiting;
+    if (this.#lost !== undefined) return;
+    const answer = isBinary ? undefined : parse(text);
+    if (waiting === undefined) this.#end('it answered what nobody asked');
+    else if (answer === undefined) this.#end(`it answered what is not a JSON object: ${text.slice(0, 200)}`);
+    else {
+      this.#waiting = undefined;
+      waiting.resolve(answer);
+    }
+  }
+
+  #end(why: string): void {
+    this.#lose(why);
+    this.#socket.terminate();
+  }
+
+  #lose(why: string, cause?: unknown): EnvironmentOutage {
+    this.#lost ??= new ServerOutage('lost', `The session at ${this.#host} is lost: ${why}.`, {
+      host: this.#host,
+      cause,
+    });
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.reject(this.#lost);
+    return this.#lost;
+  }
+
+  #toError(type: string, { code, message, errors }: JsonObject): Error {
+    const why = `${typeof message === 'string' ? message : 'no message'}${errors === undefined ? '' : ` ${JSON.stringify(errors).slice(0, 300)}`}`;
+    const said = `${this.#host} answered ${type} with the error ${String(code)}: ${why}`;
+    if (code === 'CAPACITY_REACHED') return new ServerOutage('full', said, { host: this.#host });
+    if (code === 'FACTORY_ERROR' || code === 'SESSION_ERROR')
+      return new ServerOutage('lost', said, { host: this.#host });
+    return new EnvironmentError('refused', said);
+  }
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,9 @@
+import { agentjet } from './agentjet/registration.js';
+import { appworld } from './appworld/registration.js';
+import { envService } from './env-service/registration.js';
+import { mcp } from './mcp/registration.js';
+import { openenv } from './openenv/registration.js';
+
+/** Every environment of this package, and the reader of their tasks. */
+export const environments = [agentjet, openenv, mcp, appworld] as const;
+export const readers = [envService] as const;
