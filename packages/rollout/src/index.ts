@@ -46,7 +46,16 @@ export {
 } from './environment/environment-registration.js';
 export { limitSessions } from './environment/limit-sessions.js';
 export { toShown } from './model/shown-request.js';
-export { createJudge, type Judge, type JudgeContext } from './judge.js';
+export {
+  askJudge,
+  createGroupJudge,
+  createJudge,
+  isGroupJudge,
+  type GroupContext,
+  type GroupJudge,
+  type Judge,
+  type JudgeContext,
+} from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export {
   openEpisode,

@@ -16,7 +16,14 @@ export {
   type EnvironmentRegistration,
 } from './environment/environment-registration.js';
 export { limitSessions } from './environment/limit-sessions.js';
-export { createJudge, type Judge } from './judge.js';
+export {
+  createGroupJudge,
+  createJudge,
+  isGroupJudge,
+  type GroupContext,
+  type GroupJudge,
+  type Judge,
+} from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';
 export { defineReader, type ReaderParts, type ReaderRegistration } from './readers/reader-registration.js';

@@ -30,9 +30,56 @@ export interface Judge {
   judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
 }
 
+/** What a group judge may look at in addition to the outputs. */
+export type GroupContext = {
+  readonly groupId: string;
+  /** Aborts when the run stops or the judge takes longer than an episode may. */
+  readonly signal: AbortSignal;
+  /** For a judge that draws: the same group gets the same one again. */
+  readonly seed: number;
+  /** Of each output, in the same order. */
+  readonly episodes: readonly JudgeContext[];
+};
+
+/** Scores the siblings of a task together, such as by ranking them. It is asked once for a group, when all its episodes have ended. */
+export interface GroupJudge {
+  /** As of a `Judge`. */
+  readonly needsEnvironment?: boolean;
+  /** A verdict for each output, in the same order. Siblings that failed, or that have a reward of their workflow, are not among them. */
+  judgeGroup(
+    task: Task,
+    outputs: readonly WorkflowOutput[],
+    context: GroupContext,
+  ): Promise<readonly Verdict[]> | readonly Verdict[];
+}
+
+/** The same judge, which also takes a single episode as a group of one. */
+export function createGroupJudge(group: GroupJudge): Judge & GroupJudge {
+  const { needsEnvironment } = group;
+  return {
+    ...(needsEnvironment !== undefined && { needsEnvironment }),
+    judgeGroup: (task, outputs, context) => group.judgeGroup(task, outputs, context),
+    judge: async (task, output, context) => {
+      const { episodeId: groupId, signal, seed } = context;
+      const [verdict] = await group.judgeGroup(task, [output], { groupId, signal, seed, episodes: [context] });
+      if (verdict !== undefined) return verdict;
+      throw new JudgeError('bad_verdict', `The judge returned no verdict for task "${task.taskId}".`);
+    },
+  };
+}
+
+export function isGroupJudge(judge: Judge): judge is Judge & GroupJudge {
+  return hasJudgeGroup(judge);
+}
+
+function hasJudgeGroup(value: unknown): value is GroupJudge {
+  return typeof value === 'object' && value !== null && 'judgeGroup' in value && typeof value.judgeGroup === 'function';
+}
+
 /** A judge from what a user's module exports: a class, an object with `judge`, or a function. Throws ConfigError. */
 export function createJudge(value: unknown, where: string): Judge {
   const made = instantiate(value, where);
+  if (hasJudgeGroup(made)) return createGroupJudge(made);
   if (typeof made === 'object' && made !== null && 'judge' in made && typeof made.judge === 'function') {
     return made as Judge;
   }
@@ -41,7 +88,7 @@ export function createJudge(value: unknown, where: string): Judge {
   }
   throw new ConfigError(
     'bad_judge',
-    `${where} is not a judge: it has no method judge(task, output, context). Add one that returns { reward, isSuccess }.`,
+    `${where} is not a judge: it has no method judge(task, output, context), nor judgeGroup(task, outputs, context). Add one that returns { reward, isSuccess }.`,
   );
 }
 
@@ -114,7 +161,8 @@ async function callJudge(ask: () => unknown, task: Task): Promise<unknown> {
 function instantiate(value: unknown, where: string): unknown {
   const isClass =
     typeof value === 'function' &&
-    (Function.prototype.toString.call(value).startsWith('class') || typeof value.prototype?.judge === 'function');
+    (Function.prototype.toString.call(value).startsWith('class') ||
+      typeof (value.prototype?.judge ?? value.prototype?.judgeGroup) === 'function');
   if (!isClass) {
     return value;
   }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
 import {
+  isGroupJudge,
   limitSessions,
   type EndpointHost,
   type Environment,
@@ -152,6 +153,7 @@ export class SwarmClient {
    * cannot be used.
    */
   async run(workflow: WorkflowSource, options: SwarmRunOptions = {}): Promise<RunResult> {
+    checkJudge(options.judge);
     const { signal = new AbortController().signal, onEvent = () => undefined } = options;
     const tally = new Tally(onEvent);
     const notices = new Notices(this.#host, (message) => onEvent({ type: 'notice', message }));
@@ -264,6 +266,15 @@ function checkUrl(url: string): string {
   throw new ConfigError(
     'wrong_type',
     `The server's address is ${JSON.stringify(url)}. Give one such as http://127.0.0.1:8700.`,
+  );
+}
+
+/** The episodes of a group may run on several machines, so no client sees all of them. */
+function checkJudge(judge: Judge | undefined): void {
+  if (judge === undefined || !isGroupJudge(judge)) return;
+  throw new ConfigError(
+    'bad_judge',
+    'The judge scores whole groups, and a client of a swarm runs single episodes. Give a judge with judge(task, output).',
   );
 }
 

@@ -28,6 +28,8 @@ export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   /** Goes before the workflow's own `trainableTargets`; undefined or null: the workflow's. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly judge?: Judge | undefined;
+  /** Told once the workflow has ended and the judge of its group is to be waited for, which takes no time of the episode. */
+  readonly onGroupJudge?: (() => void) | undefined;
   /** Asked about a judge that cannot be reached; without it such an episode fails at once. */
   readonly keeper?: Pick<AttemptKeeper, 'judgeIsAway' | 'scorePatienceMs'> | undefined;
 };
@@ -48,7 +50,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
     );
     await open.sessions.close();
     const recorded = open.finish();
-    const outcome = settled.status === 'unscored' ? await scoreAgain(settled, options, identity) : settled;
+    const outcome = settled.status === 'unscored' ? await scoreLater(settled, options, identity) : settled;
     return {
       ...toIdentity(task, identity),
       ...recorded,
@@ -64,11 +66,12 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
   (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
-/** The workflow is done, and the judge could not be reached. */
+/** The workflow is done, and the judge could not be reached, or waits for the rest of the group. */
 type Unscored = {
   readonly status: 'unscored';
   readonly output: CheckedOutput;
-  readonly thrown: unknown;
+  /** Undefined: the judge was not asked yet. */
+  readonly thrown?: unknown;
   readonly ask: (signal: AbortSignal) => Promise<Verdict>;
 };
 
@@ -77,7 +80,7 @@ async function settle(
   options: EpisodeOptions,
   { open, seed }: { readonly open: OpenEpisode; readonly seed: number },
 ): Promise<Outcome | Unscored> {
-  let unscored: Omit<Unscored, 'thrown'> | undefined;
+  let unscored: Unscored | undefined;
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
@@ -86,6 +89,7 @@ async function settle(
     const ask = (signal: AbortSignal): Promise<Verdict> =>
       rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal, environment }), signal);
     unscored = { status: 'unscored', output, ask };
+    if (options.onGroupJudge !== undefined && ownVerdict(output) === undefined) return unscored;
     return toCompleted(output, await ask(open.signal));
   } catch (caught) {
     const thrown = toReadable(caught);
@@ -95,13 +99,29 @@ async function settle(
   }
 }
 
-/** The judge is asked until it answers; each time it has as long as an episode. */
+async function scoreLater(unscored: Unscored, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Outcome> {
+  const { onGroupJudge, keeper } = options;
+  if (onGroupJudge === undefined) return scoreAgain(unscored, options, identity);
+  onGroupJudge();
+  const { signal = new AbortController().signal } = identity;
+  try {
+    return toCompleted(unscored.output, await unscored.ask(signal));
+  } catch (caught) {
+    const thrown = toReadable(caught);
+    if (thrown instanceof ConfigError) throw thrown;
+    const isAway = keeper !== undefined && !signal.aborted && outageOf(thrown) !== undefined;
+    return isAway ? scoreAgain({ ...unscored, thrown }, options, identity) : toFailed(thrown);
+  }
+}
+
+/** The judge is asked until it answers; each time it has as long as an episode. A group's judge has a time limit that counts from when all are there. */
 async function scoreAgain(
   { output, ask, thrown }: Unscored,
-  { keeper, timeoutMs }: EpisodeOptions,
+  { keeper, timeoutMs, onGroupJudge }: EpisodeOptions,
   { episodeId, signal = new AbortController().signal }: EpisodeIdentity,
 ): Promise<Outcome> {
-  const askOnce = (): Promise<Verdict> => ask(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  const askOnce = (): Promise<Verdict> =>
+    ask(onGroupJudge === undefined ? AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) : signal);
   try {
     const verdict = await judgeAgain(askOnce, thrown, {
       patienceMs: keeper?.scorePatienceMs ?? null,

@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
+import { isGroupJudge } from '../judge.js';
 import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
 import { isAgentsFailure } from './episode-error.js';
+import { GroupVerdicts } from './group-verdicts.js';
 import { isSamplingMixed } from './mixed-sampling.js';
 import { ownTurn } from './own-turn.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
@@ -21,7 +23,7 @@ export type TaskGroup = {
   readonly isGivenUp?: boolean;
 };
 
-export type GroupsOptions = EpisodeOptions & {
+export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
   /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, each with its ids and seeds. */
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
@@ -97,6 +99,8 @@ export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGro
 
 type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; readonly signal: AbortSignal };
 
+type GroupParts = { readonly verdicts: GroupVerdicts | undefined; readonly isOver: () => boolean };
+
 /** A task drawn once. The ids of its group and episodes come from the draw; they do not feed the seeds. */
 type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (repeatIndex: number) => number };
 
@@ -111,12 +115,16 @@ function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOpti
 
 function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise<TaskGroup> {
   const { task, groupId } = draw;
-  const fill = (signal: AbortSignal): Promise<readonly PlaceOutcome[]> =>
-    Promise.all(
+  const fill = (signal: AbortSignal): Promise<readonly PlaceOutcome[]> => {
+    const verdicts = openVerdicts(draw, options, signal);
+    return Promise.all(
       Array.from({ length: options.numRepeat }, (_none, place) =>
-        startPlace(draw, place, options, { ...shared, signal, isOver: () => shared.signal.aborted }),
+        startPlace(draw, place, options, { ...shared, signal, verdicts, isOver: () => shared.signal.aborted }).finally(
+          () => verdicts?.end(place),
+        ),
       ),
     );
+  };
   const group = shared.stragglers.run(groupId, shared.signal, fill).then(({ result: outcomes, isGivenUp }) => ({
     groupId,
     task,
@@ -128,26 +136,43 @@ function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise
   return group;
 }
 
+/** Undefined unless the judge judges groups. */
+function openVerdicts(
+  { task, groupId, seedOf }: Draw,
+  { judge, numRepeat: numPlaces, timeoutMs }: GroupsOptions,
+  signal: AbortSignal,
+): GroupVerdicts | undefined {
+  if (judge === undefined || !isGroupJudge(judge)) return undefined;
+  return new GroupVerdicts({ judge, task, groupId, numPlaces, seed: seedOf(0), timeoutMs, signal });
+}
+
 function startPlace(
   { task, groupId, seedOf }: Draw,
   place: number,
   options: GroupsOptions,
-  { workers, stragglers, signal, isOver }: Shared & { readonly isOver: () => boolean },
+  { workers, stragglers, signal, verdicts, isOver }: Shared & GroupParts,
 ): Promise<PlaceOutcome> {
   const { keeper, numRepeat: numPlaces } = options;
-  const run = async ({ episodeId, seed, attempt }: Attempt): Promise<Episode> => {
+  const run = async ({ episodeId, seed, attempt }: Attempt, leave: () => void): Promise<Episode> => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
     await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
     const episode = await (options.runEpisode ?? runEpisode)(task, options, identity);
+    const judging = verdicts && { judge: verdicts.judgeOf(place), onGroupJudge: leave };
+    const episode = await runEpisode(task, { ...options, ...judging }, identity);
     if (!isOver()) options.onEpisode?.(episode);
     return episode;
   };
   const seat = { groupId, task, place, numPlaces, episodeId: `${groupId}-r${place}`, seed: seedOf(place) };
   const hasWorker = stragglers.waiting();
-  return workers.run(() => {
+  return workers.run((leave) => {
     hasWorker();
-    return runPlace(seat, { keeper, signal, run, onRecalled: (episode) => options.onEpisode?.(episode) });
+    return runPlace(seat, {
+      keeper,
+      signal,
+      run: (attempt) => run(attempt, leave),
+      onRecalled: (episode) => options.onEpisode?.(episode),
+    });
   });
 }
 

@@ -7,13 +7,18 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Runs `work` once there is room. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` once there is room. What remains of it after `leave` needs none. */
+  async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     await this.#acquire();
+    let isInside = true;
+    const leave = (): void => {
+      if (isInside) this.#release();
+      isInside = false;
+    };
     try {
-      return await work();
+      return await work(leave);
     } finally {
-      this.#release();
+      leave();
     }
   }
 

@@ -1,0 +1,83 @@
+import { JudgeError, rejectOnAbort, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import type { GroupJudge, Judge, JudgeContext } from '../judge.js';
+
+/**
+ * Turns a group judge into a judge for each place of one group. Their answers wait until every place has asked or has ended; then the
+ * group is judged once. If that fails, all of them fail, and places that ask again are judged together again.
+ */
+
+type Waiting = {
+  readonly output: WorkflowOutput;
+  readonly context: JudgeContext;
+  readonly resolve: (verdict: Verdict) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+export type GroupVerdictsOptions = {
+  readonly judge: GroupJudge;
+  readonly task: Task;
+  readonly groupId: string;
+  readonly numPlaces: number;
+  readonly seed: number;
+  /** Of the judge, for the whole group. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+};
+
+export class GroupVerdicts {
+  readonly #options: GroupVerdictsOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended = new Set<number>();
+
+  constructor(options: GroupVerdictsOptions) {
+    this.#options = options;
+  }
+
+  judgeOf(place: number): Judge {
+    const { needsEnvironment } = this.#options.judge;
+    return {
+      ...(needsEnvironment !== undefined && { needsEnvironment }),
+      judge: (_task, output, context) => this.#ask(place, output, context),
+    };
+  }
+
+  /** The place has its episode: it asks no more. */
+  end(place: number): void {
+    this.#waiting.delete(place);
+    this.#ended.add(place);
+    this.#judgeIfComplete();
+  }
+
+  async #ask(place: number, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> {
+    const verdict = new Promise<Verdict>((resolve, reject) => {
+      this.#waiting.set(place, { output, context, resolve, reject });
+    });
+    this.#judgeIfComplete();
+    return rejectOnAbort(verdict, context.signal);
+  }
+
+  #judgeIfComplete(): void {
+    if (this.#waiting.size === 0 || this.#waiting.size + this.#ended.size < this.#options.numPlaces) return;
+    const asked = [...this.#waiting].toSorted(([left], [right]) => left - right).map(([, waiting]) => waiting);
+    this.#waiting.clear();
+    void this.#judge(asked).then(
+      (verdicts) => asked.forEach(({ resolve }, at) => resolve(verdicts[at] as Verdict)),
+      (error: unknown) => asked.forEach(({ reject }) => reject(error)),
+    );
+  }
+
+  async #judge(asked: readonly Waiting[]): Promise<readonly Verdict[]> {
+    const { judge, task, groupId, seed, timeoutMs, signal: stopped } = this.#options;
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(timeoutMs)]);
+    const outputs = asked.map(({ output }) => output);
+    const context = { groupId, signal, seed, episodes: asked.map((each) => each.context) };
+    const judging = (async () => judge.judgeGroup(task, outputs, context))();
+    const verdicts: unknown = await rejectOnAbort(judging, signal);
+    if (Array.isArray(verdicts) && verdicts.length === asked.length) return verdicts as readonly Verdict[];
+    const seen = Array.isArray(verdicts) ? `${verdicts.length} verdicts` : String(verdicts);
+    throw new JudgeError(
+      'bad_verdict',
+      `The judge returned ${seen} for ${asked.length} episodes of task "${task.taskId}". Return a verdict for each, in the same order.`,
+    );
+  }
+}
