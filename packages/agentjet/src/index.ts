@@ -1,4 +1,5 @@
-export { AgentJetJob, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
+export type { Calibration } from '@agentjet/judges';
+export { AgentJetJob, type CalibrateOptions, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 export { createLineListener, formatEvent } from './printing/event-lines.js';

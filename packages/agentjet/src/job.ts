@@ -14,6 +14,7 @@ import {
   type SectionOf,
   type z,
 } from '@agentjet/core';
+import type { Calibration } from '@agentjet/judges';
 import {
   createEnvironment,
   createJudge,
@@ -63,6 +64,14 @@ export type EvaluateOptions = RunOptions & {
   readonly checkpoint?: string;
 };
 
+export type CalibrateOptions = {
+  /** A label of at least this is a success, unless it says so itself. Default: half of the highest. */
+  readonly successFrom?: number | null;
+  /** Examples at a time. Default: 8. */
+  readonly parallel?: number;
+  readonly signal?: AbortSignal;
+};
+
 const logToStderr = createLineListener((line) => void process.stderr.write(`${line}\n`));
 
 /** What the processes of `rollout.workflow_processes` run. */
@@ -88,7 +97,7 @@ export class AgentJetJob {
     this.#config = configuration.create(input);
   }
 
-  /** The configuration as it stands; change it with the options, `setConfig` or a YAML file. */
+  /** The present configuration; change it with the options, `setConfig` or a YAML file. */
   get config(): AgentJetConfig {
     return this.#config;
   }
@@ -218,6 +227,25 @@ export class AgentJetJob {
     const onEvent = options.onEvent ?? logToStderr;
     const { config, inputs } = await this.#load(onEvent);
     return evaluateJob(config, { ...options, inputs, onEvent });
+  }
+
+  /**
+   * Asks the judge about answers that people have scored: a JSONL file with main_query, answer and score (or label, is_success,
+   * ranked) in each line. Throws ConfigError `no_judge` if the configuration leaves rewards to the workflow.
+   */
+  async calibrateJudge(file: string, options: CalibrateOptions = {}): Promise<Calibration> {
+    const { signal = new AbortController().signal, successFrom = null, parallel = 8 } = options;
+    const [{ calibrateJudge, readLabelledExamples }, { loadJudge }] = await Promise.all([
+      import('@agentjet/judges'),
+      import('@agentjet/session'),
+    ]);
+    const examples = readLabelledExamples(file);
+    const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration });
+    if (judge !== undefined) return calibrateJudge(judge, examples, { signal, successFrom, parallel });
+    throw new ConfigError(
+      'no_judge',
+      'The configuration names no judge: rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',
+    );
   }
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */

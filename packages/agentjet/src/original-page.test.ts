@@ -58,8 +58,8 @@ describe('the configuration page of the Python AgentJet', () => {
 
   it('answers what the judge and the rollout cannot take with what to use instead, and nothing else', () => {
     expect(linesOf(() => configuration.load(page('1-task-judge')))).toEqual([
-      expect.stringMatching(/"task_judge\.alien_llm_model" in .*1-task-judge\.yaml:5 .* "task_judge\.judge_protocol"/),
-      expect.stringMatching(/"task_judge\.alien_llm_response_length" in .*:6 .* "task_judge\.judge_protocol"/),
+      expect.stringMatching(/"task_judge\.alien_llm_model" in .*1-task-judge\.yaml:5 .* "task_judge\.llm\.model"/),
+      expect.stringMatching(/"task_judge\.alien_llm_response_length" in .*:6 .* "task_judge\.llm\.max_tokens"/),
     ]);
     expect(linesOf(() => configuration.load(page('2-rollout')))).toEqual([
       expect.stringMatching(/"rollout\.n_vllm_engine" in .*:8 .* Use "trainer_common\.n_gpus_per_node"/),
@@ -75,7 +75,7 @@ describe('a key of the Python AgentJet', () => {
     ['trainer_common: { fsdp_config: { wrap_policy: 3 } }', 'Use "torch.cpu_offload"'],
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
     ['task_reader: { type: hf }', 'Use "huggingface_dat_repo"'],
-    ['task_judge: { judge_type: rubrics_auto_grader }', 'judge of your own'],
+    ['task_judge: { judge_type: rubrics_auto_grader }', 'task_judge.rubrics'],
     ['backbone: verl', '"tinker" with the server of verl'],
     ['backbone: trinity', 'set trainer_common.max_staleness'],
     ['backbone: trl', 'TRL computes advantages'],

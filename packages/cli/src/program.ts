@@ -32,6 +32,12 @@ export type ServeFlags = {
 export type ExportFlags = { readonly base?: string; readonly json?: boolean };
 export type ModelFlags = { readonly json?: boolean };
 export type CheckFlags = ModelFlags & { readonly conf?: string; readonly gpus?: string; readonly gpuMemory?: string };
+export type JudgeFlags = {
+  readonly conf: string;
+  readonly examples: string;
+  readonly successFrom?: string;
+  readonly json?: boolean;
+};
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
 /** The version of this package. */
@@ -53,6 +59,7 @@ Examples:
   ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
+  ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
 
@@ -116,6 +123,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
 
   addSft(program, setExitCode);
   addInit(program, setExitCode);
+  addJudge(program, setExitCode);
   addModel(program, setExitCode);
   addServe(program, setExitCode);
   addExport(program, setExitCode);
@@ -150,6 +158,25 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
     .action(async (folder: string, { framework }: { readonly framework?: string }) => {
       const { initProject } = await import('./commands/init-project.js');
       setExitCode(await initProject(folder, { framework, version: readVersion() }));
+    });
+}
+
+function addJudge(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('judge')
+    .description('Asks the judge about answers that people have scored, and says how well they agree.')
+    .usage('--conf <file.yaml> --examples <labelled.jsonl> [key.path=value ...]')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file: its task_judge')
+    .requiredOption(
+      '--examples <file>',
+      'JSONL with main_query, answer and score (or label, is_success, ranked) in each line',
+    )
+    .option('--success-from <score>', 'a label of at least this is a success; default: half of the highest')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (overrides: string[], flags: JudgeFlags) => {
+      const { judgeExamples } = await import('./commands/judge-examples.js');
+      setExitCode(await judgeExamples(flags, overrides));
     });
 }
 

@@ -5,3 +5,9 @@ export { createCountdownJudge, type CountdownOptions } from './countdown/countdo
 export { createEnvironmentJudge, type EnvironmentJudgeOptions } from './environment/environment-judge.js';
 export { createLlmJudge, type LlmJudgeOptions } from './llm/llm-judge.js';
 export { createTestsJudge, type TestsOptions } from './tests/tests-judge.js';
+export { createCombinedJudge, type CombinedOptions, type CombinedPart } from './combined/combined-judge.js';
+export { createRubricsJudge, type RubricsJudgeOptions } from './rubrics/rubrics-judge.js';
+export { formatRubrics, parseRubrics, type Criterion } from './rubrics/rubrics-file.js';
+export { learnRubrics, type LearnedRubrics, type LearnOptions } from './rubrics/learn-rubrics.js';
+export { calibrateJudge, type CalibrateOptions, type Calibration } from './calibration/calibrate-judge.js';
+export { readLabelledExamples, type LabelledExample } from './calibration/labelled-examples.js';

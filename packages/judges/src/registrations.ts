@@ -1,8 +1,5 @@
-import { answer } from './answer/registration.js';
-import { countdown } from './countdown/registration.js';
-import { environment } from './environment/registration.js';
-import { llm } from './llm/registration.js';
-import { tests } from './tests/registration.js';
+import { combined } from './combined/registration.js';
+import { singleJudges } from './single-judges.js';
 
 /** Every judge of this package. */
-export const judges = [answer, countdown, environment, llm, tests] as const;
+export const judges = [...singleJudges, combined] as const;

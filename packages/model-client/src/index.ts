@@ -7,4 +7,5 @@ export {
   type ModelClient,
   type ModelClientOptions,
   type ModelQuestion,
+  type ModelUsage,
 } from './model-client.js';

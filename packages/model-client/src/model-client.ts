@@ -46,7 +46,16 @@ export interface ModelClient {
    * the request itself is refused, and with the signal's reason if it aborts.
    */
   ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer>;
+  /** What was asked so far; answers that were known already cost nothing. */
+  readonly usage?: ModelUsage;
 }
+
+export type ModelUsage = {
+  /** Questions that were sent and answered. */
+  readonly calls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+};
 
 /** The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not help. */
 export class ModelRefusal extends AgentJetError {}
@@ -90,6 +99,8 @@ class QueuedClient implements ModelClient {
   /** Questions under way, so that two equal ones are asked once. */
   readonly #underWay = new Map<string, Promise<ModelAnswer>>();
 
+  readonly #usage = { calls: 0, promptTokens: 0, completionTokens: 0 };
+
   constructor(parts: Parts) {
     this.#parts = parts;
     const { maxConcurrent, requestsPerMinute, tokensPerMinute } = parts.options.limits;
@@ -98,6 +109,10 @@ class QueuedClient implements ModelClient {
       ...(requestsPerMinute !== null && { interval: 60_000, intervalCap: requestsPerMinute }),
     });
     this.#budget = tokensPerMinute === null ? null : new TokenBudget(tokensPerMinute, parts.host);
+  }
+
+  get usage(): ModelUsage {
+    return { ...this.#usage };
   }
 
   async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
@@ -117,6 +132,9 @@ class QueuedClient implements ModelClient {
 
   async #askAndKeep(key: string, question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
     const answer = await this.#askWithRetries(question, signal);
+    this.#usage.calls++;
+    this.#usage.promptTokens += answer.promptTokens;
+    this.#usage.completionTokens += answer.completionTokens;
     await this.#parts.cache?.set(key, answer);
     return answer;
   }

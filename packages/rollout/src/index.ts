@@ -54,6 +54,7 @@ export {
   type GroupContext,
   type GroupJudge,
   type Judge,
+  type JudgeUsage,
   type JudgeContext,
 } from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';

@@ -23,6 +23,7 @@ export {
   type GroupContext,
   type GroupJudge,
   type Judge,
+  type JudgeUsage,
 } from './judge.js';
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';

@@ -28,7 +28,15 @@ export interface Judge {
   /** True: an episode's environment is asked for its verdict before the judge is. */
   readonly needsEnvironment?: boolean;
   judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
+  /** What models were asked for so far, for a judge that asks models. */
+  usage?(): JudgeUsage;
 }
+
+export type JudgeUsage = {
+  readonly calls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+};
 
 /** What a group judge may look at in addition to the outputs. */
 export type GroupContext = {

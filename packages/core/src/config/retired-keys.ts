@@ -1,5 +1,5 @@
 /**
- * Keys of the Python AgentJet that have no place here, and what to do instead. A key stands with its section; an
+ * Keys of the Python AgentJet that have no place here, and what to do instead. A key is written with its section; an
  * entry for a section covers everything below it.
  */
 const adviceByKey: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@ import { JudgeError, Outage, type Verdict } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
 import { lastAnswerText } from '../last-answer-text.js';
+import { usageOf } from '../model/usage-of.js';
 import { readVerdict } from './read-verdict.js';
 import { askForVerdict, type VerdictFormat, type VerdictQuestion } from './verdict-question.js';
 
@@ -26,6 +27,7 @@ const maxRepairs = 2;
  */
 export function createLlmJudge(client: ModelClient, options: LlmJudgeOptions): Judge {
   return {
+    usage: () => usageOf(client),
     async judge(task, output, { transcripts, signal }) {
       const text = candidateText(output.metadata?.[options.outputField]) ?? lastAnswerText(transcripts, options.agent);
       if (text === null) return { reward: 0, isSuccess: false, reason: 'The agent gave no answer.' };
@@ -78,12 +80,12 @@ function toVerdict(votes: readonly Vote[], { scale, successFrom }: LlmJudgeOptio
 }
 
 /** With `drop`, an episode whose judge is away is left out instead of waiting. It is never rewarded. */
-function asLeftOut(error: unknown, { onOutage }: LlmJudgeOptions): unknown {
+export function asLeftOut(error: unknown, { onOutage }: Pick<LlmJudgeOptions, 'onOutage'>): unknown {
   if (onOutage === 'pause' || !(error instanceof Outage)) return error;
   return new JudgeError('judge_unavailable', error.message);
 }
 
-function candidateText(value: unknown): string | null {
+export function candidateText(value: unknown): string | null {
   if (typeof value === 'string') return value.trim() === '' ? null : value;
   return value === undefined || value === null ? null : JSON.stringify(value);
 }

@@ -1,22 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
 import { answerSource } from '../answer-source.js';
+import { modelLimits, modelSettings, openJudgeModel } from '../model/model-settings.js';
 
 const count = z.number().int().positive();
-const names = z.array(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: 'the name of an environment variable, not a key' }),
-);
-
 export const llm = defineJudge({
   name: 'llm',
   summary: 'a language model scores the answer by a rubric',
   section: z.strictObject({
-    base_url: setting(z.string().min(1), 'https://api.openai.com/v1', 'any OpenAI-compatible server'),
-    model: setting(z.string().min(1).nullable(), null),
-    keys: setting(names, ['OPENAI_API_KEY'], 'environment variables; several keys in one are separated by "|"'),
-    backup_keys: setting(names, [], 'used while none of keys can be; <NAME>_BACKUP is read too'),
+    ...modelSettings,
     rubric: setting(
       z.string().min(1).nullable(),
       null,
@@ -34,10 +27,7 @@ export const llm = defineJudge({
       'pause',
       'pause: episodes wait for the judge; drop: they are left out',
     ),
-    max_concurrent: setting(count, 8, 'requests at the same time'),
-    requests_per_minute: setting(count.nullable(), null),
-    tokens_per_minute: setting(count.nullable(), null),
-    timeout: setting(z.number().positive(), 60, 'seconds for one request'),
+    ...modelLimits,
   }),
   async open(section, { config }) {
     const { model, rubric } = section;
@@ -46,25 +36,8 @@ export const llm = defineJudge({
         'bad_judge',
         `task_judge.llm.${model === null ? 'model' : 'rubric'} is not set. A language model that judges needs a model and a rubric.`,
       );
-    const { experimentDir, experimentName } = config;
-    const [{ openModelClient }, { createLlmJudge }] = await Promise.all([
-      import('@agentjet/model-client'),
-      import('./llm-judge.js'),
-    ]);
-    const client = await openModelClient({
-      baseUrl: section.baseUrl,
-      model,
-      keys: section.keys,
-      backupKeys: section.backupKeys,
-      limits: {
-        maxConcurrent: section.maxConcurrent,
-        requestsPerMinute: section.requestsPerMinute,
-        tokensPerMinute: section.tokensPerMinute,
-        timeoutSeconds: section.timeout,
-        maxRetries: 4,
-      },
-      cacheFile: path.join(experimentDir, experimentName, 'judge-answers.jsonl'),
-    });
+    const { createLlmJudge } = await import('./llm-judge.js');
+    const client = await openJudgeModel({ ...section, model }, config);
     return createLlmJudge(client, { ...section, rubric: readRubric(rubric) });
   },
 });

@@ -49,7 +49,7 @@ function instructions({ rubric, scale }: VerdictFormat, code: string): string {
   ].join('\n');
 }
 
-function questionOf({ taskId, mainQuery, initMessages }: Task): string {
+export function questionOf({ taskId, mainQuery, initMessages }: Task): string {
   const said = [mainQuery, ...initMessages.map(({ role, content }) => `${role}: ${content}`)];
   const question = said.filter((part) => part.trim() !== '').join('\n');
   if (question !== '') return question;
@@ -60,7 +60,7 @@ function questionOf({ taskId, mainQuery, initMessages }: Task): string {
 }
 
 /** The same for the same question, so that a resumed run finds its answers in the cache. */
-function codeOf(parts: readonly string[]): string {
+export function codeOf(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
 

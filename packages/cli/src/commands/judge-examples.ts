@@ -1,0 +1,58 @@
+import { AgentJetError, AgentJetJob, ConfigError, type Calibration } from 'agentjet';
+import { runInterruptibly } from '../interrupt.js';
+import { createOutput } from '../output.js';
+import type { JudgeFlags } from '../program.js';
+
+/** `ajet judge`. Returns the exit code. */
+export async function judgeExamples(flags: JudgeFlags, overrides: readonly string[]): Promise<number> {
+  const output = createOutput(flags);
+  return runInterruptibly(
+    () => output.writeLine('Stopping.'),
+    async (signal) => {
+      const job = new AgentJetJob().loadJobFromYaml(flags.conf, overrides);
+      const successFrom = toNumber(flags.successFrom);
+      const report = await job.calibrateJudge(flags.examples, { signal, successFrom });
+      for (const line of describe(report)) output.writeLine(line);
+      output.writeJson(toJson(report));
+      if (report.failed < report.examples) return 0;
+      throw new AgentJetError('nothing_judged', `The judge gave no verdict. The first failure: ${report.firstFailure}`);
+    },
+  );
+}
+
+function toNumber(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value)) return value;
+  throw new ConfigError('wrong_type', `--success-from is ${JSON.stringify(text)}, not a number.`);
+}
+
+const show = (value: number | null): string => (value === null ? 'none' : value.toFixed(3));
+
+function describe(report: Calibration): readonly string[] {
+  const { calls, promptTokens, completionTokens } = report.usage;
+  return [
+    `examples          ${report.examples}, ${report.failed} without a verdict`,
+    ...(report.firstFailure === null ? [] : [`first failure     ${report.firstFailure}`]),
+    `agreement         ${show(report.agreement)} of the successes`,
+    `rank correlation  ${show(report.rankCorrelation)} of rewards and scores`,
+    `spread of votes   ${show(report.voteSpread)}`,
+    `cost              ${calls} calls, ${promptTokens} tokens in, ${completionTokens} tokens out; answers that were known cost nothing`,
+    `time              ${report.seconds.toFixed(1)} s`,
+  ];
+}
+
+function toJson(report: Calibration): object {
+  const { calls, promptTokens, completionTokens } = report.usage;
+  return {
+    examples: report.examples,
+    failed: report.failed,
+    agreement: report.agreement,
+    rank_correlation: report.rankCorrelation,
+    vote_spread: report.voteSpread,
+    calls,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    seconds: Math.round(report.seconds * 1000) / 1000,
+  };
+}

@@ -1,0 +1,99 @@
+import { AgentJetError, toErrorMessage, type Verdict } from '@agentjet/core';
+import type { Judge, JudgeUsage } from '@agentjet/rollout';
+import type { LabelledExample } from './labelled-examples.js';
+import { rankCorrelation } from './rank-correlation.js';
+
+/** How well a judge agrees with people. */
+export type Calibration = {
+  readonly examples: number;
+  /** Examples without a verdict; nothing else counts them. */
+  readonly failed: number;
+  readonly firstFailure: string | null;
+  /** Share of examples whose success the judge and the label agree on. */
+  readonly agreement: number | null;
+  /** Of the rewards and the labels' scores; null if one of them is the same everywhere. */
+  readonly rankCorrelation: number | null;
+  /** Highest minus lowest vote, averaged; null with one vote. */
+  readonly voteSpread: number | null;
+  readonly usage: JudgeUsage;
+  readonly seconds: number;
+};
+
+export type CalibrateOptions = {
+  /** A label of at least this is a success, unless it says so itself. Null: half of the highest. */
+  readonly successFrom: number | null;
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+};
+
+type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
+
+/** Asks the judge about each example. Rejects if the signal aborts. */
+export async function calibrateJudge(
+  judge: Judge,
+  examples: readonly LabelledExample[],
+  { successFrom, parallel, signal }: CalibrateOptions,
+): Promise<Calibration> {
+  const startedAt = performance.now();
+  const asked: Asked[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < examples.length) {
+      const at = next++;
+      const example = examples[at];
+      if (example === undefined) return;
+      try {
+        asked.push({ example, verdict: await ask(judge, example, { at, signal }) });
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, examples.length) }, work));
+  const threshold = successFrom ?? Math.max(...examples.map(({ score }) => score)) / 2;
+  return {
+    examples: examples.length,
+    failed: failures.length,
+    firstFailure: failures.length === 0 ? null : describe(failures[0]),
+    ...measure(asked, threshold),
+    usage: judge.usage?.() ?? { calls: 0, promptTokens: 0, completionTokens: 0 },
+    seconds: (performance.now() - startedAt) / 1000,
+  };
+}
+
+async function ask(
+  judge: Judge,
+  { task, output }: LabelledExample,
+  { at, signal }: { readonly at: number; readonly signal: AbortSignal },
+): Promise<Verdict> {
+  return judge.judge(task, output, {
+    episodeId: `example-${at}`,
+    signal,
+    seed: at,
+    transcripts: [],
+    environment: null,
+  });
+}
+
+function measure(
+  asked: readonly Asked[],
+  threshold: number,
+): Pick<Calibration, 'agreement' | 'rankCorrelation' | 'voteSpread'> {
+  if (asked.length === 0) return { agreement: null, rankCorrelation: null, voteSpread: null };
+  const agrees = ({ example: { score, isSuccess = score >= threshold }, verdict }: Asked): boolean =>
+    verdict.isSuccess === isSuccess;
+  const spreads = asked.flatMap(({ verdict }) => verdict.parts?.['vote_spread'] ?? []);
+  return {
+    agreement: asked.filter(agrees).length / asked.length,
+    rankCorrelation: rankCorrelation(
+      asked.map(({ verdict }) => verdict.reward),
+      asked.map(({ example }) => example.score),
+    ),
+    voteSpread: spreads.length === 0 ? null : spreads.reduce((sum, spread) => sum + spread, 0) / spreads.length,
+  };
+}
+
+const describe = (error: unknown): string =>
+  error instanceof AgentJetError ? `${error.code}: ${error.message}` : toErrorMessage(error);

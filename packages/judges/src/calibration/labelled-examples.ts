@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import {
+  isJsonObject,
+  TaskError,
+  toErrorMessage,
+  type JsonObject,
+  type Task,
+  type WorkflowOutput,
+} from '@agentjet/core';
+
+/** An answer that a person has scored. */
+export type LabelledExample = {
+  readonly task: Task;
+  readonly output: WorkflowOutput;
+  readonly answer: string;
+  /** Any scale. */
+  readonly score: number;
+  /** Undefined: the score decides. */
+  readonly isSuccess: boolean | undefined;
+};
+
+/**
+ * Reads a JSONL file. Each line has `main_query` (or `question`), perhaps `task_id` and `metadata` of the task, and either `answer` with
+ * `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst. Throws TaskError with file and line.
+ */
+export function readLabelledExamples(file: string): readonly LabelledExample[] {
+  const lines = readFile(file).split('\n');
+  const examples = lines.flatMap((line, at) => (line.trim() === '' ? [] : readLine(line, `${file}:${at + 1}`)));
+  if (examples.length > 0) return examples;
+  throw new TaskError(
+    'no_examples',
+    `${file} holds no examples. Write a JSON object with main_query, answer and score in each line.`,
+  );
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new TaskError('missing_file', `The examples cannot be read: ${toErrorMessage(error)}.`, { cause: error });
+  }
+}
+
+function readLine(line: string, place: string): readonly LabelledExample[] {
+  const row = parse(line, place);
+  const task = readTask(row, place);
+  const { answer, ranked } = row;
+  if (Array.isArray(ranked)) return fromRanking(ranked, task, place);
+  if (typeof answer !== 'string') throw bad(place, `"answer" is ${show(answer)}`, 'Write the answer as a string.');
+  return [{ task, ...readAnswer(answer), ...readLabel(row, place) }];
+}
+
+function parse(line: string, place: string): JsonObject {
+  try {
+    const row: unknown = JSON.parse(line);
+    if (isJsonObject(row)) return row;
+  } catch {
+    // told below
+  }
+  throw bad(place, `the line is ${show(line)}`, 'Write a JSON object.');
+}
+
+function readTask(
+  { task_id: id, main_query: query, question, init_messages: messages, metadata }: JsonObject,
+  place: string,
+): Task {
+  const mainQuery = query ?? question;
+  if (typeof mainQuery !== 'string')
+    throw bad(place, `"main_query" is ${show(mainQuery)}`, 'Write the question as a string.');
+  return {
+    taskId: typeof id === 'string' && id !== '' ? id : place,
+    mainQuery,
+    initMessages: Array.isArray(messages) ? (messages as Task['initMessages']) : [],
+    metadata: isJsonObject(metadata) ? metadata : {},
+  };
+}
+
+const readAnswer = (answer: string): Pick<LabelledExample, 'answer' | 'output'> => ({
+  answer,
+  output: { metadata: { answer } },
+});
+
+function readLabel(
+  { score, label = score, is_success: isSuccess }: JsonObject,
+  place: string,
+): Pick<LabelledExample, 'score' | 'isSuccess'> {
+  const known = typeof isSuccess === 'boolean' ? isSuccess : typeof label === 'boolean' ? label : undefined;
+  const value = typeof label === 'number' ? label : known === undefined ? undefined : Number(known);
+  if (value === undefined || !Number.isFinite(value))
+    throw bad(place, `"score" is ${show(label)}`, 'Write a number, or is_success: true or false.');
+  return { score: value, isSuccess: known };
+}
+
+function fromRanking(ranked: readonly unknown[], task: Task, place: string): readonly LabelledExample[] {
+  if (ranked.length < 2 || !ranked.every((answer) => typeof answer === 'string'))
+    throw bad(place, '"ranked" is not a list of two or more answers', 'Write the answers as strings, the best first.');
+  return ranked.map((answer, at) => ({
+    task,
+    ...readAnswer(answer as string),
+    score: 1 - at / (ranked.length - 1),
+    isSuccess: undefined,
+  }));
+}
+
+const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 80) ?? 'missing';
+
+const bad = (place: string, seen: string, repair: string): TaskError =>
+  new TaskError('bad_example', `${place}: ${seen}. ${repair}`);

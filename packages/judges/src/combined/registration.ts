@@ -1,0 +1,84 @@
+import {
+  ConfigError,
+  findNearestName,
+  isExportReference,
+  openEntry,
+  setting,
+  z,
+  type CommonConfig,
+  type OpenableEntry,
+} from '@agentjet/core';
+import {
+  createJudge,
+  defineJudge,
+  importUserModule,
+  isGroupJudge,
+  type Judge,
+  type JudgeParts,
+} from '@agentjet/rollout/inputs';
+
+type Entry = OpenableEntry<JudgeParts, Judge | undefined>;
+
+export const combined = defineJudge({
+  name: 'combined',
+  summary: 'several of these, weighted; each with its own section',
+  section: z.strictObject({
+    parts: setting(
+      z.record(z.string().min(1), z.number()),
+      {},
+      'weights by the name of a judge, or path/file.ts->Export, such as { answer: 0.8, llm: 0.2 }; the reward is the weighted sum',
+    ),
+    gates: setting(
+      z.array(z.string().min(1)),
+      [],
+      'parts that are asked first: without the success of one the others are not asked',
+    ),
+    gate_reward: setting(z.number(), 0, 'of an episode that a gate stops'),
+    success_from: setting(z.number().nullable(), null, 'reward that is a success; null: if every part says so'),
+  }),
+  async open({ parts: weights, gates, gateReward, successFrom }, { config }) {
+    const names = [...new Set([...gates, ...Object.keys(weights)])];
+    if (names.length === 0)
+      throw new ConfigError(
+        'bad_judge',
+        'task_judge.combined.parts is empty. Name judges with their weights: { answer: 1 }.',
+      );
+    const { createCombinedJudge } = await import('./combined-judge.js');
+    const parts = [];
+    for (const name of names)
+      parts.push({
+        name: partName(name),
+        judge: await openPart(name, config),
+        weight: weights[name] ?? 0,
+        isGate: gates.includes(name),
+      });
+    return createCombinedJudge(parts, { gateReward, successFrom });
+  },
+});
+
+async function openPart(name: string, config: CommonConfig): Promise<Judge> {
+  const key = 'task_judge.combined.parts';
+  const judge = isExportReference(name)
+    ? createJudge(await importUserModule(name, process.cwd(), key), `${key} ${name}`)
+    : await openEntry('judges', await findEntry(name), config, { config });
+  if (judge !== undefined && !isGroupJudge(judge)) return judge;
+  throw new ConfigError(
+    'bad_judge',
+    `${key} names ${name}, which ${judge === undefined ? 'scores nothing' : 'scores whole groups'}. Name a judge of single episodes.`,
+  );
+}
+
+async function findEntry(name: string): Promise<Entry> {
+  const { singleJudges } = await import('../single-judges.js');
+  const entry = singleJudges.find((each) => each.name === name);
+  if (entry !== undefined) return entry as Entry;
+  const names = singleJudges.map((each) => each.name);
+  const nearest = findNearestName(name, names);
+  throw new ConfigError(
+    'bad_judge',
+    `task_judge.combined names "${name}", but a part is one of ${names.join(', ')}, or path/file.ts->Export.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`,
+  );
+}
+
+/** `judges/style.ts->Style` is recorded as `Style`. */
+const partName = (name: string): string => (isExportReference(name) ? (name.split('->').at(-1) ?? name).trim() : name);

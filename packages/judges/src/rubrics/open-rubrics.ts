@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
+import type { ModelClient } from '@agentjet/model-client';
+import { readLabelledExamples } from '../calibration/labelled-examples.js';
+import { learnRubrics, type LearnedRubrics, type LearnOptions } from './learn-rubrics.js';
+import { formatRubrics, parseRubrics, type Criterion } from './rubrics-file.js';
+
+export type OpenRubricsOptions = Omit<LearnOptions, 'signal'> & {
+  readonly file: string;
+  /** Labelled answers, for rubrics that are not there yet. */
+  readonly examples: string | null;
+};
+
+/** The rubrics of the file. If it is not there, they are learned from the examples and written to it, once: from then on the file counts. */
+export async function openRubrics(
+  client: ModelClient,
+  { file, examples, ...options }: OpenRubricsOptions,
+): Promise<readonly Criterion[]> {
+  if (!existsSync(file)) {
+    if (examples === null)
+      throw new ConfigError(
+        'missing_file',
+        `task_judge.rubrics.file names ${file}, which does not exist. Write it, or set task_judge.rubrics.examples to learn it from.`,
+      );
+    const { signal } = new AbortController();
+    const learned = await learnRubrics(client, readLabelledExamples(examples), { ...options, signal });
+    await mkdir(path.dirname(path.resolve(file)), { recursive: true });
+    await writeFile(`${file}.new`, formatRubrics(learned.criteria, describe(learned)));
+    await rename(`${file}.new`, file);
+  }
+  return parseRubrics(readFileSync(file, 'utf8'), file);
+}
+
+function describe({ numLearned, numHeldOut, rankCorrelation }: LearnedRubrics): string {
+  const followed =
+    rankCorrelation === null
+      ? `${numHeldOut} others are too few to say how well they follow the scores.`
+      : `On ${numHeldOut} others, their rank correlation with the scores is ${rankCorrelation.toFixed(2)}.`;
+  return [
+    `Learned from ${numLearned} examples. ${followed}`,
+    'Edit names, weights and words as you like: this file is read when a run starts, and is never written again.',
+  ].join('\n');
+}

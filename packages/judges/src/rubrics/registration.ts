@@ -1,0 +1,48 @@
+import { ConfigError, setting, z } from '@agentjet/core';
+import { defineJudge } from '@agentjet/rollout/inputs';
+import { answerSource } from '../answer-source.js';
+import { modelLimits, modelSettings, openJudgeModel } from '../model/model-settings.js';
+
+const count = z.number().int().positive();
+
+export const rubrics = defineJudge({
+  name: 'rubrics',
+  summary: 'a language model scores the answer by criteria that were learned from scored answers',
+  section: z.strictObject({
+    file: setting(z.string().min(1), 'rubrics.md', 'the criteria, for people to read and edit', { path: 'output' }),
+    examples: setting(
+      z.string().min(1).nullable(),
+      null,
+      'JSONL with main_query, answer and score, or main_query and ranked; read if file does not exist, which is then written',
+      { path: 'file' },
+    ),
+    max_criteria: setting(count.max(20), 5),
+    held_out: setting(z.number().min(0).max(0.9), 0.3, 'share of the examples that only tell how good the rubrics are'),
+    ...modelSettings,
+    success_from: setting(z.number().min(0).max(1), 0.7, 'reward from which an episode is a success'),
+    votes: setting(count.max(15), 1, 'answers asked for; the scores are their means'),
+    temperature: setting(z.number().min(0).max(2), 0),
+    max_tokens: setting(count, 800, 'of an answer'),
+    ...answerSource,
+    on_outage: setting(
+      z.enum(['pause', 'drop']),
+      'pause',
+      'pause: episodes wait for the judge; drop: they are left out',
+    ),
+    ...modelLimits,
+  }),
+  async open(section, { config }) {
+    const { model } = section;
+    if (model === null)
+      throw new ConfigError(
+        'bad_judge',
+        'task_judge.rubrics.model is not set. A language model scores by the rubrics.',
+      );
+    const [{ openRubrics }, { createRubricsJudge }] = await Promise.all([
+      import('./open-rubrics.js'),
+      import('./rubrics-judge.js'),
+    ]);
+    const client = await openJudgeModel({ ...section, model }, config);
+    return createRubricsJudge(client, { ...section, criteria: await openRubrics(client, section) });
+  },
+});
