@@ -25,6 +25,8 @@ export type Cell = {
 const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
 const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
 
+const lakePython = process.env['LAKE_PYTHON'] ?? 'python3';
+
 export const cells: readonly Cell[] = [
   {
     tutorial: 'frozen-lake',
@@ -79,6 +81,43 @@ export const cells: readonly Cell[] = [
       what: 'a Python with the openai package: `npm run setup:clients`, or AJET_PYTHON',
       isHere: () => spawnSync(python, ['-c', 'import openai']).status === 0,
     },
+  },
+  {
+    tutorial: 'environments',
+    backbone: 'onnx',
+    conf: 'tutorial/environments/environments.yaml',
+    overrides: [],
+    model: 'nano',
+    minutes: 4,
+  },
+  {
+    tutorial: 'environments-agentjet',
+    backbone: 'onnx',
+    conf: 'tutorial/environments/environments.yaml',
+    overrides: ['environment.protocol=worlds.ts->overAgentjet'],
+    model: 'nano',
+    minutes: 6,
+  },
+  {
+    tutorial: 'environments-openenv',
+    backbone: 'onnx',
+    conf: 'tutorial/environments/environments.yaml',
+    overrides: ['environment.protocol=worlds.ts->overOpenenv'],
+    model: 'nano',
+    minutes: 6,
+    env: { LAKE_PYTHON: lakePython },
+    needs: {
+      what: 'a Python with openenv and gymnasium: pip install openenv==0.10.0 gymnasium==1.4.0, or LAKE_PYTHON',
+      isHere: () => spawnSync(lakePython, ['-c', 'import openenv, gymnasium']).status === 0,
+    },
+  },
+  {
+    tutorial: 'environments-mcp',
+    backbone: 'onnx',
+    conf: 'tutorial/environments/environments.yaml',
+    overrides: ['environment.protocol=worlds.ts->overMcp'],
+    model: 'nano',
+    minutes: 8,
   },
 ];
 

@@ -105,6 +105,7 @@ type SessionParts = {
 class OpenenvSession implements Session {
   readonly observation: Observation;
   readonly tools: readonly ToolSpec[];
+  readonly call?: NonNullable<Session['call']>;
   readonly #socket: SocketSession;
   readonly #options: OpenenvOptions;
   #sum = 0;
@@ -116,6 +117,7 @@ class OpenenvSession implements Session {
     this.#options = options;
     this.observation = first.observation;
     this.tools = tools;
+    if (options.tools) this.call = (tool, args) => this.#call(tool, args);
   }
 
   async step(action: Action): Promise<StepResult> {
@@ -126,7 +128,7 @@ class OpenenvSession implements Session {
     return result;
   }
 
-  async call(tool: string, args: JsonObject): Promise<ToolResult> {
+  async #call(tool: string, args: JsonObject): Promise<ToolResult> {
     const { result, error } = await askRpc(this.#socket, ++this.#numCalls, {
       method: 'tools/call',
       params: { name: tool, arguments: args },

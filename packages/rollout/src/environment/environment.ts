@@ -7,7 +7,7 @@ export interface Environment {
   /** Tasks of a split, in their order, for environments that have tasks. */
   tasks?(split: string): AsyncIterable<Task>;
   /**
-   * Opens a session for the task. Whatever was opened is closed again if this rejects. Rejects with EnvironmentOutage if the
+   * Opens a session for the task. If this rejects, nothing is left open. Rejects with EnvironmentOutage if the
    * environment cannot be reached.
    */
   open(task: Task, options: OpenSessionOptions): Promise<Session>;
