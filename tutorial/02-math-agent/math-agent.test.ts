@@ -7,7 +7,9 @@ import { AnswerJudge } from './answer-judge.js';
 import { calculate } from './calculator.js';
 import { drawTasks, splitOf, toJsonl } from './generate-data.js';
 import { createProblem, readProblem } from './problems.js';
+import { runCode } from './code-tool.js';
 import { solveProblem as solveWithAiSdk } from './workflows/ai-sdk.js';
+import { solveProblem as solveWithCodeTool } from './workflows/code-tool.js';
 import { solveProblem as solveWithLangGraph } from './workflows/langgraph.js';
 import { solveProblem as solveWithOpenAI } from './workflows/openai.js';
 import { solveProblem as solveWithOpenAIAgents } from './workflows/openai-agents.js';
@@ -31,6 +33,23 @@ describe('the calculator', () => {
 
   it.each(['', '12', '1+2+3', 'two+three', '2**3', '-1+2'])('says that it cannot read %j', (expression) => {
     expect(calculate(expression)).toBe(`cannot read "${expression}"`);
+  });
+});
+
+describe('the code tool', () => {
+  it.each([
+    ['12+7', '19'],
+    ['84/7', '12'],
+    ['7/3', '2.33'],
+    ['let sum = 0; for (let i = 1; i <= 10; i++) sum += i; sum', '55'],
+    ['print("a"); "b"', 'a\n"b"'],
+    ['1 +', expect.stringContaining('SyntaxError')],
+    ['process.exit(1)', expect.stringContaining('process')],
+    ['require("fs")', expect.stringContaining('require')],
+    ['for (;;) {}', 'stopped: the code reached its limit of time'],
+    ['fetch("http://127.0.0.1")', expect.stringContaining('fetch')],
+  ])('answers %s', async (code, answer) => {
+    expect(await runCode(code)).toEqual(answer);
   });
 });
 
@@ -68,6 +87,7 @@ describe.each([
   ['OpenAI', solveWithOpenAI],
   ['AI SDK', solveWithAiSdk],
   ['OpenAI Agents', solveWithOpenAIAgents],
+  ['ReAct, with code in a sandbox', solveWithCodeTool],
 ] as const)('the agent in %s', (_framework, solveProblem) => {
   const task: Task = {
     taskId: 'a',

@@ -2,7 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import { ReActAgent, type Tool, Toolkit } from '@agentjet/react';
 import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../calculator.js';
 
-const calculator: Tool = {
+export const calculator: Tool = {
   name: 'calculator',
   description: calculatorDescription,
   parameters: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
@@ -10,12 +10,17 @@ const calculator: Tool = {
 };
 
 /** The ReAct agent of @agentjet/react. */
-export async function solve(question: string, model: ChatModel, signal?: AbortSignal): Promise<string> {
+export async function solve(
+  question: string,
+  model: ChatModel,
+  signal?: AbortSignal,
+  tool: Tool = calculator,
+): Promise<string> {
   const agent = new ReActAgent({
     name: 'solver',
     systemPrompt,
     model,
-    toolkit: new Toolkit([calculator]),
+    toolkit: new Toolkit([tool]),
     maxIterations: maxCalls,
   });
   const { content } = await agent.reply(

@@ -1,0 +1,17 @@
+import { asModel } from '@agentjet/react';
+import { calculator, solve } from '../agents/react.js';
+import { runCode } from '../code-tool.js';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+
+/**
+ * The ReAct agent, whose calculator runs code in a sandbox. To the model it is the same tool: nano knows no other words. A larger model
+ * should be told that it may write programs.
+ */
+export async function solveProblem(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const model = asModel(tuner, { agentName: 'solver' });
+  const tool = {
+    ...calculator,
+    execute: ({ expression }) => runCode(String(expression), tuner.signal),
+  } satisfies typeof calculator;
+  return { metadata: { answer: await solve(task.mainQuery, model, tuner.signal, tool) } };
+}
