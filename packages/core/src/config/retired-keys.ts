@@ -32,10 +32,9 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_reader.feedback_tracing.base_url': 'Name the files of the traces in "task_reader.feedback_tracing.sources".',
   'task_reader.feedback_tracing.train_output_path': 'The tasks are kept next to the runs, in the folder traces.',
   'task_reader.feedback_tracing.alien_llm_model': 'Use "task_reader.feedback_tracing.filters.model.name".',
-  'task_judge.alien_llm_model': 'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
-  'task_judge.alien_llm_response_length':
-    'Call the judging model from a judge of your own: "task_judge.judge_protocol".',
-  'task_judge.rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
+  'task_judge.alien_llm_model': 'Use "task_judge.llm.model", with "task_judge.judge_type: llm".',
+  'task_judge.alien_llm_response_length': 'Use "task_judge.llm.max_tokens".',
+  'task_judge.rubrics_auto_grader': 'Use "task_judge.judge_type: rubrics" and the section "task_judge.rubrics".',
   task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
   interchange_server: 'Models are handed out in this process; there is no server to set up.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
@@ -74,7 +73,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=trl':
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
   'task_reader.type=tracing': 'Use "feedback_tracing".',
-  'task_judge.judge_type=rubrics_auto_grader': 'Write the rubric as a judge of your own: "task_judge.judge_protocol".',
+  'task_judge.judge_type=rubrics_auto_grader': 'Use "rubrics", whose settings are in "task_judge.rubrics".',
 };
 
 /** What to use instead of a value that the original knows. */

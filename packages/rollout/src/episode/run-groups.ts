@@ -157,9 +157,8 @@ function startPlace(
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
     await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
-    const episode = await (options.runEpisode ?? runEpisode)(task, options, identity);
     const judging = verdicts && { judge: verdicts.judgeOf(place), onGroupJudge: leave };
-    const episode = await runEpisode(task, { ...options, ...judging }, identity);
+    const episode = await (options.runEpisode ?? runEpisode)(task, { ...options, ...judging }, identity);
     if (!isOver()) options.onEpisode?.(episode);
     return episode;
   };
