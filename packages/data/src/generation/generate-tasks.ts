@@ -97,7 +97,6 @@ class Collected {
   readonly tasks: Task[] = [];
   readonly #faults = new Map<string, string[]>();
   readonly #near: NearDuplicates;
-  readonly #texts: string[] = [];
 
   constructor(similarity: number, most: number) {
     this.#near = new NearDuplicates(similarity, most);
@@ -108,10 +107,8 @@ class Collected {
   }
 
   /** Whether the text is new; then it is remembered. */
-  async isNew(text: string): Promise<boolean> {
-    const found = await this.#near.add(this.#texts.length, text.toLowerCase(), async (at) => this.#texts[at] ?? '');
-    if (found === undefined) this.#texts.push(text.toLowerCase());
-    return found === undefined;
+  isNew(text: string): boolean {
+    return this.#near.add(text.toLowerCase()) === undefined;
   }
 
   get dropped(): readonly DroppedTasks[] {
@@ -130,7 +127,7 @@ async function generate(
 ): Promise<Generated> {
   const { count, parallel, seed } = options;
   const collected = new Collected(options.similarity, known.length + mostRounds * sources.length);
-  for (const text of known) await collected.isNew(text);
+  for (const text of known) collected.isNew(text);
   const asked = sources.map((): string[] => []);
   for (let [round, dry] = [0, 0]; round < mostRounds && dry < dryRounds && collected.tasks.length < count; round++) {
     const before = collected.tasks.length;
@@ -140,7 +137,7 @@ async function generate(
       for (const [at, outcome] of (await Promise.all(tried)).entries()) {
         const source = sources[indices[at] ?? 0];
         if (source === undefined || collected.tasks.length >= count) continue;
-        await keep(collected, source, outcome);
+        keep(collected, source, outcome);
         if (outcome.proposal !== undefined) asked[indices[at] ?? 0]?.push(outcome.proposal.question);
       }
       options.onProgress(collected.tasks.length / count);
@@ -164,11 +161,10 @@ async function trySource(source: Source | undefined, asked: readonly string[], s
   }
 }
 
-async function keep(collected: Collected, source: Source, { proposal, fault }: Outcome): Promise<void> {
+function keep(collected: Collected, source: Source, { proposal, fault }: Outcome): void {
   if (fault !== undefined || proposal === undefined)
     return collected.drop(fault ?? 'no answer', proposal?.question ?? source.idPrefix);
-  if (!(await collected.isNew(proposal.question)))
-    return collected.drop('it repeats an earlier question', proposal.question);
+  if (!collected.isNew(proposal.question)) return collected.drop('it repeats an earlier question', proposal.question);
   const { question, answer, evidence } = proposal;
   const hash = createHash('sha256')
     .update(JSON.stringify([source.metadata, question]))

@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import { TaskError, toErrorMessage } from '@agentjet/core';
 import type { Row, RowBatch, RowFormat } from './row-format.js';
-import { checkTaskFile, unreadable } from './text-lines.js';
+import { checkBeginning, checkTaskFile, notText, unreadable } from './text-lines.js';
 
 const rowsAtOnce = 1000;
 const mostRowBytes = 64 * 2 ** 20;
@@ -42,9 +43,39 @@ async function openParser(file: string): Promise<AsyncIterable<Parsed>> {
     max_record_size: mostRowBytes,
     skip_empty_lines: true,
   });
-  const stream = createReadStream(file);
-  stream.on('error', (error) => parser.destroy(error));
-  return stream.pipe(parser) as AsyncIterable<Parsed>;
+  const stream = createReadStream(file, { highWaterMark: 1 << 20 });
+  const checked = new CheckedText(file);
+  pipeline(stream, checked, parser, () => undefined); // an error ends the parser, which tells it
+  return parser as AsyncIterable<Parsed>;
+}
+
+/** Passes bytes on, and fails at those that are not UTF-8. */
+class CheckedText extends Transform {
+  readonly #file: string;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #line = 1;
+
+  constructor(file: string) {
+    super();
+    this.#file = file;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.#check(() => this.#decoder.decode(chunk, { stream: true }), done, chunk);
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#check(() => this.#decoder.decode(), done);
+  }
+
+  #check(decode: () => string, done: TransformCallback, chunk?: Buffer): void {
+    try {
+      this.#line += decode().split('\n').length - 1;
+      done(null, chunk);
+    } catch {
+      done(notText(`${this.#file}, after line ${this.#line}`));
+    }
+  }
 }
 
 function checkNames(file: string, names: readonly string[]): string[] {
@@ -63,12 +94,7 @@ async function checkText(file: string): Promise<void> {
   });
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
-    const start = buffer.subarray(0, bytesRead);
-    if (start.includes(0))
-      throw new TaskError(
-        'unreadable_file',
-        `Task file ${file} holds zero bytes: it is not text, or text in UTF-16. Save it as UTF-8.`,
-      );
+    checkBeginning(file, buffer.subarray(0, bytesRead));
   } finally {
     await handle.close();
   }

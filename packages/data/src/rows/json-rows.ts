@@ -1,9 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { TaskError } from '@agentjet/core';
 import { jsonlRows } from './jsonl-rows.js';
 import { parseRow } from './parse-row.js';
 import type { RowBatch, RowFormat } from './row-format.js';
-import { checkTaskFile } from './text-lines.js';
+import { checkBeginning, checkTaskFile, notText } from './text-lines.js';
 
 /** A list is parsed whole, so it has to fit into memory several times. */
 const mostBytes = 256 * 2 ** 20;
@@ -18,6 +19,8 @@ export const jsonRows: RowFormat = {
   async *read(file): AsyncGenerator<RowBatch> {
     await checkTaskFile(file, mostBytes);
     const bytes = await readFile(file);
+    checkBeginning(file, bytes);
+    if (!isUtf8(bytes)) throw notText(file);
     const text = bytes.toString('utf8').trim();
     if (/^\{.*\}[ \t]*(\r?\n|$)/.test(text) && !/^\{[^\n]*$/.test(text)) return yield* readLines(file);
     const list = parseRow(text, () => file);

@@ -6,7 +6,7 @@ import type { RowBatch, RowFormat } from './row-format.js';
 import { checkTaskFile } from './text-lines.js';
 
 /** A row group may hold a million rows; only so many become objects at a time. */
-const rowsAtOnce = 20_000;
+const rowsAtOnce = 50_000;
 
 /** Parquet files, with every codec that pyarrow writes. */
 export const parquetRows: RowFormat = {

@@ -37,6 +37,8 @@ it.each([
   ['two columns of one name', 'a,b,a\n1,2,3\n', /:1: the first line names two columns "a"/],
   ['a column without a name', 'a,\n1,2\n', /a column without a name/],
   ['zero bytes', 'a\0,b', /zero bytes/],
+  ['another encoding', Buffer.from('a,b\n1,2\ncaf\u00e9,2\n', 'latin1'), /not UTF-8\. Save the file as UTF-8/],
+  ['half a character at its end', Buffer.from('a,b\n1,\u00e9').subarray(0, -1), /not UTF-8/],
 ])('refuses CSV with %s', async (_, text, message) => {
   await expect(valuesOf('csv', text)).rejects.toThrow(message);
 });
@@ -50,6 +52,8 @@ it.each([
   ['an object', '{\n"a": 1}', /which is not a list\. Write \[/],
   ['nothing', '', /not JSON/],
   ['half a list', '[{"a": 1}, ', /not JSON/],
+  ['gzip', Buffer.from([0x1f, 0x8b, 8, 0]), /compressed with gzip/],
+  ['another encoding', Buffer.from('[{"a": "caf\u00e9"}]', 'latin1'), /not UTF-8/],
 ])('refuses a JSON file with %s', async (_, text, message) => {
   await expect(valuesOf('json', text)).rejects.toThrow(message);
 });

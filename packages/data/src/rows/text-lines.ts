@@ -146,7 +146,8 @@ async function* readChunks(file: string): AsyncGenerator<Buffer> {
   }
 }
 
-function checkBeginning(file: string, bytes: Uint8Array): void {
+/** Throws TaskError for what is not text in UTF-8, by its first bytes. */
+export function checkBeginning(file: string, bytes: Uint8Array): void {
   const found = beginnings.find(([beginning]) => beginning.every((byte, at) => bytes[at] === byte));
   if (found !== undefined) throw new TaskError('unreadable_file', `Task file ${file} ${found[1]}.`);
   if (bytes.subarray(0, 1024).includes(0))
@@ -156,7 +157,7 @@ function checkBeginning(file: string, bytes: Uint8Array): void {
     );
 }
 
-function notText(where: string): TaskError {
+export function notText(where: string): TaskError {
   return new TaskError('unreadable_file', `${where}: not UTF-8. Save the file as UTF-8.`);
 }
 

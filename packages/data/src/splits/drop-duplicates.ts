@@ -47,11 +47,13 @@ function dropExact(rows: TaskRows, selection: RowSelection): Kept {
 
 async function dropNear(rows: TaskRows, selection: RowSelection, options: DuplicateOptions): Promise<Kept> {
   const near = new NearDuplicates(options.similarity, selection.size);
-  const textOf = async (at: number): Promise<string> => normalizedText(await rows.taskAt(selection.rowAt(at)));
   const pairs = new Map<number, number>();
+  const kept: number[] = [];
   for (let at = 0; at < selection.size; at++) {
-    const earlier = await near.add(at, await textOf(at), textOf);
-    if (earlier !== undefined) pairs.set(selection.rowAt(at), selection.rowAt(earlier));
+    const row = selection.rowAt(at);
+    const earlier = near.add(normalizedText(await rows.taskAt(row)));
+    if (earlier === undefined) kept.push(row);
+    else pairs.set(row, kept[earlier] ?? row);
     if (at % 1000 === 0) options.onProgress(at / selection.size);
   }
   const reason = `near duplicate of an earlier task (similarity ${options.similarity} or more)`;

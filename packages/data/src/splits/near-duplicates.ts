@@ -1,13 +1,15 @@
 /**
  * Texts that say nearly the same, by the share of word 3-grams that two have in common (Jaccard). MinHash (Broder, 1997) with
- * locality-sensitive bands finds candidates among texts that were seen earlier; their 3-grams are then compared exactly, so no
- * text is dropped for a similarity that it does not have. The same texts in the same order always give the same result.
+ * locality-sensitive bands finds candidates among texts that were seen earlier; their 3-grams are then compared, so no text is
+ * dropped for a similarity that it does not have. Of a text with more than 512 3-grams, the 512 smallest hashes stand for all.
+ * The same texts in the same order always give the same result.
  */
 
 const numHashes = 64;
 /** Candidates that are compared for one text. */
 const mostCandidates = 50;
 const wantedRecall = 0.999;
+const mostGrams = 512;
 
 const multipliers = Uint32Array.from({ length: numHashes }, (_, at) => mix(2 * at + 1) | 1);
 const offsets = Uint32Array.from({ length: numHashes }, (_, at) => mix(2 * at + 2));
@@ -19,6 +21,10 @@ export class NearDuplicates {
   readonly #next: readonly Uint32Array[];
   readonly #bands: Uint32Array;
   readonly #mask: number;
+  /** The 3-grams of all kept texts, one text after the other, and where each begins. */
+  #grams = new Uint32Array(1 << 16);
+  readonly #starts: Float64Array;
+  #size = 0;
 
   /** `threshold`: similarity from which two texts count as one, above 0. `most`: texts that will be added. */
   constructor(threshold: number, most: number) {
@@ -30,22 +36,27 @@ export class NearDuplicates {
     this.#heads = Array.from({ length: numBands }, () => new Uint32Array(numSlots));
     this.#next = Array.from({ length: numBands }, () => new Uint32Array(most));
     this.#bands = new Uint32Array(numBands * most);
+    this.#starts = new Float64Array(most + 1);
   }
 
   /**
-   * The earlier text that this one is nearly the same as, by its number; undefined if there is none, and then it is kept as
-   * number `at`. `textOf` gives the text of an earlier one.
+   * The earlier text that this one is nearly the same as, by its number in the order of those that were kept; undefined if there
+   * is none, and then it is kept.
    */
-  async add(at: number, text: string, textOf: (earlier: number) => Promise<string>): Promise<number | undefined> {
+  add(text: string): number | undefined {
     const grams = wordGrams(text);
     const bands = this.#toBands(grams);
     for (const earlier of this.#candidates(bands))
-      if (similarity(grams, wordGrams(await textOf(earlier))) >= this.#threshold) return earlier;
-    this.#keep(at, bands);
+      if (similarity(grams, this.#gramsOf(earlier)) >= this.#threshold) return earlier;
+    this.#keep(grams, bands);
     return undefined;
   }
 
-  #toBands(grams: ReadonlySet<number>): Uint32Array {
+  #gramsOf(at: number): Uint32Array {
+    return this.#grams.subarray(this.#starts[at], this.#starts[at + 1]);
+  }
+
+  #toBands(grams: Uint32Array): Uint32Array {
     const least = new Uint32Array(numHashes).fill(0xffffffff);
     for (const gram of grams)
       for (let at = 0; at < numHashes; at++) {
@@ -72,7 +83,12 @@ export class NearDuplicates {
     return [...found].toSorted((left, right) => left - right);
   }
 
-  #keep(at: number, bands: Uint32Array): void {
+  #keep(grams: Uint32Array, bands: Uint32Array): void {
+    const at = this.#size++;
+    const start = this.#starts[at] ?? 0;
+    this.#starts[at + 1] = start + grams.length;
+    this.#grams = withRoom(this.#grams, start + grams.length);
+    this.#grams.set(grams, start);
     this.#bands.set(bands, at * bands.length);
     for (const [band, hash] of bands.entries()) {
       const [heads, next] = [this.#heads[band], this.#next[band]];
@@ -88,22 +104,34 @@ function recall(similar: number, perBand: number): number {
   return 1 - (1 - similar ** perBand) ** (numHashes / perBand);
 }
 
-/** Hashes of all runs of three words; of all words together if there are fewer. */
-export function wordGrams(text: string): ReadonlySet<number> {
+function withRoom(numbers: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
+  if (size <= numbers.length) return numbers;
+  const larger = new Uint32Array(2 ** Math.ceil(Math.log2(size)));
+  larger.set(numbers);
+  return larger;
+}
+
+/** Hashes of all runs of three words, ascending; of all words together if there are fewer. */
+export function wordGrams(text: string): Uint32Array {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [text];
   const hashes = words.map(hashWord);
-  if (hashes.length < 3) return new Set([hashes.reduce((hash, word) => mix(hash ^ word), 1)]);
+  if (hashes.length < 3) return Uint32Array.of(hashes.reduce((hash, word) => mix(hash ^ word), 1));
   const grams = new Set<number>();
   for (let at = 0; at + 2 < hashes.length; at++)
     grams.add(mix(mix(mix(hashes[at] ?? 0) ^ (hashes[at + 1] ?? 0)) ^ (hashes[at + 2] ?? 0)));
-  return grams;
+  return Uint32Array.from(grams).sort().subarray(0, mostGrams);
 }
 
-/** Shared among all that either has: 0 to 1. */
-export function similarity(left: ReadonlySet<number>, right: ReadonlySet<number>): number {
+/** Shared among all that either has: 0 to 1. Both ascending. */
+export function similarity(left: Uint32Array, right: Uint32Array): number {
   let shared = 0;
-  for (const gram of left) if (right.has(gram)) shared++;
-  return shared / (left.size + right.size - shared);
+  for (let [a, b] = [0, 0]; a < left.length && b < right.length; ) {
+    const [one, other] = [left[a] ?? 0, right[b] ?? 0];
+    if (one === other) shared++;
+    if (one <= other) a++;
+    if (other <= one) b++;
+  }
+  return shared / (left.length + right.length - shared);
 }
 
 function hashWord(word: string): number {
