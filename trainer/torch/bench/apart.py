@@ -12,7 +12,7 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -71,7 +71,8 @@ def run(batches: Batches, staleness: int, first: int, steps: int) -> list[dict[s
     return rows
 
 
-def measure(way: str, args: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(way: str, args: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> None:
+    """`keep` is given each row as soon as it is measured."""
     vocab = SHAPES[args.model].vocab
     is_apart, is_vllm = way == "apart", way != "builtin"
     trainers = args.gpus // 2 if is_apart else args.gpus
@@ -100,10 +101,9 @@ def measure(way: str, args: argparse.Namespace) -> list[dict[str, Any]]:
                 "answers_a_step": args.groups * ANSWERS, **median, "stale_answers": kept[-1]["stale_answers"], "start_s": started, "first_step_s": first_step, "steps": len(kept), "warmup": args.warmup,
                 "step_s_each": [round(step["step_s"], 3) for step in kept],
             })
-            print(json.dumps(rows[-1]), flush=True)
+            keep(rows[-1])
     finally:
         plane.close()
-    return rows
 
 
 def main() -> None:
@@ -124,13 +124,17 @@ def main() -> None:
     write_model(args.model, args.model_dir)
     torch.cuda.is_available() and torch.cuda.empty_cache()
     rows: list[dict[str, Any]] = []
+
+    def keep(row: dict[str, Any]) -> None:
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        args.out.write_text(json.dumps({**header(args.date), "rows": rows}, indent=1) + "\n")
+
     for way in args.ways:
         try:
-            rows += measure(way, args)
+            measure(way, args, keep)
         except Exception as error:
-            rows.append({"way": way, "error": str(error)[:500]})
-            print(json.dumps(rows[-1]), flush=True)
-        args.out.write_text(json.dumps({**header(args.date), "rows": rows}, indent=1) + "\n")
+            keep({"way": way, "error": str(error)[:500]})
 
 
 if __name__ == "__main__":
