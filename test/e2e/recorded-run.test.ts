@@ -69,6 +69,8 @@ const settings = {
   trainer_common: { save_freq: 3, total_training_steps: 7, test_freq: 2, val_before_train: true },
 };
 
+const inProcesses = 'rollout.workflow_processes=2';
+
 let modelDir: string;
 let whole: { readonly run: string; readonly folder: string };
 
@@ -144,16 +146,16 @@ it('makes a step again from its manifest, wherever in it the process died', asyn
   await expectEqualToWhole(run);
 });
 
-it('samples nothing again that had ended, killed at any moment', async () => {
+it('samples nothing again that had ended, killed at any moment, with workflows in other processes', async () => {
   const folder = createJob();
-  const first = startAjet(folder, train);
+  const first = startAjet(folder, [...train, inProcesses]);
   await first.waitFor(/step 2\/7/);
   first.child.kill('SIGKILL');
   await first.finished;
-  for (let kill = 0; kill < 3; kill++) {
+  for (let kill = 0; kill < 2; kill++) {
     const ended = new Set(endedIn(await readState(onlyRun(folder))));
     const numBegun = readBegun(folder).length;
-    const resumed = startAjet(folder, [...train, '--resume']);
+    const resumed = startAjet(folder, [...train, '--resume', inProcesses]);
     await resumed.waitFor(/^run /m);
     setTimeout(() => resumed.child.kill('SIGKILL'), Math.random() * 500);
     await resumed.finished;

@@ -15,7 +15,7 @@ beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
 
-/** Two turns, a turn reward, a judge that reads the transcript, and a line on the terminal. */
+/** Two turns, one of them over HTTP, a turn reward, a judge that reads the transcripts, and a line on the terminal. */
 const rich = {
   'agent.ts': `
 export async function sayLetters(task, tuner) {
@@ -29,13 +29,20 @@ export async function sayLetters(task, tuner) {
   tuner.reward(message.content.length / 100);
   console.log('said ' + message.content.length);
   const second = await model.generate({ messages: [question, message, { role: 'user', content: 'And now?' }] });
-  return { metadata: { said: message.content + second.message.content }, logMetrics: { pid: process.pid === Number(process.env.AJET_PID) ? 1 : 0 } };
+  const { baseUrl, apiKey } = tuner.asOpenAIEndpoint({ agentName: 'writer' });
+  const response = await fetch(baseUrl + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [question] }),
+  });
+  const { choices } = await response.json();
+  return { metadata: { said: message.content + second.message.content + choices[0].message.content } };
 }
 `,
   'judge.ts': `
 export const judgeLetters = (task, output, { transcripts }) => {
   const letters = output.metadata.said.match(/[a-z]/gi)?.length ?? 0;
-  return { reward: letters / 16, isSuccess: transcripts[0].messages.length === 4, parts: { letters } };
+  return { reward: letters / 16, isSuccess: transcripts.map(({ messages }) => messages.length).join() === '4,2', parts: { letters } };
 };
 `,
 };
