@@ -264,6 +264,32 @@ describe('episodes of a step that is not decided', () => {
   });
 });
 
+it('ends the run with the reason when its ledger cannot be written', async () => {
+  const run = await open();
+  const groups = await sampleStep(run, 1);
+  await run.ledger.close();
+  await expect(run.beforeStep(startOf(1, groups))).rejects.toMatchObject({
+    code: 'run_folder',
+    message: expect.stringMatching(/^Episodes cannot be recorded: .* Go on with --resume/) as unknown,
+  });
+});
+
+it('tells of a place where nothing can be recorded, and the run goes on', async () => {
+  const config = createConfig({ swarm: { storeDir: path.join(folder.dir, 'config.yaml') } }) as CommonConfig;
+  await expect(open({ config })).rejects.toThrow('It is not recorded.');
+  expect(notices.join()).toMatch(
+    /^Episodes are not recorded: .* --resume samples the steps since the last checkpoint again/,
+  );
+});
+
+it('forgets what it has recorded when recording is turned off', async () => {
+  const run = await open();
+  await run.beforeStep(startOf(1, await sampleStep(run, 1)));
+  const config = createConfig({ rollout: { record: false } }) as CommonConfig;
+  await expect(crashAndOpen(run, { config })).rejects.toThrow('It is not recorded.');
+  expect((await open()).lastStep).toBe(0);
+});
+
 it('goes on with a run that made steps without recording', async () => {
   const run = await open();
   await run.beforeStep(startOf(1, await sampleStep(run, 1)));
