@@ -1,4 +1,5 @@
 export { readBody, type BodyOptions } from './read-body.js';
+export { LoopTurns } from './loop-turns.js';
 export { refuse } from './refuse.js';
 export { createSession, putResponse, type EndpointSession, type StoredResponse } from './session.js';
 export {

@@ -4,7 +4,7 @@ import { type Protocol, toErrorMessage } from '@agentjet/core';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';
-import { BodyTurns } from './body-turns.js';
+import { LoopTurns } from './loop-turns.js';
 import { type Call, createCall, type Incoming, type Timing } from './call.js';
 import { checkNesting } from './check-nesting.js';
 import { handleChatCompletion } from './chat-completions.js';
@@ -106,7 +106,7 @@ function createEndpointApp(
   { maxBodyBytes, basePath = '', ...timing }: Timing & { readonly maxBodyBytes: number; readonly basePath?: string },
 ): App {
   const root: App = new Hono();
-  const turns = new BodyTurns();
+  const turns = new LoopTurns();
   const app: App = root.basePath(basePath);
   root.onError((error, context) => respondError(context, error));
   root.notFound((context) =>

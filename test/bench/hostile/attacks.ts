@@ -56,7 +56,7 @@ function withoutKeys({ running, expired, worker }: Target): readonly Attack[] {
     },
     { name: `${name}, to stop the run`, method: 'POST', path: `${api}/run/stop`, headers, body: '{}' },
     { name: `${name}, with a large body`, method: 'POST', path: `${api}/tasks`, headers, body: large, isUnkeyed: true },
-    { name: `${name}, slowly`, method: 'POST', path: `${api}/tasks`, headers, body: claimBody, stallsMs: 50 },
+    { name: `${name}, slowly`, method: 'POST', path: `${api}/tasks`, headers, body: claimBody, stallsMs: 500 },
   ]);
 }
 
@@ -135,7 +135,7 @@ function withBadBodies({ worker, running }: Target): readonly Attack[] {
   ];
   return [
     ...bodies.map(([name, path, body]): Attack => ({ name, method: 'POST', path, headers, body })),
-    { name: 'a slow sender', method: 'POST', path: endPath, headers, body: end(1), stallsMs: 100 },
+    { name: 'a slow sender', method: 'POST', path: endPath, headers, body: end(1), stallsMs: 500 },
     { name: 'a strange method', method: 'PATCH', path: `${api}/episodes`, headers, body: '{}' },
     { name: 'an unknown route', method: 'POST', path: `${api}/../../etc/passwd`, headers, body: '{}' },
     {
@@ -172,7 +172,7 @@ function onModels({ running, otherKey, runningKey, worker, ended }: Target): rea
     ask("another episode's key", otherKey),
     ask("a worker's key", worker),
     ask('no key and a large body', '', { body: large, isUnkeyed: true }),
-    ask('no key, slowly', '', { stallsMs: 50 }),
+    ask('no key, slowly', '', { stallsMs: 500 }),
     ask("an episode's key, for one that is over", runningKey, { path: call(ended) }),
     ask('a large body', runningKey, { body: large }),
     ask('a deep body', runningKey, { body: deep }),

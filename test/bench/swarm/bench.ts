@@ -25,6 +25,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     const mixes = await measureMixes(path.join(dir, 'mixes'), { args, report });
     const restart = await measureRestart(path.join(dir, 'restart'), { args, report });
     const redo = await measureRedo(path.join(dir, 'redo'), report);
+    const clientSeconds = await measureClientRestart(path.join(dir, 'client'), report);
     const agentlightning = await compareWithAgentLightning(path.join(dir, 'left'), report);
     const { summary: chatAndCoder, longestStallMs } = mixes;
     return {
@@ -36,7 +37,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
         redo_seconds: round(redo.seconds),
         agentlightning,
       },
-      details: { cpu: overEcho.details, mixes: mixes.details, restart, redo },
+      details: { cpu: overEcho.details, mixes: mixes.details, restart, redo, client_restart_seconds: clientSeconds },
     };
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -254,6 +255,32 @@ async function measureRedo(dir: string, report: (line: string) => void) {
   requests.close();
   report(`redo: ${round(withRedo)} s with two steps to make again, ${round(bare)} s without`);
   return { seconds: Math.max(0, withRedo - bare), start_seconds: bare, start_with_redo_seconds: withRedo, steps: 2 };
+}
+
+/** From the death of a client, which says nothing, to the first episode of its next life under the same name. */
+async function measureClientRestart(dir: string, report: (line: string) => void): Promise<number> {
+  const requests = new Requests(2);
+  const server = await ServerProcess.start('nano', dir);
+  await postTasks(requests, server.url, 100);
+  const first = await claim(requests, server.url);
+  const body = { client: 'bench', life: 'bench', episodes: [first.episode_id] };
+  await requests.post(`${server.url}/swarm/v1/heartbeats`, body); // a client says so once a second
+  const start = performance.now();
+  const again = { claim_id: 'again', client: 'bench', life: 'next', wait_seconds: 10 };
+  for (;;) {
+    const response = await fetch(`${server.url}/swarm/v1/episodes`, {
+      method: 'POST',
+      body: JSON.stringify(again),
+    });
+    if (response.status === 201) break;
+    const { error } = (await response.json()) as { readonly error?: { readonly retry_after_ms?: number } };
+    await new Promise((resolve) => setTimeout(resolve, error?.retry_after_ms ?? 100));
+  }
+  const seconds = (performance.now() - start) / 1000;
+  requests.close();
+  await server.kill();
+  report(`client: ${round(seconds)} s from its death to an episode of its next life`);
+  return round(seconds);
 }
 
 const numResults = 1000;

@@ -1,6 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { refuse } from '@agentjet/endpoint';
+import { LoopTurns, refuse } from '@agentjet/endpoint';
 import {
   parseRequest,
   routes,
@@ -21,6 +21,8 @@ export class Door {
   readonly #current: () => Swarm | undefined;
   readonly #limits: BodyLimits;
   readonly #needsKey: boolean;
+  /** One commit may release a thousand answers. */
+  readonly #turns = new LoopTurns();
 
   constructor(current: () => Swarm | undefined, limits: BodyLimits, needsKey: boolean) {
     this.#current = current;
@@ -46,7 +48,10 @@ export class Door {
     async (context: Context): Promise<Response> => {
       const { swarm, key } = this.#enter(context, role);
       const body = parseRequest(schema, await readJson(incomingOf(context), this.#limits));
-      return context.json((await route(swarm, body, { context, key })) as object);
+      const answer = await route(swarm, body, { context, key });
+      const turn = this.#turns.take(answerBytes);
+      if (turn !== undefined) await turn;
+      return context.json(answer as object);
     };
 
   #enter(context: Context, role: Role): { readonly swarm: Swarm; readonly key: StoredKey | undefined } {
@@ -64,6 +69,9 @@ export class Door {
     return { swarm, key };
   }
 }
+
+/** What an answer counts as, of the bytes that are handled in one turn of the event loop. */
+const answerBytes = 1024;
 
 export type WriteRoute<Body> = (
   swarm: Swarm,

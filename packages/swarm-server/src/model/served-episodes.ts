@@ -9,7 +9,7 @@ import {
   type TurnReward,
 } from '@agentjet/core';
 import { toTurnRecord, type AgentIdentity } from '@agentjet/context-tracker';
-import { createSession, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
+import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import type { RecordIndex } from '@agentjet/ledger';
 import {
   openEpisode,
@@ -33,6 +33,8 @@ import type { ModelPort, SealedEnd } from './model-port.js';
 export class ServedEpisodes implements ModelPort {
   readonly #options: ServedEpisodesOptions;
   readonly #open = new Map<string, ServedEpisode>();
+  /** One commit may release a thousand calls. */
+  readonly #turns = new LoopTurns();
   #swarm: Swarm | undefined;
   /** Calls that the engine failed since it answered one. */
   #numFailed = 0;
@@ -136,6 +138,8 @@ export class ServedEpisodes implements ModelPort {
         const content = await this.#swarmOf().call(episodeId, key, () =>
           this.#sample(episodeId, agent, request, options),
         );
+        const turn = this.#turns.take(answerBytes);
+        if (turn !== undefined) await turn;
         const response = toResponse(content as CallContent);
         replayDeltas(response, options);
         return response;
@@ -262,6 +266,9 @@ export type ServedEpisodesOptions = {
 
 /** What is kept of a stored response. */
 type Memo = { readonly session: string; readonly stored: StoredResponse };
+
+/** What an answer counts as, of the bytes that are handled in one turn of the event loop. */
+const answerBytes = 2048;
 
 const deadAfter = 3;
 const defaultIdleMs = 60_000;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { BodyTurns } from './body-turns.js';
+import { LoopTurns } from './loop-turns.js';
 
 it('lets small bodies in at once, and other work run between large ones', async () => {
-  const turns = new BodyTurns();
+  const turns = new LoopTurns();
   const order: string[] = [];
   expect(turns.take(2000)).toBeUndefined();
   expect(turns.take(100_000)).toBeUndefined(); // the turn began with little
@@ -18,7 +18,7 @@ it('lets small bodies in at once, and other work run between large ones', async 
 });
 
 it('lets many small bodies in together', async () => {
-  const turns = new BodyTurns();
+  const turns = new LoopTurns();
   expect(turns.take(100_000)).toBeUndefined();
   let numTurns = 0;
   const count = (): void => {

@@ -1,14 +1,14 @@
 /**
- * Lets bodies in a few at a time: many that arrive together, or a few large ones, would otherwise be parsed, checked and
- * encoded one after the other without a turn of the event loop in between, and nothing else would be answered meanwhile.
+ * Lets bodies in, or answers out, a few at a time: many that come together, or a few large ones, would otherwise be handled
+ * one after the other without a turn of the event loop in between, and nothing else would be answered meanwhile.
  */
-export class BodyTurns {
+export class LoopTurns {
   readonly #queue: { readonly bytes: number; readonly go: () => void }[] = [];
   /** Let in during this turn of the event loop. */
   #passed = 0;
   #isScheduled = false;
 
-  /** Undefined if the body may be handled at once. */
+  /** Undefined if it may be handled at once. */
   take(bytes: number): Promise<void> | undefined {
     this.#schedule();
     if (this.#queue.length > 0 || this.#passed >= bytesPerTurn) {
