@@ -7,8 +7,8 @@ import { writeParquet } from './write-parquet.js';
 
 /**
  * How long until the first task of a large file? Each opening is a fresh process, as a run is: the first reads and checks
- * every row, the next ones find the index in the cache. A first opening of the same rows as Parquet follows. The limits leave so
- * much room that a busy machine is no reason to refuse.
+ * every row, the next ones find the index in the cache. A first opening of the same rows as Parquet follows. A busy
+ * machine makes the figures larger.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
