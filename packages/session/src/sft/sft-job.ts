@@ -67,5 +67,7 @@ async function readEvaluationTasks(reader: TaskReader | undefined): Promise<read
       `The evaluation tasks of task_reader must be known, so that none of them is trained: ${error.message}`,
       { cause: error },
     );
+  } finally {
+    await reader.environment?.close?.();
   }
 }
