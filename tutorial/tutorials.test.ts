@@ -28,6 +28,7 @@ it.each([
   '02-math-agent/math_agent.yaml',
   '03-werewolves/werewolves.yaml',
   '06-langgraph-graph/market.yaml',
+  'countdown/countdown.yaml',
   'environments/environments.yaml',
 ])('%s trains', async (yaml) => {
   const experiment = path.basename(yaml, '.yaml');

@@ -83,6 +83,14 @@ export const cells: readonly Cell[] = [
     },
   },
   {
+    tutorial: 'countdown',
+    backbone: 'onnx',
+    conf: 'tutorial/countdown/countdown.yaml',
+    overrides: [],
+    model: 'nano',
+    minutes: 7,
+  },
+  {
     tutorial: 'environments',
     backbone: 'onnx',
     conf: 'tutorial/environments/environments.yaml',

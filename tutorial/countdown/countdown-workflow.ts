@@ -1,0 +1,26 @@
+import { asModel, ReActAgent, Toolkit, type Tool } from '@agentjet/react';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../02-math-agent/calculator.js';
+
+/** The math agent plays: what it computed last is its answer. */
+export async function play(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  let answer = '';
+  const calculator: Tool = {
+    name: 'calculator',
+    description: calculatorDescription,
+    parameters: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
+    execute: ({ expression }) => {
+      answer = String(expression);
+      return calculate(answer);
+    },
+  };
+  const agent = new ReActAgent({
+    name: 'solver',
+    systemPrompt,
+    model: asModel(tuner, { agentName: 'solver' }),
+    toolkit: new Toolkit([calculator]),
+    maxIterations: maxCalls,
+  });
+  await agent.reply({ name: 'user', role: 'user', content: task.mainQuery }, { signal: tuner.signal });
+  return { metadata: { answer } };
+}

@@ -1,0 +1,62 @@
+import { createRandom, deriveSeed, type Random } from '@agentjet/core';
+import type { Task, TaskReader } from 'agentjet';
+
+/** Problems of the game countdown with two numbers: reach the target with both of them and one of + - * /. */
+export type Problem = { readonly numbers: readonly [number, number]; readonly target: number };
+
+function createProblem(random: Random): Problem {
+  const small = 2 + random.int(8);
+  const factor = 2 + random.int(11);
+  const large = 11 + random.int(89);
+  const kinds = [
+    { left: large, right: factor, target: large + factor },
+    { left: large, right: small, target: large - small },
+    { left: factor, right: small, target: factor * small },
+    { left: factor * small, right: small, target: factor },
+  ];
+  const { left, right, target } = kinds[random.int(kinds.length)] ?? { left: 1, right: 1, target: 2 };
+  return { numbers: random.next() < 0.5 ? [left, right] : [right, left], target };
+}
+
+const toKey = ({ numbers, target }: Problem): string => `${numbers.toSorted((a, b) => a - b).join('-')}-${target}`;
+
+/** A problem belongs to one of the two by itself, one in eight to evaluation, so that no draw can mix them. */
+export type Split = 'training' | 'evaluation';
+
+export function splitOf(problem: Problem): Split {
+  return deriveSeed(0, 'countdown', toKey(problem)) % 8 === 0 ? 'evaluation' : 'training';
+}
+
+/** Different problems of one split, the same ones for the same seed. */
+export function drawTasks(
+  split: Split,
+  { seed, count }: { readonly seed: number; readonly count: number },
+): readonly Task[] {
+  const random = createRandom(deriveSeed(seed, split));
+  const problems = new Map<string, Problem>();
+  while (problems.size < count) {
+    const problem = createProblem(random);
+    if (splitOf(problem) === split && !problems.has(toKey(problem))) problems.set(toKey(problem), problem);
+  }
+  return [...problems].map(([key, { numbers, target }]) => ({
+    taskId: `${split}-${key}`,
+    mainQuery: ask(numbers, target),
+    initMessages: [],
+    metadata: { numbers, target },
+  }));
+}
+
+/** In words that nano has seen. */
+function ask([first, second]: Problem['numbers'], target: number): string {
+  return `Ann has ${first} and ${second}. How many make ${target}?`;
+}
+
+/** Named in countdown.yaml. */
+export const countdownTasks: TaskReader = {
+  async *trainingTasks() {
+    yield* drawTasks('training', { seed: 1, count: 1024 });
+  },
+  async *evaluationTasks() {
+    yield* drawTasks('evaluation', { seed: 1, count: 100 });
+  },
+};
