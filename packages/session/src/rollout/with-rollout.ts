@@ -1,6 +1,6 @@
 import { startEndpointServer } from '@agentjet/endpoint';
-import type { CommonConfig } from '@agentjet/core';
-import type { Policy } from '@agentjet/rollout';
+import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { isGroupJudge, type Policy } from '@agentjet/rollout';
 import { wrapWithCallLimit } from './call-limit.js';
 import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
@@ -35,6 +35,7 @@ export async function withRollout<T>(
   { inputs, policy, emit: tell, checkEngine, record }: RolloutParts,
   use: (context: RolloutContext) => Promise<T>,
 ): Promise<T> {
+  checkJudge(inputs);
   const emit = noticeRequests(tell, config.rollout.specialTokensInText);
   const endpointHost = await startEndpointServer();
   const { stackTraceLimit } = Error;
@@ -79,4 +80,13 @@ export async function withRollout<T>(
 function openPool(config: CommonConfig, { processes }: JobInputs): WorkflowPool | undefined {
   if (processes === undefined || config.backbone === 'debug') return undefined;
   return new WorkflowPool({ ...processes, config, size: config.rollout.workflowProcesses });
+}
+
+/** Each process would see a part of a group. */
+function checkJudge({ processes, judge }: JobInputs): void {
+  if (processes === undefined || judge === undefined || !isGroupJudge(judge)) return;
+  throw new ConfigError(
+    'bad_judge',
+    'The judge scores whole groups, whose episodes run in several processes. Set rollout.workflow_processes to 0, or choose a judge of single episodes.',
+  );
 }
