@@ -88,7 +88,7 @@ function makeSteps(
     observer: recorded === undefined ? observer : withCheckpoints(observer, recorded),
     ...(recorded !== undefined && {
       beforeStep: recorded.beforeStep,
-      afterStep: ({ state: { step } }) => recorded.afterStep(step),
+      afterStep: recorded.afterStep,
     }),
     ...(state === undefined ? {} : { start: state }),
     ...(signal === undefined ? {} : { signal }),

@@ -3,3 +3,4 @@ export { openServedRun, type ServedRun, type ServedRunOptions } from './served/s
 export type { ServedWeights, StepRecipe } from './served/served-weights.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './served/packed-numbers.js';
 export { openRow, sealRow, type SealedRow } from './served/sealed-rows.js';
+export { toLeftOut } from './served/to-left-out.js';

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, type CommonConfig, type Sample, type Task } from '@agentjet/core';
+import { accountOf } from '@agentjet/ledger';
 import type { AttemptKeeper, Episode, TaskGroup } from '@agentjet/rollout';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
-import type { StepStart, TrainingGroup } from '@agentjet/trainer';
+import type { StepEnd, StepStart, TrainingGroup } from '@agentjet/trainer';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaceKeeper } from '../rollout/place-keeper.js';
 import { toTrainingGroup } from '../schedule/to-training-group.js';
@@ -142,6 +143,11 @@ async function sampleGroup(
 const keeperOf = (run: RecordedRun, config = createConfig({}) as CommonConfig) =>
   createPlaceKeeper(config, { onNotice: () => undefined, record: run.ledger });
 
+const endOf = (step: number, leftOut: StepEnd['leftOut'] = []): Pick<StepEnd, 'state' | 'leftOut'> => ({
+  state: { step, policyVersion: step, groupsDrawn: 0 },
+  leftOut,
+});
+
 const startOf = (step: number, groups: readonly TrainingGroup[]): StepStart => ({
   step,
   policyVersion: step - 1,
@@ -179,7 +185,7 @@ describe('the manifest of a step', () => {
     expect(again.lastStep).toBe(1);
     expect([...again.redoneGroups()]).toEqual([groups]);
     await again.beforeStep(startOf(1, groups));
-    await again.afterStep(1);
+    await again.afterStep(endOf(1));
     const states = [...again.ledger.state.groups.values()].map(({ fate }) => fate);
     expect(states).not.toContain(undefined);
     expect(states).not.toContain('assigned');
@@ -194,7 +200,7 @@ describe('the manifest of a step', () => {
     const again = await crashAndOpen(run, { config, changes: [change] });
     const { optimizer } = (await again.beforeStep(startOf(1, groups))) ?? {};
     expect(typeof optimizer === 'function' && optimizer(0).learningRate).toBe(3e-4);
-    await again.afterStep(1);
+    await again.afterStep(endOf(1));
     expect(await again.beforeStep(startOf(2, await sampleStep(again, 2)))).toBeUndefined();
   });
 
@@ -253,7 +259,7 @@ describe('episodes of a step that is not decided', () => {
   it('count as off-policy if the steps before them were made again by a backbone that does not repeat exactly', async () => {
     const run = await open({ backbone: atVersion(0, false) });
     await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-    await run.afterStep(1);
+    await run.afterStep(endOf(1));
     await sampleGroup(keeperOf(run).during({ purpose: 'train', step: 2 }), 'a', [[won], [lost]]);
     const again = await crashAndOpen(run, { backbone: atVersion(0, false) });
     const keeper = keeperOf(again).during({ purpose: 'train', step: 2 });
@@ -290,10 +296,23 @@ it('forgets what it has recorded when recording is turned off', async () => {
   expect((await open()).lastStep).toBe(0);
 });
 
+it('counts the episodes that a step did not train, by reason', async () => {
+  const run = await open();
+  await run.beforeStep(startOf(1, await sampleStep(run, 1)));
+  await run.afterStep(
+    endOf(1, [
+      { episodeId: 'a-r0', reason: 'no_gradient' },
+      { episodeId: 'c-r0', reason: 'overlong' },
+    ]),
+  );
+  const { droppedByReason } = accountOf(run.ledger.state);
+  expect(droppedByReason).toMatchObject({ nothing_to_train: 1, too_long: 1 });
+});
+
 it('goes on with a run that made steps without recording', async () => {
   const run = await open();
   await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-  await run.afterStep(1);
+  await run.afterStep(endOf(1));
   const again = await crashAndOpen(run, { checkpoint: checkpointAt(5), backbone: atVersion(5) });
   expect([...again.redoneGroups()]).toEqual([]);
   await again.beforeStep(startOf(6, await sampleStep(again, 6)));

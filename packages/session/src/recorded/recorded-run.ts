@@ -1,7 +1,8 @@
 import { BackboneError, type OptimizerOptions } from '@agentjet/core';
 import type { LedgerGroup, ManifestRecord } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
-import type { StepChanges, StepStart, TrainingGroup, TrainOutcome } from '@agentjet/trainer';
+import type { StepChanges, StepEnd, StepStart, TrainingGroup, TrainOutcome } from '@agentjet/trainer';
+import { toLeftOut } from '../served/to-left-out.js';
 import { toRates } from '../training/train-settings.js';
 import type { RunLedger } from './run-ledger.js';
 import { openGroups, storeGroups, type StoredStep } from './stored-step.js';
@@ -65,11 +66,16 @@ export class RecordedRun {
   };
 
   /** The step is made: no token of its weights is sampled, and no checkpoint begun, before that is on the disk. */
-  afterStep = async (step: number): Promise<void> => {
+  afterStep = async ({ state: { step }, leftOut }: Pick<StepEnd, 'state' | 'leftOut'>): Promise<void> => {
     const manifest = this.ledger.state.manifests.get(step);
     const isKnown = (this.ledger.state.outcomes.get(step) ?? []).length > 0;
     if (manifest === undefined || isKnown) return;
-    this.ledger.ledger.conclude(step, 0, { isApplied: true });
+    const names = this.#namesIn(manifest);
+    const left = leftOut.flatMap((each) => {
+      const episodeId = names.get(each.episodeId);
+      return episodeId === undefined ? [] : [toLeftOut({ ...each, episodeId })];
+    });
+    this.ledger.ledger.conclude(step, 0, { isApplied: true, leftOut: left });
     await this.ledger.synced();
   };
 
@@ -156,6 +162,19 @@ export class RecordedRun {
     for (const { groupId, episodeId, claimId, end } of this.ledger.state.episodes.values())
       if (end !== undefined && groups.has(groupId)) ends.set(claimId.slice(groupId.length + 1), episodeId);
     return (episodeId) => ends.get(episodeId);
+  }
+
+  /** The ledger's ids of the episodes in a manifest, by the ids that the step gave them. */
+  #namesIn({ groups }: ManifestRecord): ReadonlyMap<string, string> {
+    const { episodes } = this.ledger.state;
+    return new Map(
+      groups.flatMap((group) =>
+        group.episodes.map(({ episodeId }) => {
+          const { claimId = '' } = episodes.get(episodeId) ?? {};
+          return [claimId.slice(group.groupId.length + 1), episodeId] as const;
+        }),
+      ),
+    );
   }
 
   #isOfTheseWeights(groupId: string): boolean {

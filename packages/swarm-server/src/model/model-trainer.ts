@@ -1,15 +1,7 @@
 import { AgentJetError, type RewardedEpisode, type Sample } from '@agentjet/core';
-import type {
-  EndRecord,
-  LeftOut,
-  ManifestEpisode,
-  ManifestGroup,
-  ManifestRecord,
-  Outcome,
-  RecordIndex,
-} from '@agentjet/ledger';
+import type { EndRecord, ManifestEpisode, ManifestGroup, ManifestRecord, Outcome, RecordIndex } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
-import { openRow, type SealedRow, type ServedWeights, type StepRecipe } from '@agentjet/session/served';
+import { openRow, toLeftOut, type SealedRow, type ServedWeights, type StepRecipe } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
 import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 
@@ -214,18 +206,6 @@ function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecor
     generated_tokens: end?.tokens ?? 0,
   };
 }
-
-const reasons = {
-  no_gradient: 'nothing_to_train',
-  no_samples: 'nothing_to_train',
-  stale: 'stale',
-  overlong: 'too_long',
-} as const;
-
-const toLeftOut = ({ episodeId, reason }: PreparedBatch['leftOut'][number]): LeftOut => ({
-  episodeId,
-  reason: reasons[reason],
-});
 
 /** Every group is in an optimizer step, those too of which nothing is trained: their fate falls with the first one. */
 function withIdleGroups(

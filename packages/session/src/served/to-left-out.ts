@@ -1,0 +1,15 @@
+import type { LeftOut } from '@agentjet/ledger';
+import type { PreparedBatch } from '@agentjet/trainer';
+
+const reasons = {
+  no_gradient: 'nothing_to_train',
+  no_samples: 'nothing_to_train',
+  stale: 'stale',
+  overlong: 'too_long',
+} as const;
+
+/** Why a step does not train an episode, in the words of the ledger. */
+export const toLeftOut = ({ episodeId, reason }: PreparedBatch['leftOut'][number]): LeftOut => ({
+  episodeId,
+  reason: reasons[reason],
+});
