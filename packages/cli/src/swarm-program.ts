@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { BeginFlags } from './commands/begin-run.js';
 import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swarm-operate.js';
 
 /** The commands below `ajet swarm`: a server, its clients, and what an operator does from any machine. */
@@ -6,7 +7,9 @@ import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swar
 export const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
 
 export type SwarmFlags = {
-  readonly conf: string;
+  /** Undefined with `--standby`. */
+  readonly conf?: string;
+  readonly standby?: string;
   readonly backbone?: string;
   readonly host?: string;
   readonly port?: string;
@@ -57,7 +60,11 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
     )
     .usage('--conf <file.yaml> [options] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file: the model, and how it is trained')
+    .option('--conf <file>', 'the YAML file: the model, and how it is trained')
+    .option(
+      '--standby <folder>',
+      'instead of --conf: wait for `ajet swarm begin` from any machine; runs and the key are kept in the folder',
+    )
     .option('--backbone <name>', 'onnx or torch')
     .option('--port <number>', 'default: 8700; 0 picks a free one')
     .option('--host <address>', 'default: 127.0.0.1, this machine alone')
@@ -188,6 +195,14 @@ const addOperations: Add = (swarm, setExitCode) => {
     .action(async (assignments: string[], flags: OperatorFlags) => {
       const { setShares } = await import('./commands/swarm-operate.js');
       setExitCode(await setShares(assignments, flags));
+    });
+  toServer(swarm.command('begin'))
+    .description('Begins the run of a YAML file on a server that was started with --standby.')
+    .argument('[overrides...]', overridesHelp)
+    .requiredOption('--conf <file>', 'the YAML file; workflow, tasks and judge stay here')
+    .action(async (overrides: string[], flags: BeginFlags) => {
+      const { beginRun } = await import('./commands/begin-run.js');
+      setExitCode(await beginRun(flags, overrides));
     });
   for (const operation of operations)
     toServer(swarm.command(operation))

@@ -7,6 +7,7 @@ import type {
   KeysAnswer,
   Operation,
   OperationAnswer,
+  RunAnswer,
   ServerAnswer,
   SharesRequest,
 } from '@agentjet/swarm-wire';
@@ -34,6 +35,10 @@ export class SwarmOperator {
   /** With `after`, once something has changed since that number, or after 20 seconds. */
   server = async (after?: number): Promise<ServerAnswer> =>
     (await this.#send('GET', after === undefined ? '/server' : `/server?after=${after}&wait=20`)) as ServerAnswer;
+
+  /** Begins a run on a server that waits for one, or asks whether its run is this one. Keys are those of a server's YAML file. */
+  begin = async (config: Readonly<Record<string, unknown>>): Promise<RunAnswer> =>
+    (await this.#send('PUT', '/run', { config })) as RunAnswer;
 
   /** Parts that add up to 1. They hold from `from_step` on. */
   share = async (parts: SharesRequest): Promise<ConfigAnswer> =>

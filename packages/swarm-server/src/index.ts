@@ -3,3 +3,4 @@ export { createSwarmApp, type SwarmAppOptions } from './http/swarm-app.js';
 export { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 export { openSwarmModel, type SwarmModel } from './model/swarm-model.js';
 export { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
+export { serveStandby, type Standby, type StandbyOptions } from './serve-standby.js';

@@ -8,7 +8,7 @@ import type { SwarmSettings } from './swarm/settings.js';
 
 export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   SwarmServerOptions,
-  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo'
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey'
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;

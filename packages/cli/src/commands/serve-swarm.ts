@@ -1,5 +1,5 @@
 import { ConfigError } from '@agentjet/core';
-import { serveSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
+import { serveStandby, serveSwarm, type ServedSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
 import { AgentJetJob, configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
@@ -16,8 +16,9 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
         'Stopping. What was acknowledged is kept; the same command goes on. SIGTERM lets running episodes end first.',
       ),
     async (signal) => {
-      const { config } = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
       const onNotice = (message: string): void => output.writeLine(message);
+      if (flags.standby !== undefined) return standBy(flags, { output, signal, onNotice });
+      const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
       const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, onNotice });
       const { url, firstKey } = swarm.server;
       output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
@@ -40,6 +41,45 @@ function toSeconds(text: string): number {
   const seconds = Number(text);
   if (text.trim() !== '' && seconds >= 0) return seconds;
   throw new ConfigError('wrong_type', `--drain-seconds is ${JSON.stringify(text)}, not a number from 0.`);
+}
+
+/** A server without a run, until a commander sends one. */
+async function standBy(flags: SwarmFlags, { output, signal, onNotice }: StandbyParts): Promise<number> {
+  const dir = flags.standby ?? '';
+  const standby = await serveStandby({
+    ...toOptions(flags),
+    port: toPort(flags.port ?? '8700'),
+    dir,
+    composition: configuration,
+    onNotice,
+  });
+  output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);
+  if (standby.firstKey !== undefined) output.writeLine(`key of the commander, shown only now: ${standby.firstKey}`);
+  output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
+  const told = standby.served
+    .then((swarm) => output.writeLine(`Serving the run ${swarm.runDir}`))
+    .catch(() => undefined);
+  await untilAborted(signal);
+  if (isSigterm(signal)) await finish(standby.served, flags);
+  await standby.close();
+  await told;
+  return 0;
+}
+
+type StandbyParts = {
+  readonly output: ReturnType<typeof createOutput>;
+  readonly signal: AbortSignal;
+  readonly onNotice: (message: string) => void;
+};
+
+async function finish(served: Promise<ServedSwarm>, flags: SwarmFlags): Promise<void> {
+  const swarm = await Promise.race([served, Promise.resolve(undefined)]);
+  await swarm?.server.finish(1000 * toSeconds(flags.drainSeconds ?? '30'));
+}
+
+function requireConf({ conf }: SwarmFlags): string {
+  if (conf !== undefined) return conf;
+  throw new ConfigError('no_conf', 'Name the run with --conf <file.yaml>, or wait for one with --standby <folder>.');
 }
 
 function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {

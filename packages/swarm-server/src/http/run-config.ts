@@ -55,8 +55,7 @@ export function createRunConfig<Config extends CommonConfig>(
   return {
     run,
     requireSame: (given) => {
-      const [code] = flatten(given).filter(([key]) => clientSide.test(key));
-      if (code !== undefined) throw clientKey(code[0]);
+      refuseClientKeys(given);
       const differences = composition.compare(config, withChanges(given as JsonObject));
       const [first] = differences;
       if (first === undefined) return;
@@ -73,6 +72,12 @@ export function createRunConfig<Config extends CommonConfig>(
       }
     },
   };
+}
+
+/** Throws WireError `unknown_config` if a key names code: that runs at the clients. */
+export function refuseClientKeys(given: Readonly<Record<string, unknown>>): void {
+  const [code] = flatten(given).filter(([key]) => clientSide.test(key));
+  if (code !== undefined) throw clientKey(code[0]);
 }
 
 function notNow(key: string): WireError {

@@ -8,7 +8,7 @@ import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
-import { createKey } from './keys.js';
+import { createKey, type StoredKey } from './keys.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
@@ -79,6 +79,8 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
   readonly openModel?: (records: RecordIndex, onFailure: (error: unknown) => void) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
+  /** The commander's key of a new run. Default: one is made, and shown once. */
+  readonly firstKey?: StoredKey | undefined;
   /** Default: loopback. */
   readonly hostname?: string;
   readonly port?: number;
@@ -193,9 +195,10 @@ class SwarmLoop {
   async makeFirstKey(needsKey: boolean): Promise<string | undefined> {
     const swarm = this.#swarm;
     if (!needsKey || swarm === undefined || swarm.context.ledger.state.keys.size > 0) return undefined;
+    const { firstKey } = this.#options;
     const { stored, answer } = createKey({ name: 'first', role: 'commander' });
-    await swarm.keep(stored.name, stored);
-    return answer.key;
+    await swarm.keep(stored.name, firstKey ?? stored);
+    return firstKey === undefined ? answer.key : undefined;
   }
 
   async close(): Promise<void> {
@@ -275,7 +278,12 @@ function listen(
   });
 }
 
-function requireSafe({ hostname = '127.0.0.1', tls, isBehindProxy = false, app }: SwarmServerOptions): void {
+export function requireSafe({
+  hostname = '127.0.0.1',
+  tls,
+  isBehindProxy = false,
+  app,
+}: Pick<SwarmServerOptions, 'hostname' | 'tls' | 'isBehindProxy' | 'app'>): void {
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(hostname);
   if (isLocal) return;
   if (app?.needsKey === false) {

@@ -1,0 +1,33 @@
+import { snakeKeys, type JsonObject } from '@agentjet/core';
+import { AgentJetJob } from 'agentjet';
+import { createOutput } from '../output.js';
+import { openOperator, type OperatorFlags } from './swarm-operate.js';
+
+export type BeginFlags = OperatorFlags & { readonly conf: string };
+
+/** `ajet swarm begin`: sends a server its configuration, and waits until its run is open. */
+export async function beginRun({ conf, ...flags }: BeginFlags, overrides: readonly string[]): Promise<number> {
+  const operator = openOperator(flags);
+  const { config } = new AgentJetJob().loadJobFromYaml(conf, overrides);
+  await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)));
+  for (;;) {
+    const server = await operator.server().catch((error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'no_run') throw error; // it could not begin, and says why
+      return undefined;
+    });
+    if (server !== undefined && server.state !== 'recovering') {
+      const output = createOutput(flags);
+      output.writeLine(`The run has begun: ${server.state}, step ${server.step}.`);
+      output.writeJson({ state: server.state, step: server.step });
+      return 0;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Code, tasks and folders of this machine mean nothing there. */
+function toServerKeys(config: JsonObject): JsonObject {
+  const { experiment_dir: _dir, task_reader: _reader, task_judge: _judge, rollout, ...others } = config;
+  const { user_workflow: _workflow, ...kept } = (rollout ?? {}) as JsonObject;
+  return { ...others, rollout: kept };
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { configuration } from 'agentjet';
+import { createProgram } from '@agentjet/cli';
+import { SwarmOperator } from '@agentjet/swarm-client';
+import { serveStandby, type Standby } from '@agentjet/swarm-server';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+let dir = '';
+let port = 0;
+let standby: Standby;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port: chosen } = server.address() as AddressInfo;
+      server.close(() => resolve(chosen));
+    });
+  });
+}
+
+const open = (): Promise<Standby> =>
+  serveStandby({ dir: path.join(dir, 'server'), port, composition: configuration, onNotice: () => undefined });
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'standby-'));
+  port = await freePort();
+  standby = await open();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await standby.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+it('a run begins from the YAML file of another machine, and the same server goes on with it', async () => {
+  const key = standby.firstKey ?? '';
+  const operator = new SwarmOperator({ url: standby.url, key });
+  await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
+  await expect(new SwarmOperator({ url: standby.url, key: 'ajk_commander_0_0' }).begin({})).rejects.toMatchObject({
+    code: 'unknown_key',
+  });
+  await expect(operator.begin({ rollout: { user_workflow: 'a.ts->A' } })).rejects.toMatchObject({
+    code: 'unknown_config',
+  });
+  await expect(operator.begin({ dta: {} })).rejects.toMatchObject({ code: 'unknown_config' });
+  const yaml = path.join(dir, 'run.yaml');
+  await writeFile(
+    yaml,
+    `ajet:
+  model: { path: nano }
+  data: { train_batch_size: 3 }
+  rollout: { user_workflow: 'here.ts->Here' }
+  onnx: { num_threads: 1 }
+  swarm: { shares: [{ name: math, part: 1 }] }
+`,
+  );
+  vi.stubEnv('AJET_SWARM_KEY', key);
+  await createProgram(() => {}).parseAsync(['node', 'ajet', 'swarm', 'begin', '--conf', yaml, '--server', standby.url]);
+  expect(await operator.server()).toMatchObject({ state: 'rolling', step: 0, shares: { math: { part: 1 } } });
+  expect(await operator.begin({ data: { train_batch_size: 3 } })).toMatchObject({ revision: 0 });
+  await expect(operator.begin({ data: { train_batch_size: 4 } })).rejects.toMatchObject({ code: 'other_run' });
+  const { runDir } = await standby.served;
+  await standby.close();
+  standby = await open();
+  expect(standby.firstKey).toBeUndefined();
+  expect((await standby.served).runDir).toBe(runDir);
+  expect(await operator.server()).toMatchObject({ state: expect.stringMatching(/rolling|recovering/) });
+});
+
+it('a run that cannot begin is told, and another one may', async () => {
+  const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
+  await operator.begin({ model: { path: './not-there' } });
+  await expect
+    .poll(() => operator.server().catch((error: unknown) => String(error)), { timeout: 20_000 })
+    .toContain('The last one could not begin');
+  await operator.begin({ model: { path: 'nano' }, onnx: { num_threads: 1 } });
+  await standby.served;
+});
