@@ -41,7 +41,7 @@ async function soak(dir: string, { minutes, report }: Options): Promise<BenchRes
   await postTasks(requests, server.url, 1000);
   const startMs = performance.now();
   const stop = new AbortController();
-  const log: SoakLog = { startMs, latencies: [], acknowledged: 0, counts: {} };
+  const log: SoakLog = { startMs, latencies: [], acknowledged: new Set(), counts: {} };
   const clients = Array.from({ length: numClients }, (_none, index) => {
     const client = new SoakClient({
       url: server.url,
@@ -59,7 +59,7 @@ async function soak(dir: string, { minutes, report }: Options): Promise<BenchRes
   requests.close();
   const { numExits } = server;
   await server.kill();
-  const lost = Math.max(0, log.acknowledged - Number(account['acknowledged'])) + numExits;
+  const lost = Math.max(0, log.acknowledged.size - Number(account['acknowledged'])) + numExits;
   return summarize({ samples, log, minutes, lost, account });
 }
 
@@ -82,7 +82,7 @@ async function watch(
     const { rssMb, handles } = sample;
     if (samples.length % 12 === 0)
       report(
-        `minute ${Math.round(sample.atMs / 60_000)}: ${Math.round(rssMb)} MB, ${handles} handles, ${log.acknowledged} acknowledged`,
+        `minute ${Math.round(sample.atMs / 60_000)}: ${Math.round(rssMb)} MB, ${handles} handles, ${log.acknowledged.size} acknowledged`,
       );
   }
   return samples;
@@ -129,7 +129,7 @@ function summarize({ samples, log, minutes, lost, account }: Soaked): BenchResul
     details: {
       minutes,
       clients: numClients,
-      acknowledged: log.acknowledged,
+      acknowledged: log.acknowledged.size,
       account,
       faults: log.counts,
       longest_stall_ms: round(Math.max(...samples.map(({ longestStallMs }) => longestStallMs))),

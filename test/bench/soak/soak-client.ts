@@ -6,8 +6,8 @@ export type SoakLog = {
   readonly startMs: number;
   /** Of ends, with the time since the start. */
   readonly latencies: { readonly atMs: number; readonly ms: number }[];
-  /** Ends that got their receipt. */
-  acknowledged: number;
+  /** Episodes whose ends got their receipt. */
+  readonly acknowledged: Set<string>;
   /** Of faults, by their names. */
   readonly counts: Record<string, number>;
 };
@@ -113,7 +113,7 @@ export class SoakClient {
       const sentMs = performance.now();
       try {
         await requests.send(address, body);
-        log.acknowledged++;
+        log.acknowledged.add(episode_id);
         log.latencies.push({ atMs: sentMs - log.startMs, ms: performance.now() - sentMs });
         if (again) await requests.send(address, body);
         return;

@@ -219,18 +219,19 @@ export class LmdbStore implements Store {
 
   async #writeHeartbeat(): Promise<void> {
     await this.#rolling;
-    await this.#syncQuietly();
-    await this.#newest().transact((meta) => {
+    const file = this.#newest();
+    let upTo = 0;
+    await file.transact((meta) => {
       this.#requireOwner(meta);
-      this.#numCommits = meta.numCommits + 1;
+      upTo = meta.numCommits + 1;
+      this.#numCommits = upTo;
       return { owner: this.#owner(), numSynced: this.#numSynced };
     });
+    await this.#syncQuietly(file, upTo);
   }
 
   /** What a recovery finds not to be synced it writes again, so not too much should be left, even if nobody asks for a sync. */
-  async #syncQuietly(): Promise<void> {
-    const upTo = this.#numCommits;
-    const file = this.#newest();
+  async #syncQuietly(file: LmdbFile, upTo: number): Promise<void> {
     await file.sync();
     if (file === this.#files.at(-1)) this.#numSynced = Math.max(this.#numSynced, upTo);
   }
