@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
@@ -139,6 +140,7 @@ class Connection {
   ) {
     this.#name = nameOf(server);
     this.#server = server;
+    setMaxListeners(0, this.#calls.signal); // the SDK leaves one for each call
     this.#client = new SdkClient({ name: 'agentjet', version: '1' });
     this.#transport =
       'url' in server
