@@ -1,6 +1,5 @@
 import { openEntry, type CommonConfig, type ConfigComposition } from '@agentjet/core';
-import { limitSessions, type Environment } from '@agentjet/rollout';
-import type { Judge, WorkflowSource } from '@agentjet/rollout/inputs';
+import { limitSessions, type Environment, type Judge, type WorkflowSource } from '@agentjet/rollout/inputs';
 import { chooseEntry } from './choose-entry.js';
 import { environmentKind, judgeKind, loadWorkflow, readerKind } from './job-inputs.js';
 
