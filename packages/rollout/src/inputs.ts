@@ -16,6 +16,7 @@ export {
   type EnvironmentRegistration,
 } from './environment/environment-registration.js';
 export { limitSessions } from './environment/limit-sessions.js';
+export { replayDeltas } from './model/replay-deltas.js';
 export {
   createGroupJudge,
   createJudge,

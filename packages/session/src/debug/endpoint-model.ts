@@ -11,7 +11,7 @@ import {
   type ChatResponse,
   type SamplingOptions,
 } from '@agentjet/core';
-import { replayDeltas } from '@agentjet/rollout';
+import { replayDeltas } from '@agentjet/rollout/inputs';
 
 export type EndpointModelOptions = {
   /** With the version in it: `http://localhost:8000/v1`. */
