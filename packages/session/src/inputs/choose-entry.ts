@@ -23,6 +23,8 @@ export type KindReader<Common, Made> = {
   toInstance(value: unknown, where: string): Made | undefined;
   /** What an instance must have, for messages. */
   readonly needs: string;
+  /** What only a registration has, for a kind whose instances may have a name and an `open` too. */
+  readonly onlyInEntries?: 'section';
   /** Phantom: what entries of the kind are opened with. */
   readonly common?: Common;
 };
@@ -45,9 +47,9 @@ function nameOf(value: unknown, fallback: string): string {
 function toEntry<Common, Made>(
   value: unknown,
   where: string,
-  { kind, toInstance, needs }: KindReader<Common, Made>,
+  { kind, toInstance, needs, onlyInEntries }: KindReader<Common, Made>,
 ): OpenableEntry<Common, Made> {
-  if (isEntry<Common, Made>(value)) return value;
+  if (isEntry<Common, Made>(value) && (onlyInEntries === undefined || onlyInEntries in value)) return value;
   const { noun } = kinds[kind];
   const instance = toInstance(value, where);
   if (instance === undefined)

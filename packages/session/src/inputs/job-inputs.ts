@@ -101,6 +101,7 @@ export const environmentKind: KindReader<EnvironmentParts, Environment> = {
   kind: 'environments',
   needs: 'open(task, options), which returns a session',
   toInstance: createEnvironment,
+  onlyInEntries: 'section',
 };
 
 export const templateKind: KindReader<unknown, TemplateFamily> = {
