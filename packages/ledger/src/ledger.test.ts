@@ -190,6 +190,7 @@ describe('steps', () => {
       droppedByReason: { too_long: 1, non_finite_gradient: 2 },
     });
     ledger.forget('a');
+    expect(ledger.account).toEqual(accountOf(ledger.state));
     ledger.forget('b');
     expect([ledger.state.episodes.size, ledger.state.manifests.size]).toEqual([0, 0]);
   });
@@ -270,6 +271,19 @@ it('treats the losses of a task that alone is lost as failures', () => {
   expect(ledger.suspects()).toEqual(['bad']);
 });
 
+it('keeps its account when a step is made void, and when a record is refused', () => {
+  const { ledger, run } = createTestLedger({});
+  ledger.openGroup({ groupId: 'g', taskId: 't', numPlaces: 1 });
+  run('g', 0, 'completed', 1);
+  ledger.assign([ledger.group('g')]);
+  const [episodeId = ''] = ledger.state.episodes.keys();
+  expect(() => ledger.drop(episodeId, 'abandoned')).toThrow('was dropped after it was assigned');
+  expect(ledger.account).toMatchObject({ acknowledged: 1, assigned: 1 });
+  ledger.append({ kind: 'rewound', toStep: 0 });
+  expect(ledger.account).toEqual(accountOf(ledger.state));
+  expect(ledger.account).toMatchObject({ acknowledged: 1, assigned: 0, droppedByReason: { rewound: 1 } });
+});
+
 it('folds its records to the state it has, whatever happened', () => {
   const action = fc.record({
     kind: fc.constantFrom('run', 'claim', 'end', 'drop', 'pass', 'judge', 'assign', 'supersede'),
@@ -303,6 +317,7 @@ function expectIndexed(ledger: Ledger): void {
   const { state, rules } = ledger;
   const running = [...state.episodes.values()].filter((episode) => episode.state === 'running');
   expect(ledger.numRunning).toBe(running.length);
+  expect(ledger.account).toEqual(accountOf(state));
   const group = [...state.groups.values()].find(
     (each) => each.fate === undefined && countPlaces(state, each, rules).open > 0,
   );

@@ -1,9 +1,11 @@
+import type { Account } from './account.js';
 import type { DropReason } from './drop-reasons.js';
 import { AttemptIndex, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
 import { isDropping, isForExactly, requireReward, requireRewards, requireSameEnd, rewardsOf } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
+import { LiveAccount } from './live-account.js';
 import { Patience, type OpenWork } from './patience.js';
 import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
 import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
@@ -34,6 +36,7 @@ export class Ledger {
   readonly #journal: (records: readonly LedgerRecord[]) => void;
   readonly #onDrop: (episode: Readonly<LedgerEpisode>) => void;
   readonly #patience: Patience;
+  readonly #account: LiveAccount;
   readonly #suspects = new SuspectTasks();
   #rules: LedgerRules;
   #index: AttemptIndex;
@@ -42,6 +45,7 @@ export class Ledger {
     this.#rules = createRules(options.rules);
     this.state = options.state ?? createState();
     this.#index = new AttemptIndex(this.state, this.#rules);
+    this.#account = new LiveAccount(this.state);
     this.clock = new LeaseClock(options.now, options);
     this.#journal = options.journal ?? (() => {});
     this.#onDrop = options.onDrop ?? (() => {});
@@ -56,6 +60,11 @@ export class Ledger {
   set rules(rules: LedgerRules) {
     this.#rules = createRules(rules);
     this.#index = new AttemptIndex(this.state, this.#rules);
+  }
+
+  /** Where all acknowledged episodes are, without a look at each of them. */
+  get account(): Account {
+    return this.#account.account;
   }
 
   /** Attempts that have neither ended nor been dropped. */
@@ -319,6 +328,7 @@ export class Ledger {
     }
     for (const episode of this.state.episodes.values()) {
       if (episode.groupId !== groupId) continue;
+      this.#account.forget(episode.episodeId);
       this.state.episodes.delete(episode.episodeId);
       this.state.claims.delete(episode.claimId);
     }
@@ -334,7 +344,7 @@ export class Ledger {
     const dropped: LedgerEpisode[] = [];
     for (const record of records) {
       const running = this.#attemptsOf(record);
-      applyRecord(this.state, record);
+      this.#account.around(record, () => applyRecord(this.state, record));
       const cut = running.filter(({ state }) => state !== 'running');
       this.#index.note(record, cut, this.#rules);
       if (record.kind === 'end' || record.kind === 'drop') this.#patience.forget(record.episodeId);

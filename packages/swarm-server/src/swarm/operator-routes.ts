@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  accountOf,
   defaultShare,
   hasShares,
   isSampled,
@@ -251,7 +250,7 @@ export class OperatorRoutes {
     const { ledger, changes, settings } = this.#context;
     const { state } = ledger;
     const { groups, trainable } = ledger.flight;
-    const { droppedByReason, ...account } = accountOf(state);
+    const { droppedByReason, ...account } = ledger.account;
     return {
       change: changes.number,
       state: this.#stateName(),
