@@ -32,6 +32,8 @@ export class EpisodeSessions {
   readonly #opened: GuardedSession[] = [];
   /** Sessions that are being opened; each ends as one of `#opened`, or closed. */
   readonly #opening = new Set<Promise<unknown>>();
+  /** Aborts when the episode ends, so that sessions nobody will use are not waited for. */
+  readonly #over = new AbortController();
   #number = 0;
   #closing: Promise<void> | undefined;
 
@@ -42,7 +44,7 @@ export class EpisodeSessions {
   open = async (task: Task): Promise<OpenSession> => {
     const { host, signal, onLost } = this.#options;
     if (host === undefined) throw this.#lost(noEnvironment());
-    if (this.#closing !== undefined) throw new EngineError('closed', `Episode "${this.#options.episodeId}" has ended.`);
+    this.#over.signal.throwIfAborted();
     signal.throwIfAborted();
     try {
       return await this.#open(task, host);
@@ -63,6 +65,7 @@ export class EpisodeSessions {
   close = (): Promise<void> => (this.#closing ??= this.#closeAll());
 
   async #closeAll(): Promise<void> {
+    this.#over.abort(new EngineError('closed', `Episode "${this.#options.episodeId}" has ended.`));
     const closing = Promise.allSettled([...this.#opening, ...this.#opened.map((session) => session.close())]);
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise((resolve) => {
@@ -78,7 +81,7 @@ export class EpisodeSessions {
     const number = this.#number++;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(tooLong(name, openTimeoutMs)), openTimeoutMs);
-    const ended = AbortSignal.any([signal, limit.signal]);
+    const ended = AbortSignal.any([signal, this.#over.signal, limit.signal]);
     const opening = Promise.resolve().then(() =>
       environment.open(task, {
         seed: deriveSeed(0, 'environment', task.taskId),
@@ -95,8 +98,10 @@ export class EpisodeSessions {
     void settled.finally(() => this.#opening.delete(settled));
     try {
       const session = await span('environment.open', () => rejectOnAbort(opening, ended));
-      const guarded = new GuardedSession(checkSession(session, name), { name, callTimeoutMs, signal, onLost, span });
+      const guarded = await guard(checkSession(session, name), { name, callTimeoutMs, signal, onLost, span });
       this.#opened.push(guarded);
+      if (ended.aborted) await guarded.close().catch(() => undefined);
+      ended.throwIfAborted();
       return guarded;
     } finally {
       clearTimeout(timer);
@@ -109,8 +114,18 @@ export class EpisodeSessions {
   }
 }
 
+/** A session that cannot be used is closed, because nobody else knows of it. */
+async function guard(session: Session, options: GuardOptions): Promise<GuardedSession> {
+  try {
+    return new GuardedSession(session, options);
+  } catch (error) {
+    await closeQuietly(session);
+    throw error;
+  }
+}
+
 async function closeQuietly(session: Session): Promise<void> {
-  await Promise.resolve(session.close()).catch(() => undefined);
+  await (async () => session.close())().catch(() => undefined);
 }
 
 function checkSession(session: unknown, name: string): Session {

@@ -137,6 +137,37 @@ describe('a session', () => {
     expect(seen).toMatchObject({ opened: 1, open: 0 });
   });
 
+  it('is closed if it comes after the workflow has returned', async () => {
+    const { environment, seen } = createCounter();
+    let opening: Promise<unknown> = Promise.resolve();
+    const slow: Environment = {
+      open: async (given, options) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return environment.open(given, options);
+      },
+    };
+    const workflow = async (given: Task, tuner: Tuner) => {
+      opening = tuner.openEnvironment(given);
+      opening.catch(() => undefined);
+      return { reward: 1 };
+    };
+    expect(await run(workflow, slow)).toMatchObject({ status: 'completed' });
+    await expect(opening).rejects.toThrow('has ended');
+    expect(seen).toMatchObject({ opened: 1, open: 0 });
+  });
+
+  it('is closed if its observation cannot be used', async () => {
+    let numOpen = 0;
+    const environment: Environment = {
+      open: async () => {
+        numOpen++;
+        return { observation: { words: 'hello' } as never, tools: [], close: () => void numOpen-- };
+      },
+    };
+    expect(await run(walk, environment)).toMatchObject({ error: { code: 'bad_answer' } });
+    expect(numOpen).toBe(0);
+  });
+
   it('begins with the same seed in every episode of a task', async () => {
     const { environment, seen } = createCounter();
     await run(walk, environment);
