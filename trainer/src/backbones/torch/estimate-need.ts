@@ -9,8 +9,9 @@ import { hasReference, readWorkload, type Workload } from '../needs/workload.js'
 const measured = {
   /** Bytes a parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
   weights: 4,
-  /** With `master_weights: bfloat16`. */
+  /** With `master_weights: bfloat16`, on several GPUs. On one, the peak was higher than the two bytes explain. */
   roundedWeights: 2,
+  roundedWeightsAlone: 3,
   moments: 8,
   /** A gradient appears where activations disappear, so they count only if few activations are kept. */
   gradients: 2,
@@ -133,7 +134,10 @@ function fullParts(shape: ModelShape, { settings, gpus }: OnGpu): readonly Memor
   if (settings.cpuOffload) return [gatheredPart(shape, false)];
   const isRounded = settings.masterWeights === 'bfloat16';
   if (gpus.count === 1)
-    return [part('weights', isRounded ? measured.roundedWeights : measured.weights), part('moments', measured.moments)];
+    return [
+      part('weights', isRounded ? measured.roundedWeightsAlone : measured.weights),
+      part('moments', measured.moments),
+    ];
   const keepsWhole = measured.gatheredWeights * numParameters <= gpus.bytes / measured.wholeShare;
   const masters = isRounded ? measured.roundedWeights : measured.shardedMasters;
   return [

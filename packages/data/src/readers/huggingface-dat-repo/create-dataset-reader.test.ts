@@ -163,7 +163,7 @@ it.each([
   ],
   [{ revision: 'v9' }, /acme\/lines has no revision v9/],
   [{ datasetPath: 'acme/none' }, /There is no data set acme\/none at/],
-  [{ datasetPath: '../none' }, /is no folder, no file, and no name on the hub/],
+  [{ datasetPath: '../no-such-folder' }, /is no folder, no file, and no name on the hub/],
   [
     { fields: { main_query: 'qestion' } },
     /no column "qestion"\. The columns are question, answer\. Did you mean "question"/,
