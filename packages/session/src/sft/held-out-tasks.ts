@@ -9,7 +9,7 @@ const fewestWords = 4;
 
 /**
  * A transcript is of a held-out task if its task has the same content or question, or has the same id and nothing but an id is
- * known of it. If nothing is known of its task, a user's message that is the question of a held-out task, or holds it, tells it.
+ * known of it. If it is not known what its task asks, a user's message that is the question of a held-out task, or holds it, tells it.
  * Case and space do not matter. Questions that several evaluation tasks share tell none of them.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
@@ -21,8 +21,10 @@ export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   const holdsAny = (text: string): boolean => long.some((question) => holds(text, question));
   return ({ task, conversations, tokens }) => {
     if (tasks.length === 0) return false;
-    if (task !== null && hasContent(task)) return contents.has(contentOf(task)) || whole.has(normalize(task.mainQuery));
-    if (task !== null && ids.has(task.taskId)) return true;
+    if (task !== null && hasContent(task)) {
+      if (contents.has(contentOf(task)) || whole.has(normalize(task.mainQuery))) return true;
+      if (asksSomething(task)) return false;
+    } else if (task !== null && ids.has(task.taskId)) return true;
     if (tokens !== undefined) return holdsAny(normalize(tokens.text));
     const asked = conversations.flatMap(({ messages }) =>
       messages.flatMap(({ role, content }) => (role === 'user' ? [normalize(content)] : [])),
@@ -31,8 +33,12 @@ export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   };
 }
 
-function hasContent({ mainQuery, initMessages, metadata }: Task): boolean {
-  return mainQuery !== '' || initMessages.length > 0 || Object.keys(metadata).length > 0;
+function hasContent(task: Task): boolean {
+  return asksSomething(task) || Object.keys(task.metadata).length > 0;
+}
+
+function asksSomething({ mainQuery, initMessages }: Task): boolean {
+  return mainQuery !== '' || initMessages.length > 0;
 }
 
 /** What makes two tasks the same problem: all but their ids. */

@@ -90,7 +90,7 @@ async function toExample(
     return imitatesAnything(rows) ? { ...common, rows, turns: [] } : { reason: 'nothing_imitated' };
   }
   const conversations = transcript.conversations.filter(isImitated).filter(({ imitated }) => imitated.includes(true));
-  if (conversations.length === 0) return { reason: 'nothing_imitated' };
+  if (conversations.length === 0) return { reason: 'nothing_imitated', ...describeOthers(transcript, config) };
   const replayed = await replayTranscript({ ...transcript, conversations }, replay);
   if ('refused' in replayed) return { reason: replayed.refused, message: replayed.message };
   const rows = replayed.samples.map(toExampleRow);
@@ -103,6 +103,17 @@ function wantedAgents({ sft, trainableTargets }: CommonConfig): (agent: Agent) =
   const wanted = sft.agents ?? trainableTargets;
   return ({ agentName, targetTag }) =>
     wanted === null || wanted.includes(targetTag) || (sft.agents !== null && wanted.includes(agentName));
+}
+
+/** Says which agents have answered, if none of them is wanted. */
+function describeOthers(
+  { conversations }: Transcript,
+  { sft, trainableTargets }: CommonConfig,
+): { readonly message?: string } {
+  const answered = conversations.filter(({ imitated }) => imitated.includes(true)).map(({ agentName }) => agentName);
+  const [key, wanted] = sft.agents === null ? ['trainable_targets', trainableTargets] : ['sft.agents', sft.agents];
+  if (answered.length === 0 || wanted === null) return {};
+  return { message: `its agent is ${[...new Set(answered)].join(', ')}, and ${key} names ${wanted.join(', ')}` };
 }
 
 function imitatesAnything(rows: readonly ExampleRow[]): boolean {

@@ -1,12 +1,11 @@
-import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { ConfigError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError } from '@agentjet/run-folder';
 import type { Transcript } from './conversation.js';
 import { BadLine, parseConversation, type ConversationLine } from './parse-conversation.js';
+import { readTranscriptLines, type TranscriptLine } from './transcript-lines.js';
 
 /** What a source holds, and the SHA-256 of its content. */
 export type ReadTranscripts = { readonly transcripts: readonly Transcript[]; readonly sha256: string };
@@ -18,26 +17,17 @@ export type ReadTranscripts = { readonly transcripts: readonly Transcript[]; rea
 export async function readJsonlTranscripts(file: string, { isOwn = false } = {}): Promise<ReadTranscripts> {
   await checkIsFile(file);
   const hash = createHash('sha256');
-  const lines: { readonly number: number; readonly text: string }[] = [];
-  let number = 0;
+  const lines: TranscriptLine[] = [];
   try {
-    for await (const text of createInterface({ input: hashed(file, hash), crlfDelay: Infinity })) {
-      number++;
-      const content = number === 1 ? text.replace(/^\uFEFF/, '') : text;
-      if (content.trim() !== '') lines.push({ number, text: content });
-    }
+    for await (const line of readTranscriptLines(file, (bytes) => hash.update(bytes))) lines.push(line);
   } catch (error) {
     throw new ConfigError('bad_transcript', describeFileError(file, error), { cause: error });
   }
-  const read = lines.flatMap((line, at) => {
-    const isTorn = isOwn && at === lines.length - 1 && parseJsonObject(line.text) === undefined;
-    return isTorn ? [] : [{ place: `${file}:${line.number}`, ...parseLine(line.text, `${file}:${line.number}`) }];
+  const read = lines.flatMap(({ number, text }, at) => {
+    const isTorn = isOwn && at === lines.length - 1 && parseJsonObject(text ?? '') === undefined;
+    return isTorn ? [] : [{ place: `${file}:${number}`, ...parseLine(text, `${file}:${number}`) }];
   });
   return { transcripts: toTranscripts(read), sha256: hash.digest('hex') };
-}
-
-function hashed(file: string, hash: Hash) {
-  return createReadStream(file).on('data', (chunk) => hash.update(chunk));
 }
 
 async function checkIsFile(file: string): Promise<void> {
@@ -52,10 +42,11 @@ async function checkIsFile(file: string): Promise<void> {
     throw new ConfigError('no_transcripts', `${file} (sft.transcripts) is neither a file nor a folder.`);
 }
 
-function parseLine(text: string, place: string): ConversationLine {
-  const line = parseJsonObject(text);
+function parseLine(text: string | undefined, place: string): ConversationLine {
   try {
-    if (line === undefined) throw new BadLine(`it is not a JSON object: ${text.slice(0, 80)}`);
+    if (text === undefined) throw new BadLine('it is not UTF-8. Save the file as UTF-8, not compressed.');
+    const line = parseJsonObject(text);
+    if (line === undefined) throw new BadLine(`it is not a JSON object: ${JSON.stringify(text.slice(0, 80))}.`);
     return parseConversation(line);
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
@@ -67,16 +58,37 @@ function parseLine(text: string, place: string): ConversationLine {
   }
 }
 
+type PlacedLine = ConversationLine & { readonly place: string };
+
 /** Lines of one episode become one transcript, in the place of the first. */
-function toTranscripts(lines: readonly (ConversationLine & { readonly place: string })[]): readonly Transcript[] {
+function toTranscripts(lines: readonly PlacedLine[]): readonly Transcript[] {
   const episodes = new Map<string, Transcript>();
-  for (const { conversation, episodeId, place, task, reward, isSuccess, hasFailed } of lines) {
-    const key = episodeId === undefined ? place : `episode ${episodeId}`;
-    const known = episodes.get(key);
-    episodes.set(key, {
-      ...(known ?? { id: episodeId ?? path.basename(place), place, task, reward, isSuccess, hasFailed }),
-      conversations: [...(known?.conversations ?? []), conversation],
-    });
+  for (const line of lines) {
+    const key = line.episodeId === undefined ? line.place : `episode ${line.episodeId}`;
+    episodes.set(key, addLine(episodes.get(key), line));
   }
   return [...episodes.values()];
+}
+
+/** What the judge said may be in any line of an episode. Of lines that disagree, the worse one counts. */
+function addLine(known: Transcript | undefined, line: PlacedLine): Transcript {
+  const { conversation, episodeId, place, task, reward, isSuccess, hasFailed } = line;
+  if (known === undefined)
+    return {
+      id: episodeId ?? path.basename(place),
+      place,
+      conversations: [conversation],
+      task,
+      reward,
+      isSuccess,
+      hasFailed,
+    };
+  return {
+    ...known,
+    conversations: [...known.conversations, conversation],
+    task: known.task ?? task,
+    reward: known.reward === null || reward === null ? (known.reward ?? reward) : Math.min(known.reward, reward),
+    isSuccess: known.isSuccess === false ? false : (isSuccess ?? known.isSuccess),
+    hasFailed: known.hasFailed || hasFailed,
+  };
 }

@@ -145,6 +145,64 @@ it('holds out whole tasks, the same ones when there are more transcripts', async
   expect([...keys(few.heldOut)].filter((key) => !keys(many.heldOut).has(key))).toEqual([]);
 });
 
+it('knows an evaluation task by the words of a user if its line tells nothing of the task but metadata', async () => {
+  const held = [task('What is the sum of two and three?', 'h1')];
+  const from = (taskId: string) => ({ task: { task_id: taskId, metadata: { source: 'export' } } });
+  const { training, dropped } = await prepare(
+    [
+      chat('What is the sum of two and three?', 'a', from('other')),
+      chat('What is the sum of two and four?', 'b', from('h1')),
+    ],
+    {},
+    held,
+  );
+  expect(said(training)).toEqual(['b<|im_end|>']);
+  expect(dropped).toEqual({ held_out_task: 1 });
+});
+
+it('takes what is known of an episode from each of its lines, and the worse of two verdicts', async () => {
+  const ofOne = (id: string, ...lines: readonly object[]) =>
+    lines.map((line, at) => ({ ...chat(`${id} ${at}?`, `${id}${at}`, { ...line, episode_id: id }) }));
+  const { training, dropped } = await prepare(
+    [
+      ...ofOne('judged-later', {}, { reward: 0, is_success: false }),
+      ...ofOne('disagree', { is_success: false }, { is_success: true }),
+      ...ofOne('cut', {}, { status: 'failed' }),
+      ...ofOne('low', { reward: 1 }, { reward: 0.2 }),
+      ...ofOne('held', {}, { task_id: 'h1' }),
+      ...ofOne('good', {}, { reward: 1, is_success: true }),
+    ],
+    { minReward: 0.5 },
+    [task('Anything', 'h1')],
+  );
+  expect(training.map(({ id, reward }) => [id, reward])).toEqual([['good', 1]]);
+  expect(dropped).toEqual({ not_successful: 2, failed: 1, below_min_reward: 1, held_out_task: 1 });
+});
+
+it('ends a line at a line feed alone, whatever else the JSON holds', async () => {
+  const odd = JSON.stringify(chat('One\u2028two?', 'Yes\u2029no.')).replace(':[', ':\r[');
+  const { training } = await prepare(`\uFEFF${odd}\r\n\n${JSON.stringify(chat('Three?', 'Four.'))}`);
+  expect(said(training)).toEqual(['Yes\u2029no.<|im_end|>', 'Four.<|im_end|>']);
+});
+
+it('refuses a file that is not UTF-8 instead of training other letters', async () => {
+  const file = path.join(folder, 'latin.jsonl');
+  writeFileSync(
+    file,
+    Buffer.from(`${JSON.stringify(chat('a', 'b'))}\n${JSON.stringify(chat('x', 'caf\u00E9'))}\n`, 'latin1'),
+  );
+  const config = createConfig({ sft: { transcripts: file } });
+  await expect(readTranscripts(config, { modelDir: folder, chatTokenizer })).rejects.toThrow(
+    /latin\.jsonl:2 is not a conversation: it is not UTF-8\. Save the file as UTF-8/,
+  );
+});
+
+it('says which agents have answered if none of them is to be imitated', async () => {
+  await expect(prepare([chat('a', 'b', { agent: 'critic' })], { agents: ['solver'] })).rejects.toThrow(
+    /chats\.jsonl:1: its agent is critic, and sft\.agents names solver/,
+  );
+});
+
 it.each([
   ['a line that is not JSON', '{"messages": [', /chats\.jsonl:1 is not a conversation: it is not a JSON object/],
   ['another format', '{"conversations": []}', /has no list "messages".*"conversations" is of another format/],
