@@ -241,7 +241,10 @@ export class AgentJetJob {
     ]);
     const examples = readLabelledExamples(file);
     const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration });
-    if (judge !== undefined) return calibrateJudge(judge, examples, { signal, successFrom, parallel });
+    const outputFields = Object.values(this.#config.taskJudge).flatMap((section: unknown) =>
+      isJsonObject(section) && typeof section['outputField'] === 'string' ? [section['outputField']] : [],
+    );
+    if (judge !== undefined) return calibrateJudge(judge, examples, { signal, successFrom, parallel, outputFields });
     throw new ConfigError(
       'no_judge',
       'The configuration names no judge: rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',

@@ -18,6 +18,7 @@ export {
 export { limitSessions } from './environment/limit-sessions.js';
 export { replayDeltas } from './model/replay-deltas.js';
 export {
+  checkVerdict,
   createGroupJudge,
   createJudge,
   isGroupJudge,

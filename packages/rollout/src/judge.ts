@@ -105,32 +105,36 @@ export async function askJudge(
   judge: Judge,
   { task, output, context }: { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext },
 ): Promise<Verdict> {
-  const verdict = await callJudge(() => judge.judge(task, output, context), task);
+  return checkVerdict(await callJudge(() => judge.judge(task, output, context), task), task);
+}
+
+/** The verdict with `isSuccess` filled in. Throws JudgeError `bad_verdict`, which names `who`, for anything that is not one. */
+export function checkVerdict(verdict: unknown, task: Task, who = 'The judge'): Verdict {
   if (typeof verdict !== 'object' || verdict === null) {
     throw new JudgeError(
       'bad_verdict',
-      `The judge returned ${String(verdict)} for task "${task.taskId}". Return { reward, isSuccess }.`,
+      `${who} returned ${String(verdict)} for task "${task.taskId}". Return { reward, isSuccess }.`,
     );
   }
   const { reward, isSuccess, rewards, parts, reason } = verdict as Partial<Verdict>;
   if (typeof reward !== 'number' || !Number.isFinite(reward)) {
     throw new JudgeError(
       'bad_verdict',
-      `The judge's reward for task "${task.taskId}" is ${String(reward)}. Return a finite number.`,
+      `${who}'s reward for task "${task.taskId}" is ${String(reward)}. Return a finite number.`,
     );
   }
   if (isSuccess !== undefined && typeof isSuccess !== 'boolean') {
     throw new JudgeError(
       'bad_verdict',
-      `The judge's isSuccess for task "${task.taskId}" is ${String(isSuccess)}. Return true or false.`,
+      `${who}'s isSuccess for task "${task.taskId}" is ${String(isSuccess)}. Return true or false.`,
     );
   }
-  checkNumbers('rewards', rewards, task);
-  checkNumbers('parts', parts, task);
+  checkNumbers('rewards', rewards, { task, who });
+  checkNumbers('parts', parts, { task, who });
   if (reason !== undefined && typeof reason !== 'string') {
     throw new JudgeError(
       'bad_verdict',
-      `The judge's reason for task "${task.taskId}" is of type ${typeof reason}. Return a string, or leave it out.`,
+      `${who}'s reason for task "${task.taskId}" is of type ${typeof reason}. Return a string, or leave it out.`,
     );
   }
   return {
@@ -142,7 +146,11 @@ export async function askJudge(
   };
 }
 
-function checkNumbers(name: 'rewards' | 'parts', value: unknown, task: Task): void {
+function checkNumbers(
+  name: 'rewards' | 'parts',
+  value: unknown,
+  { task, who }: { readonly task: Task; readonly who: string },
+): void {
   if (value === undefined) return;
   const entries = isJsonObject(value) ? Object.entries(value) : undefined;
   const wrong = entries?.find(([, number]) => typeof number !== 'number' || !Number.isFinite(number));
@@ -151,7 +159,7 @@ function checkNumbers(name: 'rewards' | 'parts', value: unknown, task: Task): vo
     wrong === undefined ? `${name} are ${JSON.stringify(value)}` : `${name}.${wrong[0]} is ${String(wrong[1])}`;
   throw new JudgeError(
     'bad_verdict',
-    `The judge's ${seen} for task "${task.taskId}". Return an object of finite numbers, or leave it out.`,
+    `${who}'s ${seen} for task "${task.taskId}". Return an object of finite numbers, or leave it out.`,
   );
 }
 

@@ -1,5 +1,6 @@
-import { AgentJetError, toErrorMessage, type Verdict } from '@agentjet/core';
+import { AgentJetError, ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
 import type { Judge, JudgeUsage } from '@agentjet/rollout';
+import { checkVerdict } from '@agentjet/rollout/inputs';
 import type { LabelledExample } from './labelled-examples.js';
 import { rankCorrelation } from './rank-correlation.js';
 
@@ -23,28 +24,32 @@ export type CalibrateOptions = {
   /** A label of at least this is a success, unless it says so itself. Null: half of the highest. */
   readonly successFrom: number | null;
   readonly parallel: number;
+  /** Fields of a workflow's metadata that judges read the answer from, in addition to `answer`. */
+  readonly outputFields?: readonly string[];
   readonly signal: AbortSignal;
 };
 
 type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
 
-/** Asks the judge about each example. Rejects if the signal aborts. */
+/** Asks the judge about each example. Rejects if the signal aborts, and with ConfigError if the judge needs an environment. */
 export async function calibrateJudge(
   judge: Judge,
   examples: readonly LabelledExample[],
-  { successFrom, parallel, signal }: CalibrateOptions,
+  { successFrom, parallel, outputFields = [], signal }: CalibrateOptions,
 ): Promise<Calibration> {
+  if (judge.needsEnvironment === true) throw needsEpisodes();
   const startedAt = performance.now();
   const asked: Asked[] = [];
   const failures: unknown[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < examples.length) {
+      signal.throwIfAborted();
       const at = next++;
       const example = examples[at];
       if (example === undefined) return;
       try {
-        asked.push({ example, verdict: await ask(judge, example, { at, signal }) });
+        asked.push({ example, verdict: await ask(judge, example, { at, outputFields, signal }) });
       } catch (error) {
         signal.throwIfAborted();
         failures.push(error);
@@ -65,16 +70,24 @@ export async function calibrateJudge(
 
 async function ask(
   judge: Judge,
-  { task, output }: LabelledExample,
-  { at, signal }: { readonly at: number; readonly signal: AbortSignal },
-): Promise<Verdict> {
-  return judge.judge(task, output, {
-    episodeId: `example-${at}`,
+  { task, answer, output }: LabelledExample,
+  {
+    at,
+    outputFields,
     signal,
-    seed: at,
-    transcripts: [],
-    environment: null,
-  });
+  }: { readonly at: number; readonly outputFields: readonly string[]; readonly signal: AbortSignal },
+): Promise<Verdict> {
+  const given = Object.fromEntries(outputFields.map((field) => [field, answer]));
+  const context = { episodeId: `example-${at}`, signal, seed: at, transcripts: [], environment: null };
+  const verdict: unknown = await judge.judge(task, { ...output, metadata: { ...given, ...output.metadata } }, context);
+  return checkVerdict(verdict, task);
+}
+
+function needsEpisodes(): ConfigError {
+  return new ConfigError(
+    'bad_judge',
+    'The judge asks the environment of an episode, and labelled examples have none. Calibrate a judge that reads answers, or leave environment out of task_judge.combined.',
+  );
 }
 
 function measure(
@@ -84,7 +97,9 @@ function measure(
   if (asked.length === 0) return { agreement: null, rankCorrelation: null, voteSpread: null };
   const agrees = ({ example: { score, isSuccess = score >= threshold }, verdict }: Asked): boolean =>
     verdict.isSuccess === isSuccess;
-  const spreads = asked.flatMap(({ verdict }) => verdict.parts?.['vote_spread'] ?? []);
+  const spreads = asked.flatMap(({ verdict: { parts = {} } }) =>
+    Object.entries(parts).flatMap(([name, spread]) => (/(^|\/)vote_spread$/.test(name) ? [spread] : [])),
+  );
   return {
     agreement: asked.filter(agrees).length / asked.length,
     rankCorrelation: rankCorrelation(

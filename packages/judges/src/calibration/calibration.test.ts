@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Outage } from '@agentjet/core';
+import { Outage, type WorkflowOutput } from '@agentjet/core';
 import type { Judge } from '@agentjet/rollout';
 import { afterAll, expect, it } from 'vitest';
 import { calibrateJudge } from './calibrate-judge.js';
@@ -28,11 +28,18 @@ it('correlates ranks, and shares those of equal values', () => {
 });
 
 it('reads scores, labels and successes', () => {
-  const file = write(row('a', { score: 3 }), '', row('b', { label: true }), row('c', { is_success: false, score: 2 }));
+  const file = write(
+    row('a', { score: 3 }),
+    '',
+    row('b', { label: true }),
+    row('c', { is_success: false, score: 2 }),
+    row('d', { label: true, score: 0.8 }),
+  );
   expect(readLabelledExamples(file).map(({ answer, score, isSuccess }) => [answer, score, isSuccess])).toEqual([
     ['a', 3, undefined],
     ['b', 1, true],
     ['c', 2, false],
+    ['d', 0.8, true],
   ]);
 });
 
@@ -67,4 +74,63 @@ it('counts agreement, and leaves out what has no verdict', async () => {
     voteSpread: null,
   });
   expect(report.rankCorrelation).toBeCloseTo(0.6325, 4);
+});
+
+const few = () => readLabelledExamples(write(row('1', { score: 1 }), row('0', { score: 0 })));
+
+it('takes a success from the reward if the judge does not say it, and counts no reward that is none', async () => {
+  const silent = {
+    judge: (_task: unknown, { metadata }: WorkflowOutput) => ({ reward: Number(metadata?.['answer']) }),
+  };
+  const options = { successFrom: null, parallel: 1, signal };
+  expect(await calibrateJudge(silent as unknown as Judge, few(), options)).toMatchObject({
+    agreement: 1,
+    rankCorrelation: 1,
+  });
+  const broken: Judge = { judge: () => ({ reward: Number.NaN, isSuccess: true }) };
+  expect(await calibrateJudge(broken, few(), options)).toMatchObject({
+    failed: 2,
+    firstFailure: expect.stringContaining('reward for task'),
+    agreement: null,
+    rankCorrelation: null,
+  });
+});
+
+it('gives the answer in the field that the judge reads', async () => {
+  const judge: Judge = {
+    judge: (_task, { metadata }) => ({ reward: Number(metadata?.['solution'] ?? -1), isSuccess: true }),
+  };
+  const report = await calibrateJudge(judge, few(), {
+    successFrom: null,
+    parallel: 1,
+    signal,
+    outputFields: ['solution'],
+  });
+  expect(report.rankCorrelation).toBe(1);
+});
+
+it('averages the spread of votes of the parts of a judge', async () => {
+  const judge: Judge = { judge: () => ({ reward: 1, isSuccess: true, parts: { llm: 1, 'llm/vote_spread': 0.25 } }) };
+  expect((await calibrateJudge(judge, few(), { successFrom: null, parallel: 1, signal })).voteSpread).toBe(0.25);
+});
+
+it('refuses a judge that needs an environment', async () => {
+  const judge: Judge = { needsEnvironment: true, judge: () => ({ reward: 1, isSuccess: true }) };
+  const asked = calibrateJudge(judge, few(), { successFrom: null, parallel: 1, signal });
+  await expect(asked).rejects.toThrow('labelled examples have none');
+});
+
+it('asks nothing more once it is stopped', async () => {
+  const controller = new AbortController();
+  let numAsked = 0;
+  const judge: Judge = {
+    judge: () => {
+      numAsked++;
+      controller.abort(new Error('ctrl-c'));
+      return { reward: 1, isSuccess: true };
+    },
+  };
+  const asked = calibrateJudge(judge, few(), { successFrom: null, parallel: 1, signal: controller.signal });
+  await expect(asked).rejects.toThrow('ctrl-c');
+  expect(numAsked).toBe(1);
 });

@@ -85,7 +85,8 @@ function readLabel(
   place: string,
 ): Pick<LabelledExample, 'score' | 'isSuccess'> {
   const known = typeof isSuccess === 'boolean' ? isSuccess : typeof label === 'boolean' ? label : undefined;
-  const value = typeof label === 'number' ? label : known === undefined ? undefined : Number(known);
+  const scored = [label, score].find((given) => typeof given === 'number');
+  const value = scored ?? (known === undefined ? undefined : Number(known));
   if (value === undefined || !Number.isFinite(value))
     throw bad(place, `"score" is ${show(label)}`, 'Write a number, or is_success: true or false.');
   return { score: value, isSuccess: known };

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Outage, type CommonConfig, type Task, type Verdict } from '@agentjet/core';
 import type { Judge } from '@agentjet/rollout';
 import { judgeCases } from '@agentjet/rollout/testing';
@@ -77,6 +80,15 @@ it('counts a gate that is open with its weight', async () => {
   expect(await judge.judge(task, {}, context)).toMatchObject({ reward: 0.6, isSuccess: true });
 });
 
+it('refuses a part whose verdict is none', async () => {
+  const broken = (verdict: unknown) =>
+    createCombinedJudge([part('mine', { judge: () => verdict as Verdict })], options);
+  const ask = (verdict: unknown) => broken(verdict).judge(task, {}, context);
+  await expect(ask(undefined)).rejects.toThrow('The part mine returned undefined');
+  await expect(ask({ reward: 1, isSuccess: 'no' })).rejects.toThrow("The part mine's isSuccess");
+  await expect(ask({ reward: 1, parts: { a: Number.NaN } })).rejects.toThrow("The part mine's parts.a is NaN");
+});
+
 it('gives no reward if a part cannot be reached', async () => {
   const away: Judge = { judge: () => Promise.reject(new Outage('away')) };
   const judge = createCombinedJudge([part('a', says({ reward: 1 })), part('b', away)], options);
@@ -99,6 +111,16 @@ it('opens parts by name, each with its own section', async () => {
     reward: 1,
     parts: { answer: 1 },
   });
+});
+
+it('records parts of the same name from two files apart', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'combined-'));
+  const files = ['a.mjs', 'b.mjs'].map((name) => path.join(folder, name));
+  files.forEach((file, at) => writeFileSync(file, `export const style = () => ({ reward: ${at}, isSuccess: true });`));
+  const [first = '', second = ''] = files.map((file) => `${file}->style`);
+  const judge = await registration.open({ ...section, parts: { [first]: 1, [second]: 1 } }, { config });
+  expect(await judge?.judge(task, {}, context)).toMatchObject({ reward: 1, parts: { style: 0, [second]: 1 } });
+  rmSync(folder, { recursive: true });
 });
 
 it.each([

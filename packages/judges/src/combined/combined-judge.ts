@@ -1,5 +1,6 @@
-import { JudgeError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
+import type { Task, Verdict, WorkflowOutput } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
+import { checkVerdict } from '@agentjet/rollout/inputs';
 
 export type CombinedPart = {
   readonly name: string;
@@ -47,10 +48,8 @@ export function createCombinedJudge(parts: readonly CombinedPart[], options: Com
 type Asked = { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext };
 
 async function askPart(part: CombinedPart, { task, output, context }: Asked): Promise<Scored> {
-  const verdict = await part.judge.judge(task, output, context);
-  if (!Number.isFinite(verdict.reward))
-    throw new JudgeError('bad_verdict', `The part ${part.name} gave the reward ${String(verdict.reward)}.`);
-  return { part, verdict: { ...verdict, isSuccess: verdict.isSuccess ?? verdict.reward >= 1 } };
+  const verdict: unknown = await part.judge.judge(task, output, context);
+  return { part, verdict: checkVerdict(verdict, task, `The part ${part.name}`) };
 }
 
 function combine(scored: readonly Scored[], { successFrom }: CombinedOptions): Verdict {

@@ -44,10 +44,11 @@ export const combined = defineJudge({
         'task_judge.combined.parts is empty. Name judges with their weights: { answer: 1 }.',
       );
     const { createCombinedJudge } = await import('./combined-judge.js');
+    const recorded = names.map(partName);
     const parts = [];
-    for (const name of names)
+    for (const [at, name] of names.entries())
       parts.push({
-        name: partName(name),
+        name: recorded.indexOf(partName(name)) === at ? partName(name) : name,
         judge: await openPart(name, config),
         weight: weights[name] ?? 0,
         isGate: gates.includes(name),
@@ -80,5 +81,5 @@ async function findEntry(name: string): Promise<Entry> {
   );
 }
 
-/** `judges/style.ts->Style` is recorded as `Style`. */
+/** `judges/style.ts->Style` is recorded as `Style`; a second `Style` keeps its whole name. */
 const partName = (name: string): string => (isExportReference(name) ? (name.split('->').at(-1) ?? name).trim() : name);

@@ -92,7 +92,7 @@ function toShares(examples: readonly LabelledExample[]): readonly number[] {
 }
 
 const criteriaShape = z.object({
-  criteria: z.array(z.object({ name: z.string().min(1), text: z.string().min(1) })).min(1),
+  criteria: z.array(z.object({ name: z.string().min(1), text: z.string().regex(/[^\s#]/) })).min(1),
 });
 
 async function propose(
@@ -118,13 +118,27 @@ async function propose(
           { maxTokens, signal },
         );
   const names = new Set<string>();
-  return merged.slice(0, maxCriteria).flatMap(({ name: words, text }) => {
-    const name = toCriterionName(words);
-    if (names.has(name)) return [];
+  return merged.slice(0, maxCriteria).map(({ name: words, text }) => {
+    const name = unusedName(toCriterionName(words), names);
     names.add(name);
-    return [{ name, weight: 1, text: text.replaceAll(/\s+/g, ' ').trim() }];
+    return { name, weight: 1, text: toLine(text) };
   });
 }
+
+/** Names that have no letters of ours, such as Chinese ones, are all the same. */
+function unusedName(name: string, names: ReadonlySet<string>): string {
+  const numbered = (number: number): string => (number === 1 ? name : `${name}_${number}`);
+  let number = 1;
+  while (names.has(numbered(number))) number++;
+  return numbered(number);
+}
+
+/** One line that the file does not take for a heading. */
+const toLine = (text: string): string =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^[ #]+/, '')
+    .trim();
 
 /** Each with answers of all scores. */
 function toBatches(learned: readonly LabelledExample[]): readonly (readonly LabelledExample[])[] {

@@ -119,6 +119,33 @@ describe('learning', () => {
     expect(host.requests).toHaveLength(asked);
   });
 
+  it('keeps criteria whose names have no Latin letters, and words that look like a heading', async () => {
+    const proposed = ['原因', '长度'].map((name) => ({ name, text: `## ${name}\nmatters` }));
+    const score = (messages: readonly { readonly content: string }[], code: string) => {
+      const text = messages[2]?.content ?? '';
+      const scores = {
+        criterion: text.includes('scatter') ? 10 : 0,
+        criterion_2: Math.min(10, text.split(' ').length / 2),
+      };
+      return JSON.stringify({ code, reason: '', scores });
+    };
+    const { client } = await openClient((messages) => {
+      const code = /"code": "(\w+)"/.exec(messages[0]?.content ?? '')?.[1];
+      return code === undefined ? JSON.stringify({ criteria: proposed }) : score(messages, code);
+    });
+    const examples = path.join(folder, 'chinese.jsonl');
+    const lines = createExamples(20).map(({ task: { mainQuery }, answer, score: given }) =>
+      JSON.stringify({ main_query: mainQuery, answer, score: given }),
+    );
+    writeFileSync(examples, lines.join('\n'));
+    const file = path.join(folder, 'chinese.md');
+    const learned = await openRubrics(client, { file, examples, maxCriteria: 3, heldOut: 0.3, maxTokens: 100 });
+    expect(learned.map(({ name, text }) => [name, text])).toEqual([
+      ['criterion', '原因 matters'],
+      ['criterion_2', '长度 matters'],
+    ]);
+  });
+
   it('reads ranked answers too', async () => {
     const { client } = await openClient();
     const examples = path.join(folder, 'ranked.jsonl');
