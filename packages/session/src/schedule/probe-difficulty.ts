@@ -27,7 +27,7 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
     const selected = await selectByDifficulty(table, {
       ...difficulty,
       cacheFile: path.join(config.experimentDir, config.experimentName, 'task-probe.jsonl'),
-      shapedBy: await describeShape(config, parts.modelDir),
+      shapedBy: await describeShape(config, parts),
       probe: async (tasks) => opened.run(tasks),
       chunk: 4 * Math.max(1, Math.ceil(config.rollout.maxEnvWorker / difficulty.samples)),
       onProgress: (done, total) =>
@@ -42,18 +42,28 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
 }
 
 /** All that decides how often a task is solved, except the task. Code that was given in code has no sum: its edits are not seen. */
-async function describeShape(config: CommonConfig, modelDir: string): Promise<unknown> {
+async function describeShape(config: CommonConfig, { inputs, modelDir }: ProbeParts): Promise<unknown> {
   const { rollout, taskJudge, trainerCommon, backbone } = config;
   const { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn } = rollout;
+  const { requestSampling, specialTokensInText, episodeTimeout } = rollout;
   return {
     model: await sumModel(modelDir),
     code: hashCode(config),
-    agent: { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn },
+    agent: { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn, episodeTimeout },
+    requests: { requestSampling, specialTokensInText },
     sampling: samplingDefaults(config),
     taskJudge,
+    world: describeWorld(config, inputs),
     backbone,
     seed: trainerCommon.seed,
   };
+}
+
+/** What the episodes act in. Some readers open it themselves, by their own settings. */
+function describeWorld({ environment, taskReader }: CommonConfig, { reader }: JobInputs): unknown {
+  const { maxSessions: _sessions, openTimeout: _open, callTimeout: _call, ...world } = environment;
+  const { difficulty: _limits, ...ofReader } = taskReader;
+  return [world, reader.environment === undefined ? null : ofReader];
 }
 
 /** The engine is opened for the first task that is not known yet, and stays open until the end. */
