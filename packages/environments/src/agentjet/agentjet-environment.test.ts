@@ -124,3 +124,40 @@ it('ends a call that is under way when it is closed', async () => {
   await settled;
   await Promise.all([stop(server), stop(hanging)]);
 });
+
+it('asks for partial credit as the original does, and reads each form of a score', async () => {
+  const scores: unknown[] = [0.5, true, { accuracy: 1, completed: true }, { score: 0.25 }];
+  const asked: unknown[] = [];
+  const { server, port } = await serve((path, body) => {
+    if (path !== '/evaluate') return ok(path, body);
+    asked.push(body['params']);
+    return { body: { success: true, data: scores[asked.length - 1] } };
+  });
+  const session = await openAgentjet({ url: `http://127.0.0.1:${port}`, envType: 'walk' }).open(task, open);
+  const verdicts = [];
+  for (const _ of scores) verdicts.push(await session.evaluate?.());
+  expect(verdicts.map((verdict) => verdict?.reward)).toEqual([0.5, 1, 1, 0.25]);
+  expect(asked).toEqual(scores.map(() => ({ sparse: false })));
+  await session.close();
+  await stop(server);
+});
+
+it('does not wait for ever for a server that has no room, nor for one that never answers', async () => {
+  const full = await serve(() => ({ status: 503, body: { detail: 'busy' } }));
+  const { tasks } = openAgentjet({ url: `http://127.0.0.1:${full.port}`, envType: 'walk' });
+  await expect(tasks?.('train')[Symbol.asyncIterator]().next()).rejects.toThrow('answered 503: busy');
+  await stop(full.server);
+
+  const { server, port } = await serve(ok);
+  const hanging = createServer(() => undefined);
+  await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', () => resolve()));
+  const hangingUrl = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/release`;
+  const session = await openAgentjet({
+    url: `http://127.0.0.1:${port}`,
+    envType: 'walk',
+    releaseTimeoutMs: 5,
+    fetch: (url, init) => globalThis.fetch(url.endsWith('/release') ? hangingUrl : url, init),
+  }).open(task, open);
+  await session.close();
+  await Promise.all([stop(server), stop(hanging)]);
+});

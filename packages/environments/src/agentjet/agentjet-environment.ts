@@ -8,7 +8,7 @@ import {
   type Verdict,
 } from '@agentjet/core';
 import type { Action, Environment, Observation, Session, StepResult } from '@agentjet/rollout/inputs';
-import { askAgain } from '../http/ask-again.js';
+import { askAgain, closeSignal } from '../http/ask-again.js';
 import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post-json.js';
 
 /**
@@ -21,6 +21,10 @@ export type AgentjetOptions = ServerAddress & {
   readonly envType: string;
   /** Sent with `create`, for the world. */
   readonly params?: JsonObject;
+  /** Sent with `evaluate`. Default: `{ sparse: false }`, with which the original asks for partial credit. */
+  readonly evaluateParams?: JsonObject;
+  /** Limit of all tries to release an instance. Default: a minute. */
+  readonly releaseTimeoutMs?: number;
 };
 
 const openTries = 3;
@@ -53,6 +57,10 @@ class Server {
     this.#options = options;
   }
 
+  get evaluateParams(): JsonObject {
+    return this.#options.evaluateParams ?? { sparse: false };
+  }
+
   /** The field `data` of the answer. */
   async ask(route: string, { taskId, instanceId, messages = {}, params = {}, signal }: Ask): Promise<unknown> {
     const body = {
@@ -78,10 +86,7 @@ class Server {
 
   async *tasks(split: string): AsyncGenerator<Task> {
     const signal = new AbortController().signal;
-    const ids = await askAgain(() => this.ask('/get_env_profile', { params: { split }, signal }), {
-      signal,
-      tries: openTries,
-    });
+    const ids = await askAgain(() => this.ask('/get_env_profile', { params: { split }, signal }), { tries: openTries });
     if (!Array.isArray(ids)) throw this.unreadable('/get_env_profile', ids);
     for (const id of ids) {
       const taskId = String(id);
@@ -115,7 +120,7 @@ class Server {
 
   /** Tries for some seconds, and gives up without an error: servers drop instances that nobody uses. */
   async release(instanceId: string): Promise<void> {
-    const signal = new AbortController().signal;
+    const signal = closeSignal(this.#options.releaseTimeoutMs);
     const ask = async (): Promise<void> => {
       try {
         await this.ask('/release', { instanceId, signal });
@@ -123,7 +128,7 @@ class Server {
         if (!(error instanceof ServerOutage && error.kind === 'absent')) throw error; // with the server, the instance is gone
       }
     };
-    await askAgain(ask, { signal, tries: closeTries }).catch(() => undefined);
+    await askAgain(ask, { tries: closeTries }).catch(() => undefined);
   }
 
   readStep(route: string, data: unknown): StepResult {
@@ -163,8 +168,10 @@ class Instance implements Session {
   async evaluate(): Promise<Verdict> {
     const { signal } = this.#calls;
     const ask = async (): Promise<Verdict> => {
-      const data = await this.#server.ask('/evaluate', { instanceId: this.#id, signal });
-      const reward = isJsonObject(data) ? (data['score'] ?? data['reward']) : data;
+      const params = this.#server.evaluateParams;
+      const data = await this.#server.ask('/evaluate', { instanceId: this.#id, params, signal });
+      const given = isJsonObject(data) ? (data['score'] ?? data['reward'] ?? data['accuracy']) : data;
+      const reward = typeof given === 'boolean' ? Number(given) : given;
       if (typeof reward !== 'number' || !Number.isFinite(reward)) throw this.#server.unreadable('/evaluate', data);
       return { reward, isSuccess: reward >= 1 };
     };

@@ -8,16 +8,20 @@ export const agentjet = defineEnvironment({
     url: setting(z.string().min(1).nullable(), null, 'such as http://127.0.0.1:8080'),
     env_type: setting(z.string().min(1), 'appworld', 'what the server calls the world'),
     params: setting(z.record(z.string(), z.unknown()), {}, 'sent when a session opens, for the world'),
+    evaluate_params: setting(
+      z.record(z.string(), z.unknown()),
+      { sparse: false },
+      "sent when a session is scored; sparse: false asks for partial credit, as the original's judge does",
+    ),
   }),
-  async open({ url, envType, params }) {
+  async open({ url, ...section }) {
     const [{ readAddress }, { openAgentjet }] = await Promise.all([
       import('../http/read-address.js'),
       import('./agentjet-environment.js'),
     ]);
     return openAgentjet({
       url: readAddress(url, 'environment.agentjet.url', 'http://127.0.0.1:8080'),
-      envType,
-      params,
+      ...section,
     });
   },
 });

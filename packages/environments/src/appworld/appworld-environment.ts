@@ -18,7 +18,7 @@ import type {
   Session,
   StepResult,
 } from '@agentjet/rollout/inputs';
-import { askAgain } from '../http/ask-again.js';
+import { askAgain, closeSignal } from '../http/ask-again.js';
 import { hostOf, postJson, ServerOutage } from '../http/post-json.js';
 import { AddressPool } from './address-pool.js';
 
@@ -151,7 +151,7 @@ class World implements Session {
   /** Answered only after everything that was sent before: the server does one thing at a time. */
   async #close(): Promise<void> {
     if (this.#isAbsent) return;
-    const { signal } = new AbortController();
+    const signal = closeSignal();
     const ask = async (): Promise<void> => {
       try {
         await this.#ask('/close', {}, signal);
@@ -160,7 +160,7 @@ class World implements Session {
           throw error;
       }
     };
-    await askAgain(ask, { signal, tries: this.#hasBegun ? closeTries : dropTries }).catch(() => undefined);
+    await askAgain(ask, { tries: this.#hasBegun ? closeTries : dropTries }).catch(() => undefined);
   }
 
   async #ask(route: string, body: JsonObject, signal = this.#calls.signal): Promise<unknown> {

@@ -12,7 +12,7 @@ import {
   type Verdict,
 } from '@agentjet/core';
 import type { Environment, Observation, OpenSessionOptions, Session, ToolResult } from '@agentjet/rollout/inputs';
-import { askAgain } from '../http/ask-again.js';
+import { askAgain, closeSignal } from '../http/ask-again.js';
 import { ServerOutage } from '../http/post-json.js';
 import { readToolResult } from '../read-tool-result.js';
 import { loadSdk, type McpSdk } from './load-sdk.js';
@@ -187,22 +187,29 @@ class Connection {
   async #close(): Promise<void> {
     const sessionId = 'sessionId' in this.#transport ? this.#transport.sessionId : undefined;
     if (sessionId !== undefined) {
-      const ask = (): Promise<void> => this.#endSession(sessionId);
-      await askAgain(ask, { signal: new AbortController().signal, tries: closeTries }).catch(() => undefined);
+      const signal = closeSignal();
+      const ask = (): Promise<void> => this.#endSession(sessionId, signal);
+      await askAgain(ask, { tries: closeTries }).catch(() => undefined);
     }
     await this.#client.close().catch(() => undefined);
     await this.#transport.close().catch(() => undefined);
   }
 
   /** Not by the SDK, which cannot end a session whose connection has failed. 404 and 405: there is nothing to end. */
-  async #endSession(sessionId: string): Promise<void> {
+  async #endSession(sessionId: string, signal: AbortSignal): Promise<void> {
     const server = this.#server;
     if (!('url' in server)) return;
     try {
       const headers = { ...server.headers, 'mcp-session-id': sessionId };
-      const { ok, status } = await globalThis.fetch(server.url, { method: 'DELETE', headers, redirect: 'error' });
+      const { ok, status } = await globalThis.fetch(server.url, {
+        method: 'DELETE',
+        headers,
+        redirect: 'error',
+        signal,
+      });
       if (!ok && status !== 404 && status !== 405) throw new Error(`DELETE answered ${status}`);
     } catch (error) {
+      signal.throwIfAborted();
       if (!isAbsent(error)) throw this.#outage(error);
     }
   }

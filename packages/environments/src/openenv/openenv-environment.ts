@@ -53,7 +53,7 @@ export function openOpenenv(options: OpenenvOptions): Environment {
 async function* listTasks(address: ServerAddress & { readonly envType: string }, split: string): AsyncGenerator<Task> {
   const { signal } = new AbortController();
   const route = `/${encodeURIComponent(address.envType)}/tasks`;
-  const answer = await askAgain(() => postJson(address, route, { body: { split }, signal }), { signal, tries });
+  const answer = await askAgain(() => postJson(address, route, { body: { split }, signal }), { tries });
   const listed = isJsonObject(answer) ? answer['tasks'] : undefined;
   if (!Array.isArray(listed))
     throw new ServerOutage('lost', `POST ${route} answered no list of tasks.`, { host: hostOf(address) });
