@@ -84,7 +84,8 @@ async function readExamples(
       const { taskId, mainQuery, metadata } = await opened.taskAt(row);
       if (mainQuery === '') throw new TaskError('bad_task', `${opened.placeOf(row)}: an example needs main_query.`);
       const { answer } = metadata;
-      return { id: taskId, question: mainQuery, answer: typeof answer === 'string' ? answer : null };
+      const isAnswer = typeof answer === 'string' || typeof answer === 'number';
+      return { id: taskId, question: mainQuery, answer: isAnswer ? String(answer) : null };
     }),
   );
 }

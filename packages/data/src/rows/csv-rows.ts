@@ -20,7 +20,7 @@ export const csvRows: RowFormat = {
     const rows: Row[] = [];
     try {
       for await (const { record, info } of await openParser(file)) {
-        // The parser counts the line that a row ends in, and the mark at the start of a quoted one is more use to nobody.
+        // The line in which the row ends; a quoted value may have begun it earlier.
         rows.push({ value: record, place: info.lines });
         if (rows.length === rowsAtOnce) yield { rows: rows.splice(0), doneShare: Math.min(1, info.bytes / size) };
       }

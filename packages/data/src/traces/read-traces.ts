@@ -18,7 +18,8 @@ const mostBytes = 256 * 2 ** 20;
 export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
   const traces = new Map<string, Trace>();
   for (const file of files)
-    for (const trace of await readFileTraces(file)) {
+    for (const read of await readFileTraces(file)) {
+      const trace = withOwnId(read, traces);
       const earlier = traces.get(trace.id);
       traces.set(
         trace.id,
@@ -26,6 +27,17 @@ export async function readTraces(files: readonly string[]): Promise<readonly Tra
       );
     }
   return newestOfCalls([...traces.values()]);
+}
+
+/** Tools count from 1, each for itself: another question under an id that is taken gets an id of its own, such as `1#2`. */
+function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
+  const question = JSON.stringify(trace.messages);
+  for (let at = 1; ; at++) {
+    const id = at === 1 ? trace.id : `${trace.id}#${at}`;
+    const earlier = known.get(id);
+    if (earlier !== undefined && JSON.stringify(earlier.messages) !== question) continue;
+    return { ...trace, id, conversation: trace.conversation === trace.id ? id : trace.conversation };
+  }
 }
 
 /** A run folder has its conversations in `transcripts.jsonl`. */

@@ -177,24 +177,32 @@ it('take what documents say as data: it stays inside of a JSON string', async ()
   expect(seen.some(({ passage }) => passage?.includes(attack))).toBe(true);
 });
 
-it('vary examples, each with the one that it came from, and none of those for evaluation', async () => {
-  const file = path.join(dir, 'examples.jsonl');
-  const examples = Array.from({ length: 10 }, (_, at) => ({
-    task_id: `e${at}`,
-    main_query: `${at}${at} sheep?`,
-    metadata: { answer: `${at}` },
-  }));
-  writeFileSync(file, examples.map((each) => JSON.stringify(each)).join('\n'));
-  const options = {
-    documentReader: { documentPath: [], chunkSize: 1000 },
-    queryReader: { filePath: file, fields: {} },
-  };
-  const [training, evaluation] = await both(open(undefined, options).reader);
-  expect(training).toHaveLength(12);
-  const from = (tasks: readonly Task[]) => new Set(tasks.map(({ metadata }) => metadata['example']));
-  for (const example of from(evaluation)) expect(from(training)).not.toContain(example);
-  expect(evaluation.some(({ taskId }) => taskId.startsWith('example/'))).toBe(true);
-});
+it.each([
+  ['a string', String],
+  ['a number', Number],
+])(
+  'vary examples whose answer is %s, each with the one that it came from, and none of those for evaluation',
+  async (_what, toAnswer) => {
+    const file = path.join(dir, 'examples.jsonl');
+    const examples = Array.from({ length: 10 }, (_, at) => ({
+      task_id: `e${at}`,
+      main_query: `${at}${at} sheep?`,
+      metadata: { answer: toAnswer(at) },
+    }));
+    writeFileSync(file, examples.map((each) => JSON.stringify(each)).join('\n'));
+    const options = {
+      documentReader: { documentPath: [], chunkSize: 1000 },
+      queryReader: { filePath: file, fields: {} },
+    };
+    const [training, evaluation] = await both(open(undefined, options).reader);
+    expect(training).toHaveLength(12);
+    const from = (tasks: readonly Task[]) => new Set(tasks.map(({ metadata }) => metadata['example']));
+    for (const example of from(evaluation)) expect(from(training)).not.toContain(example);
+    const asTheyAre = evaluation.filter(({ taskId }) => taskId.startsWith('example/'));
+    expect(asTheyAre.length).toBeGreaterThan(0);
+    for (const { metadata } of asTheyAre) expect(metadata['answer']).toBe(String(metadata['example']).slice(1));
+  },
+);
 
 it('say what is missing: a model, or a key', async () => {
   const { reader } = open(undefined, {

@@ -251,6 +251,17 @@ it('are chosen by a model, which is asked once for each, and never told by a can
   expect(host.requests).toHaveLength(4);
 });
 
+it('keep both questions of two tools that gave their answers the same id, and count a copy once', async () => {
+  const left = write('left.jsonl', { id: 1, question: 'Why?', answer: 'So.' });
+  const copy = write('left-copy.jsonl', { id: 1, question: 'Why?', answer: 'So.', thumb: 'up' });
+  const right = write('right.jsonl', { id: 1, question: 'Where?', answer: 'Here.', thumb: 'down' });
+  const tasks = await list(open([left, copy, right]).trainingTasks());
+  expect(tasks.map(({ taskId, mainQuery, metadata }) => [taskId, mainQuery, metadata['is_good']])).toEqual([
+    ['trace/1', 'Why?', true],
+    ['trace/1#2', 'Where?', false],
+  ]);
+});
+
 it.each([
   [{ id: 'x' }, /t\.jsonl:1 has no question: it has id\. Write \{ "id"/],
   [{ question: 'Why?' }, /t\.jsonl:1 has no answer/],
