@@ -27,6 +27,7 @@ export function parseConversation(line: JsonObject): ConversationLine {
   const given = Object.fromEntries(requestKeys.flatMap((key) => (line[key] == null ? [] : [[key, line[key]]])));
   if (!Array.isArray(given['messages'])) throw new BadLine(withoutMessages(line));
   const messages = completeIds(given['messages'] as readonly unknown[]);
+  messages.forEach(checkSpoken);
   const { tools, toolChoice, responseFormat, ...request } =
     messages.length === 0 ? ({ messages: [] } as ChatRequest) : toRequest({ ...given, messages }); // an episode that ended before its first call
   const agentName = readText(line, 'agent') ?? 'assistant';
@@ -93,6 +94,19 @@ function completeCall(call: unknown, id: string): unknown {
     ...call,
     ...(isParsed && { function: { ...called, arguments: JSON.stringify(called['arguments']) } }),
   };
+}
+
+/** What would be read as an empty answer, and imitated as one. */
+function checkSpoken(message: unknown, at: number): void {
+  if (!isJsonObject(message) || message['role'] !== 'assistant') return;
+  const { content, tool_calls: calls, function_call: call, weight } = message;
+  if (call != null)
+    throw new BadLine(
+      `messages[${at}].function_call is the older form of a call. Write "tool_calls": [{"id": ..., "type": "function", "function": ${JSON.stringify(call).slice(0, 80)}}].`,
+    );
+  const hasCalls = Array.isArray(calls) && calls.length > 0;
+  if (content == null && !hasCalls && weight !== 0)
+    throw new BadLine(`messages[${at}] is an answer with neither content nor tool_calls. Give it one, or "weight": 0.`);
 }
 
 /** OpenAI's `weight` of an assistant's message: 0 is context, 1 (default) is imitated. */

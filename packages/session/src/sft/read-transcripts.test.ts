@@ -217,6 +217,16 @@ it.each([
     JSON.stringify({ messages: [{ role: 'assistant', content: 'x', weight: 2 }] }),
     /messages\[0\]\.weight is 2/,
   ],
+  [
+    'a call in the older form',
+    '{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": null, "function_call": {"name": "f"}}]}',
+    /messages\[1\]\.function_call is the older form of a call\. Write "tool_calls": .*"function": \{"name":"f"\}/,
+  ],
+  [
+    'an answer that says nothing',
+    '{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": null, "refusal": "No."}]}',
+    /messages\[1\] is an answer with neither content nor tool_calls/,
+  ],
   ['a reward in words', JSON.stringify(chat('a', 'b', { reward: 'high' })), /"reward" is "high"; it must be a number/],
 ])('names the line of %s', async (_what, content, message) => {
   await expect(read(`${content}\n`).reading).rejects.toMatchObject({
