@@ -79,3 +79,26 @@ it('a run that cannot begin is told, and another one may', async () => {
   await operator.begin({ model: { path: 'nano' }, onnx: { num_threads: 1 } });
   await standby.served;
 });
+
+it('a run whose commander was answered begins after a kill, and one that cannot begin leaves room for another', async () => {
+  const key = standby.firstKey ?? '';
+  await standby.close();
+  const answered = { config: { model: { path: './not-there' } }, run: null };
+  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered)); // what a kill leaves
+  standby = await open();
+  const operator = new SwarmOperator({ url: standby.url, key });
+  await expect
+    .poll(() => operator.server().catch((error: unknown) => String(error)), { timeout: 20_000 })
+    .toContain('The last one could not begin');
+  await operator.begin({ model: { path: 'nano' }, onnx: { num_threads: 1 } });
+  await standby.served;
+});
+
+it('closes while a run that cannot begin is begun', async () => {
+  await standby.close();
+  const answered = { config: { model: { path: './not-there' } }, run: null };
+  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered));
+  standby = await open();
+  await standby.close();
+  await expect(standby.served).rejects.toThrow();
+});

@@ -1,12 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { once } from 'node:events';
 import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
-import { Hono } from 'hono';
 import { camelKeys, ConfigError, toErrorMessage, type CommonConfig, type JsonObject } from '@agentjet/core';
-import { createState } from '@agentjet/ledger';
-import { parseRequest, runRequestSchema, WireError } from '@agentjet/swarm-wire';
-import { answerError } from './http/door.js';
-import { createKey, requireKey, type StoredKey } from './http/keys.js';
+import { WireError } from '@agentjet/swarm-wire';
+import { createKey, type StoredKey } from './http/keys.js';
+import { createLobby, type LobbyOptions } from './http/lobby.js';
 import { requireSafe } from './http/swarm-server.js';
 import { refuseClientKeys } from './http/run-config.js';
 import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
@@ -45,21 +45,23 @@ export async function serveStandby<Config extends CommonConfig>(options: Standby
     serveSwarm({ ...options, config: create(options, config), run, firstKey: stored, onNotice });
   const known = readRun(dir);
   const served = (async (): Promise<ServedSwarm> => {
-    if (known !== undefined) return begin(known.config, known.run ?? undefined);
-    for (let failure: string | undefined; ; ) {
-      const { config, server } = await waitForRun({ ...options, port, hostname, stored, failure }, (opened) => {
+    if (known?.run != null) return begin(known.config, known.run);
+    let config = known?.config; // begun, and never opened: its commander has the answer already
+    for (let failure: string | undefined; ; config = undefined) {
+      config ??= await waitForRun({ ...options, port, hostname, stored, failure }, (opened) => {
         lobby = opened;
+        if (isClosed) void closed(opened);
       });
-      await closed(server);
       lobby = undefined;
       if (isClosed) throw new Error('closed');
       try {
         const swarm = await begin(config);
-        writeFileSync(path.join(dir, 'run.json'), JSON.stringify({ config, run: swarm.runDir }));
+        await keepRun(dir, { config, run: swarm.runDir });
         return swarm;
       } catch (error) {
         failure = toErrorMessage(error);
-        rmSync(path.join(dir, 'run.json'), { force: true });
+        await rm(runFile(dir), { force: true });
+        if (isClosed) throw error;
         onNotice(`The run could not begin: ${failure}`);
       }
     }
@@ -98,56 +100,51 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
   return { stored, firstKey: answer.key };
 }
 
-function readRun(dir: string): { readonly config: JsonObject; readonly run: string | null } | undefined {
-  const file = path.join(dir, 'run.json');
-  return existsSync(file)
-    ? (JSON.parse(readFileSync(file, 'utf8')) as { config: JsonObject; run: string | null })
-    : undefined;
+/** `run` is its folder; null: a commander was told that it begins, and it is not open yet. */
+type KnownRun = { readonly config: JsonObject; readonly run: string | null };
+
+const runFile = (dir: string): string => path.join(dir, 'run.json');
+
+function readRun(dir: string): KnownRun | undefined {
+  return existsSync(runFile(dir)) ? (JSON.parse(readFileSync(runFile(dir), 'utf8')) as KnownRun) : undefined;
 }
 
-type Lobby<Config extends CommonConfig> = Create<Config> & {
-  readonly port: number;
-  readonly hostname: string;
-  readonly stored: StoredKey;
-  /** Why the run before could not begin. */
-  readonly failure: string | undefined;
-};
+/** Resolves when the run is on the disk, whole. */
+async function keepRun(dir: string, run: KnownRun): Promise<void> {
+  const file = await open(`${runFile(dir)}.new`, 'w');
+  try {
+    await file.writeFile(JSON.stringify(run));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${runFile(dir)}.new`, runFile(dir));
+}
 
-/** Answers until a run is begun: to all but that, that there is none. */
-function waitForRun<Config extends CommonConfig>(
+type Lobby<Config extends CommonConfig> = Create<Config> &
+  Pick<LobbyOptions, 'stored' | 'failure'> & { readonly port: number; readonly hostname: string };
+
+/** Answers until a run is begun: to all but that, that there is none. Resolves with its configuration, and the port is free. */
+async function waitForRun<Config extends CommonConfig>(
   lobby: Lobby<Config>,
   onOpen: (server: ServerType) => void,
-): Promise<{ readonly config: JsonObject; readonly server: ServerType }> {
-  const { port, hostname, stored, failure } = lobby;
-  const state = createState();
-  state.keys.set(stored.name, { kind: 'key', name: stored.name, content: stored });
-  return new Promise((resolve, reject) => {
-    const app = new Hono();
-    let isBegun = false;
-    const base = app.basePath('/swarm/v1');
-    base.get('/healthz', (context) => context.json({ ok: true }));
-    base.get('/readyz', (context) => context.json({ ok: false }, 503));
-    base.put('/run', async (context) => {
-      requireKey(state, context.req.header('authorization'), 'commander');
-      const { config } = parseRequest(runRequestSchema, await context.req.json().catch(() => undefined));
-      create(lobby, config as JsonObject);
-      isBegun = true;
-      setTimeout(() => resolve({ config: config as JsonObject, server }), 50).unref(); // the answer goes first
-      return context.json({ run: '', revision: 0 }, 201, { connection: 'close' });
-    });
-    app.notFound((context) => {
-      if (isBegun)
-        return answerError(context, new WireError('not_ready', 'The run is about to begin.', { retryAfterMs: 500 }));
-      const before = failure === undefined ? '' : ` The last one could not begin: ${failure}`;
-      return answerError(
-        context,
-        new WireError('no_run', `There is no run yet. Begin one with PUT /swarm/v1/run.${before}`),
-      );
-    });
-    app.onError((error, context) => answerError(context, error));
-    const server = serve({ fetch: app.fetch, hostname, port }, () => onOpen(server));
-    server.once('error', reject);
+): Promise<JsonObject> {
+  const { port, hostname, dir } = lobby;
+  const { app, begun } = createLobby({
+    ...lobby,
+    check: (config) => void create(lobby, config),
+    keep: (config) => keepRun(dir, { config, run: null }),
   });
+  const server = await new Promise<ServerType>((resolve, reject) => {
+    const opened = serve({ fetch: app.fetch, hostname, port }, () => resolve(opened));
+    opened.once('error', reject);
+  });
+  onOpen(server);
+  const config = await Promise.race([begun, once(server, 'close').then(() => undefined)]);
+  if (config === undefined) return {}; // closed meanwhile
+  await new Promise((resolve) => setTimeout(resolve, 50)); // the answer goes first
+  await closed(server);
+  return config;
 }
 
 function closed(server: ServerType): Promise<void> {
