@@ -126,6 +126,8 @@ class McpSession implements Session {
   }
 }
 
+type ListedTools = Awaited<ReturnType<Client['listTools']>>;
+
 class Connection {
   readonly #name: string;
   readonly #server: McpServer;
@@ -158,8 +160,17 @@ class Connection {
     return this.#ask(() => this.#client.connect(this.#transport as Parameters<Client['connect']>[0], this.#options));
   }
 
+  /** Of all pages. A server that repeats a page is believed that there are no more. */
   async listTools(): Promise<readonly ToolSpec[]> {
-    const { tools } = await this.#ask(() => this.#client.listTools(undefined, this.#options));
+    const tools: ListedTools['tools'] = [];
+    const seen = new Set<string>();
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#ask(() => this.#client.listTools(cursor === undefined ? {} : { cursor }, this.#options));
+      tools.push(...page.tools);
+      cursor = page.nextCursor;
+      if (cursor === undefined || seen.has(cursor)) break;
+      seen.add(cursor);
+    }
     return tools.map(({ name, description, inputSchema }) => ({
       name,
       ...(description !== undefined && { description }),
