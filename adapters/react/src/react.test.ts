@@ -1,4 +1,4 @@
-import type { ChatResponse } from '@agentjet/core';
+import { ConfigError, Outage, type ChatResponse } from '@agentjet/core';
 import { openScriptedEpisode, type ScriptedReply } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import { asModel, InMemoryMemory, ReActAgent, Toolkit, withMessageHub, type Message } from './index.js';
@@ -60,6 +60,15 @@ describe('ReActAgent', () => {
     const results = (await agent.memory.messages()).filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(results).toEqual(['Error: there is no tool named "nope". Tools: add, broken.', 'Error: out of order']);
   });
+
+  it.each([new Outage('the sandbox is away'), new ConfigError('missing_program', 'bubblewrap is not installed')])(
+    'does not tell the model what is not its doing: %s',
+    async (error) => {
+      const away = { name: 'away', parameters: {}, execute: () => Promise.reject(error) };
+      const { agent } = openAgent([call('away', '{}'), 'I give up'], { toolkit: new Toolkit([away]) });
+      await expect(agent.reply(user('go'))).rejects.toBe(error);
+    },
+  );
 
   it('stops after its number of model calls', async () => {
     const { agent, episode } = openAgent([call('add', '{"a": 1, "b": 1}')], {

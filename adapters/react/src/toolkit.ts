@@ -1,4 +1,12 @@
-import { parseJsonObject, toErrorMessage, type ToolCall, type ToolMessage, type ToolSpec } from '@agentjet/core';
+import {
+  ConfigError,
+  Outage,
+  parseJsonObject,
+  toErrorMessage,
+  type ToolCall,
+  type ToolMessage,
+  type ToolSpec,
+} from '@agentjet/core';
 
 /** What the model wrote, parsed; nothing is checked against `parameters`. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
@@ -9,7 +17,10 @@ export type Tool = ToolSpec & {
   readonly execute: (args: ToolArguments, options: { readonly signal: AbortSignal | undefined }) => unknown;
 };
 
-/** The tools of an agent. A call that goes wrong is an answer that the model can read, never a lost episode. */
+/**
+ * The tools of an agent. A call that goes wrong is an answer that the model can read. Two kinds of errors are not: an Outage, after which
+ * the attempt is made again, and a ConfigError, which would be the same in every episode.
+ */
 export class Toolkit {
   readonly #tools = new Map<string, Tool>();
 
@@ -39,7 +50,7 @@ export class Toolkit {
     return [...this.#tools.values()].map(({ execute: _execute, ...spec }) => spec);
   }
 
-  /** Runs one call. Rejects only when the signal aborts. */
+  /** Runs one call. Rejects if the signal aborts, and with an Outage or a ConfigError of the tool. */
   async call(call: ToolCall, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<ToolMessage> {
     const content = await this.#answer(call, options.signal);
     options.signal?.throwIfAborted();
@@ -58,6 +69,7 @@ export class Toolkit {
     try {
       return toText(await tool.execute(args, { signal }));
     } catch (error) {
+      if (error instanceof Outage || error instanceof ConfigError) throw error;
       return `Error: ${toErrorMessage(error)}`;
     }
   }
