@@ -19,7 +19,7 @@ async function serve(nextOf: (cursor: unknown) => string | undefined) {
       const { protocolVersion, cursor } = isJsonObject(body['params']) ? body['params'] : {};
       const next = nextOf(cursor);
       const page = {
-        tools: [{ name: `tool_${String(cursor ?? 1)}`, inputSchema }],
+        tools: [{ name: `tool_${typeof cursor === 'string' ? cursor : '1'}`, inputSchema }],
         ...(next !== undefined && { nextCursor: next }),
       };
       const result = body['method'] === 'initialize' ? { protocolVersion, ...initialized } : page;
