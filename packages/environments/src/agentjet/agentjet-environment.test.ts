@@ -92,6 +92,7 @@ it('loses its session when the server is started again, and opens others without
   expect(await again.evaluate?.()).toEqual({ reward: 0.5, isSuccess: false });
   known.clear();
   await expect(again.step?.('north')).rejects.toThrow(EnvironmentOutage);
+  await expect(again.evaluate?.()).rejects.toThrow(EnvironmentOutage);
   await again.close();
   await stop(second.server);
 });

@@ -161,7 +161,7 @@ class Instance implements Session {
       const data = await this.#server.ask('/step', { instanceId: this.#id, messages, signal: this.#calls.signal });
       return this.#server.readStep('/step', data);
     } catch (error) {
-      throw isUnknownInstance(error) ? new EnvironmentOutage(error.message, { cause: error }) : error;
+      throw asLost(error);
     }
   }
 
@@ -175,7 +175,9 @@ class Instance implements Session {
       if (typeof reward !== 'number' || !Number.isFinite(reward)) throw this.#server.unreadable('/evaluate', data);
       return { reward, isSuccess: reward >= 1 };
     };
-    return askAgain(ask, { signal, tries: evaluateTries });
+    return askAgain(ask, { signal, tries: evaluateTries }).catch((error: unknown) => {
+      throw asLost(error);
+    });
   }
 
   close(): Promise<void> {
@@ -204,8 +206,9 @@ function readMessage(value: unknown): Message | undefined {
 }
 
 /** The server answers 400 for an instance that it does not have: it was restarted, or has dropped the instance. */
-function isUnknownInstance(error: unknown): error is EnvironmentError {
-  return error instanceof EnvironmentError && /instance\b.*\bnot found/i.test(error.message);
+function asLost(error: unknown): unknown {
+  const isUnknown = error instanceof EnvironmentError && /instance\b.*\bnot found/i.test(error.message);
+  return isUnknown ? new EnvironmentOutage(error.message, { cause: error }) : error;
 }
 
 function notOpened(taskId: string, error: EnvironmentError): EnvironmentError {

@@ -58,7 +58,9 @@ export class EpisodeSessions {
   evaluate = async (isNeeded: boolean): Promise<Verdict | null> => {
     const session = this.#opened.at(-1);
     if (session === undefined) return null;
-    return session.verdict ?? (isNeeded ? session.evaluate() : null);
+    if (session.verdict !== undefined || !isNeeded) return session.verdict ?? null;
+    if (session.isClosed) throw closedTooEarly();
+    return session.evaluate();
   };
 
   /** Ends all sessions, those too that are still being opened. Never rejects. */
@@ -141,6 +143,13 @@ function tooLong(name: string, ms: number): EnvironmentOutage {
   return new EnvironmentOutage(`${name} opened no session in ${ms / 1000} s (environment.open_timeout).`, {
     host: name,
   });
+}
+
+function closedTooEarly(): ConfigError {
+  return new ConfigError(
+    'no_verdict',
+    'The workflow closed its session, so the judge cannot ask it for a verdict. Leave the session open, because it is closed when the episode ends; or call session.evaluate() before session.close().',
+  );
 }
 
 function noEnvironment(): ConfigError {

@@ -49,6 +49,10 @@ export class GuardedSession implements OpenSession {
     return this.#verdict;
   }
 
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
   step = (action: Action): Promise<StepResult> => {
     const { step } = this.#session;
     return this.#run('step', step, async () => checkStep(await step?.call(this.#session, action), this.#options.name));
@@ -64,7 +68,8 @@ export class GuardedSession implements OpenSession {
   evaluate = (): Promise<Verdict> => {
     const { evaluate } = this.#session;
     return this.#run('evaluate', evaluate, async () => {
-      const verdict = checkVerdict(await evaluate?.call(this.#session), this.#options.name);
+      const given = (async () => evaluate?.call(this.#session))().catch(asNobodysFailure);
+      const verdict = checkVerdict(await given, this.#options.name);
       this.#verdict = verdict;
       return verdict;
     });
@@ -109,6 +114,12 @@ export class GuardedSession implements OpenSession {
     this.#options.onLost(error);
     return error;
   }
+}
+
+/** To be scored is not an action of the agent: an environment that refuses it is broken. */
+function asNobodysFailure(error: unknown): never {
+  if (!(error instanceof EnvironmentError)) throw error;
+  throw new EnvironmentError('bad_answer', error.message, { cause: error });
 }
 
 function tooLong(method: Method, name: string, callTimeoutMs: number): EnvironmentOutage {

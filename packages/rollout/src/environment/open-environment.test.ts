@@ -297,6 +297,33 @@ describe('the verdict of the session', () => {
     expect(seen.evaluations).toBe(1);
   });
 
+  it('cannot be asked for once the workflow has closed its session', async () => {
+    const { environment } = createCounter();
+    const closing = (isEvaluated: boolean) => async (given: Task, tuner: Tuner) => {
+      const session = await tuner.openEnvironment(given);
+      await session.step('on');
+      if (isEvaluated) await session.evaluate();
+      await session.close();
+      return {};
+    };
+    await expect(run(closing(false), environment, { judge: judge(true) })).rejects.toThrow(/Leave the session open/);
+    expect(await run(closing(true), environment, { judge: judge(true) })).toMatchObject({ reward: 0.5 });
+  });
+
+  it('is nobody’s wrong answer if the environment refuses to give it', async () => {
+    const { environment } = createCounter();
+    const broken: Environment = {
+      open: async (...given) => ({
+        ...(await environment.open(...given)),
+        evaluate: () => Promise.reject(new EnvironmentError('refused', 'evaluate answered 400')),
+      }),
+    };
+    const episode = await run(half, broken, { judge: judge(true) });
+    if (episode.status !== 'failed') throw new Error('It failed.');
+    expect(episode.error.message).toContain('evaluate answered 400');
+    expect(isAgentsFailure(episode.error)).toBe(false);
+  });
+
   it('is not asked for if nobody needs it', async () => {
     const { environment, seen } = createCounter();
     expect(await run(half, environment, { judge: judge(false) })).toMatchObject({ reward: -1 });
