@@ -76,7 +76,10 @@ export class WorkflowProcess {
         else if (message.type === 'refused') reject(fromSentError(message.error));
         else this.#receive(message);
       });
-      this.#child.once('error', (error) => reject(this.#startFailed(error.message)));
+      this.#child.on('error', (error) => {
+        reject(this.#startFailed(error.message));
+        if (this.#child.pid === undefined) this.#lose(error.message); // it never started, so it never exits
+      });
       this.#child.once('exit', (code, signal) => {
         reject(this.#startFailed(describeExit(code, signal)));
         this.#lose(describeExit(code, signal));
