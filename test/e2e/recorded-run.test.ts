@@ -171,3 +171,16 @@ it('samples nothing again that had ended, killed at any moment, with workflows i
   expect((await resume(folder)).code).toBe(0);
   await expectEqualToWhole(onlyRun(folder));
 });
+
+it('saves when making the steps again would take longer than swarm.recovery_budget', async () => {
+  const folder = createJob();
+  const budget = [
+    'swarm.recovery_budget=0.000001',
+    'trainer_common.save_freq=0',
+    'trainer_common.total_training_steps=2',
+  ];
+  expect(await runAjet(folder, [...train, ...budget], { env: { DIE_AT: 'manifest 2' } })).toMatchObject({
+    signal: 'SIGKILL',
+  });
+  expect(listCheckpoints(onlyRun(folder))).toEqual(['step-000001']);
+});

@@ -20,6 +20,7 @@ export {
   type TrainOptions,
   type TrainOutcome,
 } from './loop/train.js';
+export { RecoveryBudget } from './loop/recovery-budget.js';
 export {
   prepareBatch,
   type BatchSettings,

@@ -1,6 +1,6 @@
 import { WorkflowError } from '@agentjet/core';
 import { drawsOf } from '@agentjet/run-folder';
-import { batchesAhead, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
+import { batchesAhead, RecoveryBudget, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
 import { pullRecorded } from './recorded/pull-recorded.js';
@@ -89,6 +89,7 @@ function makeSteps(
     ...(recorded !== undefined && {
       beforeStep: recorded.beforeStep,
       afterStep: recorded.afterStep,
+      recoveryBudget: new RecoveryBudget(config.swarm.recoveryBudget),
     }),
     ...(state === undefined ? {} : { start: state }),
     ...(signal === undefined ? {} : { signal }),

@@ -333,6 +333,21 @@ describe('train', () => {
     expect(events).toEqual(['group 1', 'update 1', 'step 1', 'group 2', 'update 2', 'step 2', 'evaluate 2', 'saved 2']);
   });
 
+  it('saves, too, when making the steps again would take too long', async () => {
+    const spent: number[] = [];
+    const saved: number[] = [];
+    const recoveryBudget = {
+      noteStep: (seconds: number) => void spent.push(seconds),
+      noteSaved: () => void saved.push(spent.length),
+      get isDue() {
+        return spent.length % 2 === 0;
+      },
+    };
+    await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 5, saveEvery: 3, recoveryBudget }));
+    expect(saved).toEqual([2, 3, 4, 5]);
+    expect(spent.every((seconds) => seconds > 0)).toBe(true);
+  });
+
   it('refuses two episodes with one id', async () => {
     const [group] = await collect(
       tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 2, numGroups: 1 }),

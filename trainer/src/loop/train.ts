@@ -16,6 +16,7 @@ import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
 import { pullAhead } from './pull-ahead.js';
+import type { RecoveryBudget } from './recovery-budget.js';
 import { toStepMetrics } from './step-metrics.js';
 import type { TrainingGroup } from './training-group.js';
 import type { TokenReport } from './token-reports.js';
@@ -56,6 +57,8 @@ export type TrainOptions = {
   readonly maxSteps?: number;
   /** Steps between checkpoints; 0 (default): only at the end. */
   readonly saveEvery?: number;
+  /** Asks for checkpoints in addition to `saveEvery`, if making the steps since the last one again would take too long. */
+  readonly recoveryBudget?: Pick<RecoveryBudget, 'noteStep' | 'noteSaved' | 'isDue'>;
   /** Newest checkpoints to keep; default 3, 0 keeps all. */
   readonly maxCheckpoints?: number;
   /** Steps between evaluations; 0 (default): none. */
@@ -205,7 +208,9 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     const tokens = update.updates.flatMap((each) => (each.tokens === undefined ? [] : [each.tokens]));
     await options.afterStep?.({ state, metrics, groups, leftOut: update.leftOut, tokens });
     if (isDue(step, options.evaluateEvery) && !signal?.aborted) await options.evaluate?.(step);
-    if (isDue(step, options.saveEvery)) progress.checkpoint = await save(options, state);
+    options.recoveryBudget?.noteStep(update.seconds.packing + update.seconds.training);
+    const isSpent = options.recoveryBudget?.isDue === true;
+    if (isDue(step, options.saveEvery) || isSpent) progress.checkpoint = await save(options, state);
     if (isOver()) return;
     options.onStepDone?.(step);
     drawnAt = performance.now();
@@ -244,10 +249,12 @@ async function* watched(
 }
 
 async function save(
-  { run, backbone, maxCheckpoints, observer }: TrainOptions,
+  { run, backbone, maxCheckpoints, observer, recoveryBudget }: TrainOptions,
   state: TrainingState,
 ): Promise<Checkpoint> {
+  const startedAt = performance.now();
   const checkpoint = await run.save(backbone, state, maxCheckpoints === undefined ? {} : { maxCheckpoints });
+  recoveryBudget?.noteSaved(secondsSince(startedAt));
   await run.writeReport();
   observer?.onCheckpoint?.(checkpoint);
   return checkpoint;

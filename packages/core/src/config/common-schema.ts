@@ -200,7 +200,11 @@ const trainerCommon = z.strictObject({
     null,
     'ends sooner, or goes on over further epochs, when set',
   ),
-  save_freq: setting(countOrZero(numSteps), 20, 'steps between checkpoints; 0: only at the end'),
+  save_freq: setting(
+    countOrZero(numSteps),
+    20,
+    'steps between checkpoints; 0: only at the end, and when swarm.recovery_budget asks for one',
+  ),
   test_freq: setting(
     countOrZero(numSteps),
     0,

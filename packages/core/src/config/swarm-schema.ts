@@ -40,7 +40,7 @@ export const swarm = z
     recovery_budget: setting(
       positive.max(mostSeconds),
       120,
-      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds',
+      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds; in a run that is recorded, saving takes a tenth of the time at most',
     ),
     store_dir: setting(
       text.nullable(),
