@@ -13,6 +13,8 @@ import { writeTinyModel } from './support/tiny-model.js';
 let server: Server;
 let baseUrl: string;
 let modelDir: string;
+/** Requests with this in their last message are refused for want of credit. */
+let unpaid = '';
 let numCalls = 0;
 
 beforeAll(async () => {
@@ -22,6 +24,11 @@ beforeAll(async () => {
     request.on('end', () => {
       numCalls++;
       const { messages } = JSON.parse(text) as { messages: readonly { content: string }[] };
+      if (unpaid !== '' && messages.at(-1)?.content.includes(unpaid) === true) {
+        response.statusCode = 402;
+        response.end('{"error": {"message": "no credit is left"}}');
+        return;
+      }
       const isLazy = messages.at(-1)?.content.includes('3') === true; // fails one task
       const message = { content: isLazy ? '-' : `abcdef ${messages.at(-1)?.content.slice(-1) ?? ''}` };
       response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage: {} }));
@@ -102,6 +109,18 @@ it('goes on with what was collected before it was killed, and asks nothing twice
     .split('\n')
     .map((line) => (JSON.parse(line) as { episode_id: string }).episode_id);
   expect(ids.toSorted()).toEqual(['train0-r0', 'train1-r0', 'train2-r0', 'train3-r0', 'train4-r0', 'train5-r0']);
+}, 60_000);
+
+it('says how many episodes an outage has cost, and runs them with --resume', async () => {
+  const folder = createJobFolder(modelDir);
+  unpaid = '5';
+  const first = await runAjet(folder, collect('rollout.max_attempts=1', 'rollout.max_outage=1'));
+  unpaid = '';
+  expect(first.stderr).toMatch(/1 of 6 episodes are missing.*--resume runs them/);
+  expect(lastJson(first.stdout)).toMatchObject({ collected: { episodes: 5, failed: 0 } });
+  const second = await runAjet(folder, [...collect(), '--resume']);
+  expect(second.stderr).not.toMatch(/are missing/);
+  expect(lastJson(second.stdout)).toMatchObject({ collected: { episodes: 6 } });
 }, 60_000);
 
 /** OpenAI's fine-tuning format. */

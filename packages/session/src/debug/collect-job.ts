@@ -46,6 +46,7 @@ export async function collectJob(context: RolloutContext, options: CollectOption
     const tasks = await readTrainingTasks(options.reader, config.debug.collect);
     for (let pass = 0; pass < config.debug.collectRepeat && options.signal?.aborted !== true; pass++)
       await collectPass(context, { kept, tasks, pass, signal: options.signal });
+    noticeMissing(kept, { tasks, passes: config.debug.collectRepeat, emit });
     const { episodes, successes, failed } = kept;
     await folder.log('collected', { episodes, successes, failed });
     if (episodes > 0 && failed === episodes)
@@ -57,6 +58,22 @@ export async function collectJob(context: RolloutContext, options: CollectOption
   } finally {
     await folder.close();
   }
+}
+
+/** What an outage or an interrupt has left out is not in the file, so nobody would see it there. */
+function noticeMissing(
+  kept: KeptTranscripts,
+  { tasks, passes, emit }: { readonly tasks: readonly Task[]; readonly passes: number; readonly emit: JobListener },
+): void {
+  const ids = new Set(tasks.map(({ taskId }) => taskId));
+  const wanted = ids.size * passes;
+  let missing = 0;
+  for (let pass = 0; pass < passes; pass++) for (const id of ids) if (!kept.has(pass, id)) missing++;
+  if (missing === 0) return;
+  emit({
+    type: 'notice',
+    message: `${missing} of ${wanted} episodes are missing: they were lost, or not run. The same command with --resume runs them.`,
+  });
 }
 
 const suffix = '-transcripts';
