@@ -162,3 +162,19 @@ it('does not wait for ever for a server that has no room, nor for one that never
   await session.close();
   await Promise.all([stop(server), stop(hanging)]);
 });
+
+it('releases its instance after the network was down for a moment', async () => {
+  const { server, port } = await serve(ok);
+  const released: string[] = [];
+  const fetchOf = async (url: string, init: RequestInit) => {
+    if (url.endsWith('/release')) released.push(url);
+    if (released.length === 1)
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('no route'), { code: 'ENETUNREACH' }) });
+    return globalThis.fetch(url, init);
+  };
+  const options = { url: `http://127.0.0.1:${port}`, envType: 'walk', fetch: fetchOf };
+  const session = await openAgentjet(options).open(task, open);
+  await session.close();
+  expect(released).toHaveLength(2);
+  await stop(server);
+});

@@ -11,7 +11,7 @@ export type ServerAddress = {
 
 /** An outage that says more of what happened, for callers that may ask again. */
 export class ServerOutage extends EnvironmentOutage {
-  /** `full`: no room for now. `absent`: nothing listens there, so nothing was received. `lost`: nobody knows what was received. */
+  /** `full`: no room for now. `absent`: nothing listens there, so nothing was received and no session is left. `lost`: nobody knows what was received. */
   readonly kind: 'full' | 'absent' | 'lost';
 
   constructor(
@@ -27,7 +27,8 @@ export class ServerOutage extends EnvironmentOutage {
 /** Statuses that say that the request itself was wrong. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 const busy: ReadonlySet<number> = new Set([429, 503]);
-const absent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** Not those of a network that is down for a moment, such as ENETUNREACH: the server and its sessions are still there. */
+const absent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 
 /**
  * Sends a request once. Rejects with EnvironmentError `refused` if the server says that the request is wrong, with the signal's reason
