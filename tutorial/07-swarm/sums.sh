@@ -12,10 +12,10 @@ life=$RANDOM$RANDOM
 tools='[{"type":"function","function":{"name":"calculator","description":"Computes two numbers.","parameters":{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}}}]'
 system='Solve the problem with the calculator. Then answer with the number alone.'
 
-# post <address> <key> <body>: the answer, once there is one that would not change. 1: the server refused.
+# post <address> <key> <body>: the answer, once there is one that would not change. 1: the server refused, or the script was ended.
 post() {
   local answer status
-  while :; do
+  while kill -0 $$ 2> /dev/null; do
     answer=$(curl -sS -m 90 -w '\n%{http_code}' -H "authorization: Bearer $2" -H 'content-type: application/json' -H "idempotency-key: $claim" -d "$3" "$1" 2> /dev/null)
     status=${answer##*$'\n'}
     case $status in
@@ -24,6 +24,7 @@ post() {
       *) printf '%s\n' "${answer%$'\n'*}" >&2; return 1 ;;
     esac
   done
+  return 1
 }
 
 # field <name>: the value of a field that is a string without quotes in it.
