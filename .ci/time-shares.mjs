@@ -10,12 +10,12 @@ export const shares = [
     minutes: 0.5,
     folders: ['test/house', 'test/boundaries', 'test/recipes', 'test/bench', 'test/nightly'],
   },
-  { part: 'failures', minutes: 0.5, folders: ['test/failures'] },
+  { part: 'failures', minutes: 0.25, folders: ['test/failures'] },
   { part: 'chaos', minutes: 0.5, folders: ['test/chaos'] },
   { part: 'first hour', minutes: 0.25, folders: ['test/publish', 'test/releases'] },
   {
     part: 'swarm',
-    minutes: 0.75,
+    minutes: 1,
     folders: ['packages/ledger', 'packages/swarm-wire', 'packages/swarm-client', 'packages/swarm-server', 'test/swarm'],
   },
   {
