@@ -1,7 +1,10 @@
-import { JudgeError, Outage, type Verdict } from '@agentjet/core';
+import type { Verdict } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
+import { candidateText } from '../candidate-text.js';
 import { lastAnswerText } from '../last-answer-text.js';
+import { askUntilRead } from '../model/ask-until-read.js';
+import { askVotes } from '../model/ask-votes.js';
 import { usageOf } from '../model/usage-of.js';
 import { readVerdict } from './read-verdict.js';
 import { askForVerdict, type VerdictFormat, type VerdictQuestion } from './verdict-question.js';
@@ -18,9 +21,6 @@ export type LlmJudgeOptions = VerdictFormat & {
   readonly onOutage: 'pause' | 'drop';
 };
 
-/** Further tries of a vote that was not a verdict. */
-const maxRepairs = 2;
-
 /**
  * Asks a language model for a score; the reward is the score's share of the scale. A reward is only ever given for a whole verdict: a
  * model that cannot be reached is an Outage, and one that writes no verdict after two repairs a JudgeError.
@@ -32,40 +32,27 @@ export function createLlmJudge(client: ModelClient, options: LlmJudgeOptions): J
       const text = candidateText(output.metadata?.[options.outputField]) ?? lastAnswerText(transcripts, options.agent);
       if (text === null) return { reward: 0, isSuccess: false, reason: 'The agent gave no answer.' };
       const question = askForVerdict({ task, text }, options);
-      const votes = Array.from({ length: options.votes }, (_, vote) =>
-        askVote(client, question, { options, vote, signal }),
-      );
-      const settled = await Promise.allSettled(votes);
-      const failed = settled.find((result) => result.status === 'rejected');
-      if (failed !== undefined) throw asLeftOut(failed.reason, options);
-      return toVerdict(
-        settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
-        options,
-      );
+      const votes = await askVotes(options, (vote) => askVote(client, question, { options, vote, signal }));
+      return toVerdict(votes, options);
     },
   };
 }
 
 type Vote = { readonly score: number; readonly reason: string };
 
-async function askVote(
+function askVote(
   client: ModelClient,
   { messages, schema, code }: VerdictQuestion,
   { options, vote, signal }: { readonly options: LlmJudgeOptions; readonly vote: number; readonly signal: AbortSignal },
 ): Promise<Vote> {
   const { temperature, maxTokens, scale } = options;
-  const asked = { temperature, maxTokens, seed: vote, ...(schema !== undefined && { schema }) };
-  let conversation = messages;
-  let mistake = '';
-  for (let attempt = 0; attempt <= maxRepairs; attempt++) {
-    const { text } = await client.ask({ ...asked, messages: conversation }, signal);
-    const read = readVerdict(text, { code, scale });
-    if ('score' in read) return read;
-    ({ mistake } = read);
-    const repair = `That is not the verdict (${mistake}). Reply with the one JSON object and nothing else.`;
-    conversation = [...conversation, { role: 'assistant', content: text }, { role: 'user', content: repair }];
-  }
-  throw new JudgeError('unreadable_verdict', `The judge wrote no verdict in ${maxRepairs + 1} tries: ${mistake}`);
+  return askUntilRead<Vote>(client, {
+    question: { messages, temperature, maxTokens, seed: vote, ...(schema !== undefined && { schema }) },
+    read: (text) => readVerdict(text, { code, scale }),
+    complaint: 'That is not the verdict',
+    noun: 'verdict',
+    signal,
+  });
 }
 
 function toVerdict(votes: readonly Vote[], { scale, successFrom }: LlmJudgeOptions): Verdict {
@@ -77,15 +64,4 @@ function toVerdict(votes: readonly Vote[], { scale, successFrom }: LlmJudgeOptio
     ...(votes.length > 1 && { parts: { vote_spread: Math.max(...shares) - Math.min(...shares) } }),
     reason: votes.map(({ reason }) => reason).join(' | '),
   };
-}
-
-/** With `drop`, an episode whose judge is away is left out instead of waiting. It is never rewarded. */
-export function asLeftOut(error: unknown, { onOutage }: Pick<LlmJudgeOptions, 'onOutage'>): unknown {
-  if (onOutage === 'pause' || !(error instanceof Outage)) return error;
-  return new JudgeError('judge_unavailable', error.message);
-}
-
-export function candidateText(value: unknown): string | null {
-  if (typeof value === 'string') return value.trim() === '' ? null : value;
-  return value === undefined || value === null ? null : JSON.stringify(value);
 }

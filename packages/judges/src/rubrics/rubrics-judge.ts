@@ -1,8 +1,10 @@
-import { JudgeError, type Task, type Verdict } from '@agentjet/core';
+import type { Task, Verdict } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
+import { candidateText } from '../candidate-text.js';
 import { lastAnswerText } from '../last-answer-text.js';
-import { asLeftOut, candidateText } from '../llm/llm-judge.js';
+import { askUntilRead } from '../model/ask-until-read.js';
+import { askVotes } from '../model/ask-votes.js';
 import { usageOf } from '../model/usage-of.js';
 import { askForScores } from './criteria-question.js';
 import type { Criterion } from './rubrics-file.js';
@@ -26,16 +28,8 @@ export function createRubricsJudge(client: ModelClient, options: RubricsJudgeOpt
     async judge(task, output, { transcripts, signal }) {
       const text = candidateText(output.metadata?.[options.outputField]) ?? lastAnswerText(transcripts, options.agent);
       if (text === null) return { reward: 0, isSuccess: false, reason: 'The agent gave no answer.' };
-      const asked = Array.from({ length: options.votes }, (_, vote) =>
-        askScores(client, { task, text }, { ...options, vote, signal }),
-      );
-      const settled = await Promise.allSettled(asked);
-      const failed = settled.find((result) => result.status === 'rejected');
-      if (failed !== undefined) throw asLeftOut(failed.reason, options);
-      return toVerdict(
-        settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
-        options,
-      );
+      const votes = await askVotes(options, (vote) => askScores(client, { task, text }, { ...options, vote, signal }));
+      return toVerdict(votes, options);
     },
   };
 }
@@ -47,34 +41,20 @@ type AskOptions = Pick<RubricsJudgeOptions, 'criteria' | 'temperature' | 'maxTok
   readonly signal: AbortSignal;
 };
 
-/** Further tries of an answer that does not hold the scores. */
-const maxRepairs = 2;
-
 /** Throws JudgeError `unreadable_verdict` after two repairs. */
-export async function askScores(
+export function askScores(
   client: ModelClient,
   candidate: { readonly task: Task; readonly text: string },
   { criteria, temperature, maxTokens, vote, signal }: AskOptions,
 ): Promise<Scores> {
   const { messages, schema, read } = askForScores(candidate, criteria);
-  let conversation = messages;
-  let mistake = '';
-  for (let attempt = 0; attempt <= maxRepairs; attempt++) {
-    const question = {
-      messages: conversation,
-      temperature,
-      maxTokens,
-      seed: vote,
-      ...(schema !== undefined && { schema }),
-    };
-    const { text } = await client.ask(question, signal);
-    const answer = read(text);
-    if ('scores' in answer) return answer;
-    ({ mistake } = answer);
-    const repair = `Those are not the scores (${mistake}). Reply with the one JSON object and nothing else.`;
-    conversation = [...conversation, { role: 'assistant', content: text }, { role: 'user', content: repair }];
-  }
-  throw new JudgeError('unreadable_verdict', `The judge wrote no scores in ${maxRepairs + 1} tries: ${mistake}`);
+  return askUntilRead<Scores>(client, {
+    question: { messages, temperature, maxTokens, seed: vote, ...(schema !== undefined && { schema }) },
+    read,
+    complaint: 'Those are not the scores',
+    noun: 'scores',
+    signal,
+  });
 }
 
 function toVerdict(votes: readonly Scores[], { criteria, successFrom }: RubricsJudgeOptions): Verdict {
