@@ -1,11 +1,11 @@
 import { WireError } from '@agentjet/chat-completions';
 import { requestLimits } from '@agentjet/core';
+import { endOfString } from './end-of-string.js';
 
 /** Lists and objects of one body. A request of the largest allowed size has a tenth of it. */
 const maxContainers = 100_000;
 
 const quote = 0x22;
-const backslash = 0x5c;
 
 /**
  * Refuses JSON text that takes long to parse and check although it is short: nested deeply, or made of very many lists and
@@ -33,16 +33,6 @@ function isOpening(code: number): boolean {
 
 function isClosing(code: number): boolean {
   return code === 0x5d || code === 0x7d;
-}
-
-/** The place of the closing quote. A quote after an odd number of backslashes belongs to the string. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let numBackslashes = 0;
-    while (text.charCodeAt(end - 1 - numBackslashes) === backslash) numBackslashes++;
-    if (numBackslashes % 2 === 0) return end;
-  }
-  return text.length;
 }
 
 function tooLarge(what: string): WireError {

@@ -1,3 +1,4 @@
+export { endOfString } from './end-of-string.js';
 export { readBody, type BodyOptions } from './read-body.js';
 export { LoopTurns } from './loop-turns.js';
 export { refuse } from './refuse.js';

@@ -1,10 +1,11 @@
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject } from '@agentjet/core';
 import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
 import { getFiles, makeFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
 import { readHubSettings, type HubSettings } from './hub-settings.js';
+import { listFiles } from './list-files.js';
 import { showModelName, type ModelName } from './model-name.js';
 
 /**
@@ -89,7 +90,7 @@ async function findCached(
   if (commit === undefined || !(await isPresent(folder.snapshot(commit)))) return undefined;
   const dir = folder.snapshot(commit);
   const listed = await readList(folder, commit);
-  const paths = chooseKnown(listed ?? (await walk(dir)), choose, settings.isOffline || listed !== undefined);
+  const paths = chooseKnown(listed ?? (await listFiles(dir)), choose, settings.isOffline || listed !== undefined);
   if (paths === undefined || (listed === undefined && !hasAllShards(paths))) return undefined;
   const found = await Promise.all(paths.map((file) => isPresent(path.join(dir, ...file.split('/')))));
   return found.every(Boolean) ? { commit, revision: name.revision, dir, paths } : undefined;
@@ -138,14 +139,6 @@ async function readList(folder: CacheFolder, commit: string): Promise<readonly s
   } catch {
     return undefined;
   }
-}
-
-async function walk(dir: string): Promise<readonly string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
-    .sort();
 }
 
 function offline({ cacheDir }: HubSettings, name: ModelName): BackboneError {

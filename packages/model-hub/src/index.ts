@@ -3,4 +3,5 @@ export { downloadDataset, type DatasetFiles, type DatasetOptions } from './downl
 export { downloadModel, type DownloadOptions } from './download-model.js';
 export type { DownloadProgress } from './fill-snapshot.js';
 export { readHubSettings, type HubSettings } from './hub-settings.js';
+export { listFiles } from './list-files.js';
 export { parseDatasetName, parseModelName, type ModelName } from './model-name.js';

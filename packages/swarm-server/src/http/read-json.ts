@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { readBody } from '@agentjet/endpoint';
+import { endOfString, readBody } from '@agentjet/endpoint';
 import { WireError } from '@agentjet/swarm-wire';
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxMs: number };
@@ -52,17 +52,6 @@ function isDeep(text: string, maxDepth: number): boolean {
   return false;
 }
 
-/** The place of the closing quote: one that no backslash escapes. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let numBackslashes = 0;
-    while (text.charCodeAt(end - 1 - numBackslashes) === backslash) numBackslashes++;
-    if (numBackslashes % 2 === 0) return end;
-  }
-  return text.length;
-}
-
 const quote = 0x22;
-const backslash = 0x5c;
 const brace = 0x7b;
 const bracket = 0x5b;

@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentJetError, TaskError } from '@agentjet/core';
-import { downloadDataset, parseDatasetName, readHubSettings, type HubSettings } from '@agentjet/model-hub';
+import { downloadDataset, listFiles, parseDatasetName, readHubSettings, type HubSettings } from '@agentjet/model-hub';
 import type { TaskReader } from '@agentjet/rollout/inputs';
 import type { SideRows, SplitOptions } from '../../splits/open-splits.js';
 import { tellProgress } from '../../splits/tell-progress.js';
@@ -78,7 +77,7 @@ async function findSplit(options: DatasetReaderOptions, split: string): Promise<
     chooseFiles(paths, { subset: datasetName, split }, datasetPath);
   if (!existsSync(datasetPath)) return findOnHub(options, choose);
   if (statSync(datasetPath).isFile()) return { files: [datasetPath], revision: null, location: datasetPath };
-  const files = choose(await walk(datasetPath)).map((file) => path.join(datasetPath, ...file.split('/')));
+  const files = choose(await listFiles(datasetPath)).map((file) => path.join(datasetPath, ...file.split('/')));
   return { files, revision: null, location: datasetPath };
 }
 
@@ -112,12 +111,4 @@ async function findOnHub(
     if (!(error instanceof AgentJetError) || error.constructor.name === 'ConfigError') throw error;
     throw new TaskError(error.code, error.message, { cause: error });
   }
-}
-
-async function walk(dir: string): Promise<readonly string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
-    .sort();
 }
