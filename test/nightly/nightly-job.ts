@@ -22,6 +22,7 @@ export const jobs = {
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
+  frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
 } as const;
 
 export type JobName = keyof typeof jobs;

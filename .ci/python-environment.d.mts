@@ -1,0 +1,3 @@
+export function pythonOf(folder: string): string;
+export function isInstalled(folder: string): boolean;
+export function makeEnvironment(folder: string): string | undefined;
