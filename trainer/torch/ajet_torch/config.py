@@ -58,7 +58,8 @@ class InferenceConfig:
 @dataclass(frozen=True)
 class WorkerConfig:
     """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
-    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
+    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. matmul:
+    of the layers' linear parts; `plain` is in dtype, `fp8` see `fp8.py`. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
     compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
     backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
     fsdp: `auto` with more than one process or cpu_offload, or `always`. reshard: whether gathered weights are freed after each
@@ -72,6 +73,7 @@ class WorkerConfig:
     device: str = "auto"
     dtype: str = "auto"
     master_weights: str = "float32"
+    matmul: str = "plain"
     max_pack_tokens: int = 8192
     attention: str = "auto"
     compile: str = "auto"
@@ -93,6 +95,7 @@ CHOICES = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("auto", "bfloat16", "float32", "float64"),
     "master_weights": ("float32", "bfloat16"),
+    "matmul": ("plain", "fp8"),
     "attention": ("auto", "dense", "flex", "rows", "flash4"),
     "compile": ("auto", "on", "off"),
     "fsdp": ("auto", "always"),

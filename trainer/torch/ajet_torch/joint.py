@@ -7,13 +7,24 @@ stay apart under their own names; only the compiled graph joins them. Outside of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-SIBLINGS = ("q_proj", "k_proj", "v_proj")
-"""In the order in which every family calls them."""
+ATTENTION = ("q_proj", "k_proj", "v_proj")
+GATED = ("gate_proj", "up_proj")
+"""Siblings, in the order in which every family calls them."""
+
+Product = Callable[[torch.Tensor, list[nn.Linear]], list[torch.Tensor]]
+"""The outputs of several linear layers for one input."""
+
+
+def plain_product(x: torch.Tensor, parts: list[nn.Linear]) -> list[torch.Tensor]:
+    weight = torch.cat([part.weight for part in parts])
+    bias = None if parts[0].bias is None else torch.cat([part.bias for part in parts])
+    return list(F.linear(x, weight, bias).split([part.out_features for part in parts], -1))
 
 
 @dataclass
@@ -21,6 +32,7 @@ class Joint:
     """What the first projection has computed for the ones that are called after it."""
 
     parts: list[nn.Linear]
+    product: Product
     waiting: list[torch.Tensor] = field(default_factory=list)
 
 
@@ -30,10 +42,7 @@ class FirstProjection(nn.Linear):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not torch.compiler.is_compiling():
             return F.linear(x, self.weight, self.bias)
-        parts = self.joint.parts
-        weight = torch.cat([part.weight for part in parts])
-        bias = None if self.bias is None else torch.cat([part.bias for part in parts])
-        own, *others = F.linear(x, weight, bias).split([part.out_features for part in parts], -1)
+        own, *others = self.joint.product(x, self.joint.parts)
         self.joint.waiting = list(others)
         return own
 
@@ -49,10 +58,20 @@ class LaterProjection(nn.Linear):
 
 def join_projections(module: nn.Module) -> None:
     """For every submodule that has them as plain linear layers; others (LoRA, fused ones) stay as they are."""
+    for parts in find_siblings(module, ATTENTION):
+        join(parts, plain_product)
+
+
+def find_siblings(module: nn.Module, names: tuple[str, ...]) -> Iterator[list[nn.Linear]]:
     for parent in module.modules():
-        parts = [getattr(parent, name, None) for name in SIBLINGS]
+        parts = [getattr(parent, name, None) for name in names]
         if all(type(part) is nn.Linear for part in parts) and len({part.bias is None for part in parts}) == 1:
-            joint = Joint(parts)
-            for part, kind in zip(parts, (FirstProjection, LaterProjection, LaterProjection)):
-                part.__class__ = kind
-                part.joint = joint
+            yield parts
+
+
+def join(parts: list[nn.Linear], product: Product) -> None:
+    """Makes compiled graphs compute `parts` by `product` when the first of them is called."""
+    joint = Joint(parts, product)
+    for part in parts:
+        part.__class__ = FirstProjection if part is parts[0] else LaterProjection
+        part.joint = joint

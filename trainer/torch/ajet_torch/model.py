@@ -17,6 +17,7 @@ from transformers.utils.logging import disable_progress_bar
 from .attention import ATTENTION_NAME, AttentionPlan
 from .config import WorkerConfig
 from .errors import WorkerError, first_line
+from .fp8 import use_fp8
 from .head import HeadOptions, head_logprobs
 from .joint import join_projections
 from .pack import DevicePack
@@ -171,6 +172,6 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
     if compiles(config, device):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         torch._functorch.config.activation_memory_budget = config.activation_budget
-        join_projections(lm)
+        use_fp8(decoder_layers(lm)) if config.matmul == "fp8" else join_projections(lm)
         for layer in decoder_layers(lm):
             layer.compile(dynamic=False)

@@ -114,7 +114,7 @@ class Session:
         own = [(e.token, e.logprob) for e in self.server.probe(prompt, PROBE_TOKENS)] if isinstance(self.server, ProbedServer) else None
         heard = ranks.share([events for events in ranks.gather(own) if events is not None])
         rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for events in heard]
-        ours = [row[len(prompt) :] for row in self.trainer.logprobs(rows)]
+        ours = [row[len(prompt) :] for row in self.trainer.sampler_logprobs(rows)]
         gap = max(float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, events in zip(ours, heard))
         if ranks.is_first and gap > PROBE_TOLERANCE:
             raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")

@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 from .attention import AttentionPlan, PlanOptions, build_plan
 from .config import WorkerConfig
 from .errors import WorkerError
+from .fp8 import check_fp8
 from .head import HeadOptions
 from .losses import LossConfig, TermLoss, TermReport, check_batch, term_loss
 from .lora import adapters_off, add_lora
@@ -68,6 +69,7 @@ class Trainer:
         self.config = config
         self.placement = placement
         self.policy_version = 0
+        check_fp8(config, placement.device, placement.dtype)
         self.policy = self._open(config.lora.rank > 0) if lm is None else self._fill(lm, rows) if rows is not None else self._wrap(lm, config.lora.rank > 0)
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()
@@ -233,6 +235,11 @@ class Trainer:
         for module in self.policy.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()
+
+    def sampler_logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:
+        """As `logprobs`, with the products as a sampler computes them: without fp8, which compiled layers alone have."""
+        with torch.compiler.set_stance("force_eager") if self.config.matmul == "fp8" else nullcontext():
+            return self.logprobs(rows)
 
     @torch.no_grad()
     def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:

@@ -187,17 +187,25 @@ def to_rows(walks: list[Walk]) -> TreePack:
     return TreePack(ints(ids), ints(positions), ints(ends), ints(predictors), ints(targets), terms, len(ids))
 
 
+def small_lm(hidden: int, dtype: torch.dtype, seed: int = 0) -> Qwen2ForCausalLM:
+    torch.manual_seed(seed)
+    config = Qwen2Config(
+        vocab_size=64, hidden_size=hidden, intermediate_size=hidden * 11 // 4, num_hidden_layers=4, num_attention_heads=hidden // 64, num_key_value_heads=hidden // 128, tie_word_embeddings=True, attn_implementation=ATTENTION_NAME
+    )
+    return Qwen2ForCausalLM(config).to(dtype)
+
+
 def small_trainer(device: torch.device, args: argparse.Namespace) -> Trainer:
-    torch.manual_seed(0)
-    config = Qwen2Config(vocab_size=64, hidden_size=256, intermediate_size=704, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True, attn_implementation=ATTENTION_NAME)
-    lm = prepare_lm(Qwen2ForCausalLM(config).to(DTYPES[args.dtype]), device)
-    options = WorkerConfig(attention="dense", compile="off", master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.0))
+    """With products of its own choice its layers are compiled, and packs of `--pack-tokens` keep that to few sizes."""
+    lm = prepare_lm(small_lm(args.hidden, DTYPES[args.dtype], args.seed), device)
+    compiled = {"attention": "dense", "compile": "off"} if args.matmul is None else {"attention": "flex", "matmul": args.matmul, "max_pack_tokens": args.pack_tokens}
+    options = WorkerConfig(**compiled, master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=args.sft_rate, weight_decay=0.0))
     return Trainer(options, Placement(device, DTYPES[args.dtype], Ranks(0, 1, 0), False), lm)
 
 
 def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
     begin = time.perf_counter()
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(args.seed)
     trainer = small_trainer(device, args)
     sampler = Sampler(trainer, args.tasks * args.repeat)
     held_out = [agent.task(np.random.default_rng(10_000 + i)) for i in range(args.held_out)]
@@ -231,7 +239,7 @@ def learn(agent, args: argparse.Namespace, device: torch.device) -> dict:
         ratio.append(metrics["row_tokens"] / metrics["tree_tokens"])
     return {
         "agent": agent.name, "reward_before": before, "reward_after": reward(1.0), "reward_curve": curve, "sft_steps": args.sft_steps, "grpo_steps": len(curve),
-        "episodes_per_step": args.tasks * args.repeat, "held_out_tasks": args.held_out, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "dtype": args.dtype, "master_weights": args.master_weights, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
+        "episodes_per_step": args.tasks * args.repeat, "held_out_tasks": args.held_out, "row_tokens_over_tree_tokens": float(np.mean(ratio)), "seconds": seconds, "dtype": args.dtype, "master_weights": args.master_weights, "matmul": args.matmul or "plain", "seed": args.seed, "parameters": sum(p.numel() for p in trainer.policy.lm.parameters()),
     }
 
 
@@ -247,6 +255,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="no further GRPO step after so many")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--master-weights", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--matmul", choices=["plain", "fp8"], help="compiles the layers; fp8 wants --hidden 512 and --dtype bfloat16")
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--pack-tokens", type=int, default=8192)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sft-rate", type=float, default=1e-3)
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--date", default="")
     parser.add_argument("--out")

@@ -10,6 +10,7 @@ Run with torchrun for more than one GPU: every GPU gets its own packs.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import time
@@ -35,6 +36,7 @@ def create_trainer(name: str, tokens: int, placement: Placement, **options) -> T
 
 
 def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, warmup: int, **options) -> dict:
+    gc.collect()  # the case before leaves its trainer in a cycle, which would count in this one's peak
     torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     trainer = create_trainer(name, tokens, placement, **options)

@@ -56,6 +56,8 @@ export type TorchBackboneOptions = {
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
   /** `bfloat16`: no float32 masters, each update is rounded at random. Default float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
+  /** Products of the layers' weights: `plain` (default) in `dtype`, `fp8` in 8-bit floats, on GPUs since Ada and Hopper. */
+  readonly matmul?: 'plain' | 'fp8';
   /** Sizes of the compiled shapes; packs should not be larger. */
   readonly maxPackTokens?: number;
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
@@ -93,6 +95,7 @@ const workerKeys = [
   'device',
   'dtype',
   'masterWeights',
+  'matmul',
   'maxPackTokens',
   'attention',
   'compile',

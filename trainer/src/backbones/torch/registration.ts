@@ -24,6 +24,11 @@ const section = z.strictObject({
     'float32',
     'float32 | bfloat16: rounded at random; 2 bytes a weight less, 4 on several GPUs',
   ),
+  matmul: setting(
+    z.enum(['plain', 'fp8']),
+    'plain',
+    'plain: in dtype | fp8: faster training on GPUs since Ada and Hopper, with coarser gradients; not with lora',
+  ),
   attention: setting(
     z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
     'auto',
@@ -80,6 +85,7 @@ export function toTorchOptions(
     dtype: torch.dtype,
     maxPackTokens: trainerCommon.maxPackTokens,
     masterWeights: torch.masterWeights,
+    matmul: torch.matmul,
     attention: torch.attention,
     compile: torch.compile,
     activationCheckpointing: torch.activationCheckpointing,
