@@ -1,5 +1,7 @@
 import type { DropReason } from './drop-reasons.js';
-import type { LedgerState } from './state.js';
+import { defaultPolicy, episodePart, policiesOf, type EpisodePart } from './policies.js';
+import type { FinishedEpisode, FinishedPart } from './records.js';
+import type { LedgerEpisode, LedgerState } from './state.js';
 
 /**
  * Where all acknowledged episodes are. An end that the ledger has accepted is acknowledged, and then
@@ -21,7 +23,8 @@ export type Account = {
   readonly unfinished: number;
 };
 
-export function accountOf(state: LedgerState): Account {
+/** Of one policy: what became of its parts. Without a name: of the episodes, which are trained once any policy has trained them. */
+export function accountOf(state: LedgerState, policy?: string): Account {
   const counts = { trained: 0, assigned: 0, pooled: 0, ended: 0, evaluated: 0, dropped: 0, running: 0 };
   const droppedByReason: Partial<Record<DropReason, number>> = {};
   let unfinished = 0;
@@ -32,11 +35,26 @@ export function accountOf(state: LedgerState): Account {
       droppedByReason[reason] = (droppedByReason[reason] ?? 0) + 1;
     }
   };
-  for (const episode of state.episodes.values()) add(episode.state, episode.end !== undefined, episode.reason);
+  for (const episode of state.episodes.values()) {
+    const part = partOf(state, episode, policy);
+    if (part !== undefined) add(part.state, episode.end !== undefined, part.reason);
+  }
   for (const episode of state.finishedEpisodes.values()) {
-    add(episode.fate, episode.bodyHash !== undefined, episode.reason);
+    const part = finishedPart(episode, policy);
+    if (part !== undefined) add(part.fate, episode.bodyHash !== undefined, part.reason);
   }
   const { ended: unscored, running, ...others } = counts;
   const acknowledged = Object.values(others).reduce((sum, count) => sum + count, unscored);
   return { acknowledged, ...others, unscored, droppedByReason, running, unfinished };
+}
+
+/** Undefined: the policy has no part in it. */
+function partOf(state: LedgerState, episode: LedgerEpisode, policy: string | undefined): EpisodePart | undefined {
+  if (policy === undefined) return episode;
+  const group = state.groups.get(episode.groupId);
+  return group !== undefined && policiesOf(group).includes(policy) ? episodePart(episode, policy) : undefined;
+}
+
+function finishedPart(episode: FinishedEpisode, policy: string | undefined): FinishedPart | undefined {
+  return policy === undefined ? episode : (episode.parts?.[policy] ?? (policy === defaultPolicy ? episode : undefined));
 }

@@ -1,10 +1,11 @@
 import { isTrainable, placeStateOf } from './places.js';
+import { defaultPolicy, groupPart, policiesOf } from './policies.js';
 import type { LedgerRecord } from './records.js';
 import type { LedgerRules } from './rules.js';
 import { shareOf } from './shares.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
-/** Training groups that are sampled or pooled, in the order in which they began. */
+/** Training groups that are sampled or pooled for a policy, in the order in which they began. */
 export type Flight = {
   readonly groups: ReadonlyMap<string, LedgerGroup>;
   /** Those of them that a step could take now. */
@@ -24,9 +25,7 @@ export class AttemptIndex {
   readonly #unscored = new Set<string>();
   readonly #undecided = new Map<string, LedgerGroup>();
   readonly #runningByKey = new Map<string, number>();
-  readonly #flight = new Map<string, LedgerGroup>();
-  readonly #trainable = new Set<LedgerGroup>();
-  readonly #byShare = new Map<string, number>();
+  readonly #flights = new Map<string, OpenFlight>([[defaultPolicy, createFlight()]]);
   /** The order in which groups began. */
   readonly #ranks = new WeakMap<LedgerGroup, number>();
   #numRanked = 0;
@@ -44,8 +43,9 @@ export class AttemptIndex {
     return this.#running.size;
   }
 
-  get flight(): Flight {
-    return { groups: this.#flight, trainable: this.#trainable, byShare: this.#byShare };
+  /** What a policy has in flight. */
+  flightOf(policy: string): Flight {
+    return this.#flights.get(policy) ?? createFlight();
   }
 
   /** Running attempts that were claimed with this key. */
@@ -94,26 +94,21 @@ export class AttemptIndex {
     else this.#open.delete(groupId);
     if (group !== undefined && group.fate === undefined) this.#undecided.set(groupId, group);
     else this.#undecided.delete(groupId);
-    this.#noteFlight(groupId, group, rules);
-  }
-
-  #noteFlight(groupId: string, group: LedgerGroup | undefined, rules: LedgerRules): void {
-    const known = this.#flight.get(groupId);
-    if (group?.fate === undefined && group?.purpose === 'train') {
-      if (known === undefined) this.#count(group, 1);
-      this.#flight.set(groupId, group);
-      if (isTrainable(this.#state, group, rules)) this.#trainable.add(group);
-      else this.#trainable.delete(group);
-    } else if (known !== undefined) {
-      this.#flight.delete(groupId);
-      this.#count(known, -1);
-      this.#trainable.delete(known);
+    if (group !== undefined && group.purpose === 'train') {
+      for (const policy of policiesOf(group)) if (!this.#flights.has(policy)) this.#flights.set(policy, createFlight());
+    }
+    for (const [policy, flight] of this.#flights) {
+      const isIn = group?.purpose === 'train' && policiesOf(group).includes(policy);
+      if (isIn && groupPart(group, policy).fate === undefined) this.#fly(flight, group, rules);
+      else land(flight, groupId);
     }
   }
 
-  #count(group: LedgerGroup, change: 1 | -1): void {
-    const share = shareOf(group);
-    this.#byShare.set(share, (this.#byShare.get(share) ?? 0) + change);
+  #fly(flight: OpenFlight, group: LedgerGroup, rules: LedgerRules): void {
+    if (!flight.groups.has(group.groupId)) count(flight, group, 1);
+    flight.groups.set(group.groupId, group);
+    if (isTrainable(this.#state, group, rules)) flight.trainable.add(group);
+    else flight.trainable.delete(group);
   }
 
   #begin({ episodeId, keyName }: { readonly episodeId: string; readonly keyName?: string }): void {
@@ -128,4 +123,25 @@ export class AttemptIndex {
     if (left > 0) this.#runningByKey.set(keyName, left);
     else this.#runningByKey.delete(keyName);
   }
+}
+
+type OpenFlight = {
+  readonly groups: Map<string, LedgerGroup>;
+  readonly trainable: Set<LedgerGroup>;
+  readonly byShare: Map<string, number>;
+};
+
+const createFlight = (): OpenFlight => ({ groups: new Map(), trainable: new Set(), byShare: new Map() });
+
+function land(flight: OpenFlight, groupId: string): void {
+  const known = flight.groups.get(groupId);
+  if (known === undefined) return;
+  flight.groups.delete(groupId);
+  count(flight, known, -1);
+  flight.trainable.delete(known);
+}
+
+function count({ byShare }: OpenFlight, group: LedgerGroup, change: 1 | -1): void {
+  const share = shareOf(group);
+  byShare.set(share, (byShare.get(share) ?? 0) + change);
 }

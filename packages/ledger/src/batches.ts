@@ -1,5 +1,6 @@
 import { drawableShares, type DrawRules } from './draws.js';
 import { isClosed, membersOf } from './places.js';
+import { isOf } from './policies.js';
 import {
   carryAfter,
   defaultShare,
@@ -10,7 +11,7 @@ import {
   shareOf,
   type ShareAccount,
 } from './shares.js';
-import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState } from './state.js';
+import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState, type PolicyLine } from './state.js';
 import { isAgreement, uncounted, type Flying, type Look } from './collection.js';
 
 /** What one step takes, and whether another group may be drawn. Staleness is kept by waiting, not by dropping. */
@@ -40,7 +41,7 @@ export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): B
 type Chosen = { readonly groups: readonly LedgerGroup[]; readonly shares: ShareAccount };
 
 function chooseGroups(ledger: Flying, rules: BatchRules, look: Look): Chosen | undefined {
-  const { state, flight } = ledger;
+  const { line, flight } = ledger;
   const { size } = flight.trainable;
   const isAsked = look.isAgreed === true || look.isLast === true;
   const isEnough = isAgreement(rules)
@@ -48,7 +49,7 @@ function chooseGroups(ledger: Flying, rules: BatchRules, look: Look): Chosen | u
     : size >= rules.batchSize || look.isLast === true;
   if (!isEnough || size === 0) return undefined;
   const ready = [...flight.groups.values()].filter((group) => flight.trainable.has(group));
-  if (isAgreement(rules)) return { groups: ready, shares: accountAfter(state, ready) };
+  if (isAgreement(rules)) return { groups: ready, shares: accountAfter(line, ready) };
   return composeBatch(ledger, rules, { look, ready });
 }
 
@@ -56,25 +57,25 @@ type Found = { readonly look: Look; readonly ready: readonly LedgerGroup[] };
 
 /** Groups of each share up to its quota; what is missing may be filled with groups of others, or end the run. */
 function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found): Chosen | undefined {
-  const { state } = ledger;
-  const parts = nextParts(state, rules);
+  const { line } = ledger;
+  const parts = nextParts(ledger, rules);
   const former = ready.filter((group) => parts[shareOf(group)] === undefined).slice(0, rules.batchSize);
-  const quotas = quotasOf(parts, state.shares.carry, rules.batchSize - former.length);
+  const quotas = quotasOf(parts, line.shares.carry, rules.batchSize - former.length);
   const { own, short } = chooseOwn(ready, { former, quotas, extra: uncounted(ledger, rules) });
   const missing = Object.values(short).reduce((sum, count) => sum + count, 0);
-  const carry = carryAfter(parts, state.shares.carry, quotas);
+  const carry = carryAfter(parts, line.shares.carry, quotas);
   const chosen = new Set(own);
   const inOrder = (): readonly LedgerGroup[] => ready.filter((group) => chosen.has(group));
-  if (missing === 0) return { groups: inOrder(), shares: accountAfter(state, own, { carry }) };
+  if (missing === 0) return { groups: inOrder(), shares: accountAfter(line, own, { carry }) };
   const others = ready.filter((group) => !chosen.has(group)).slice(0, missing);
   if (others.length === missing && mayFill(ledger, rules, { look, short })) {
     for (const group of others) chosen.add(group);
     const groups = inOrder();
-    return { groups, shares: accountAfter(state, groups, { carry, lent: short }) };
+    return { groups, shares: accountAfter(line, groups, { carry, lent: short }) };
   }
   if (look.isLast !== true) return undefined;
   const last = ready.slice(0, own.length + missing);
-  return { groups: last, shares: accountAfter(state, last) };
+  return { groups: last, shares: accountAfter(line, last) };
 }
 
 type Wanted = {
@@ -116,7 +117,7 @@ function mayFill(
 
 /** What the shares have had once these groups are trained. */
 function accountAfter(
-  { shares }: LedgerState,
+  { shares }: PolicyLine,
   groups: readonly LedgerGroup[],
   { carry = shares.carry, lent = {} }: Partial<Pick<ShareAccount, 'carry' | 'lent'>> = {},
 ): ShareAccount {
@@ -131,8 +132,8 @@ function accountAfter(
  * Open groups with a token that the next step would make older than `maxStaleness`. Only versions count: another
  * incarnation of the weights matters to the loss, not to the pacing.
  */
-export function groupsHolding({ state, flight }: Flying, rules: BatchRules): LedgerGroup[] {
-  const isTooOld = (call: CallMark): boolean => state.step + 1 - call.version > rules.maxStaleness;
+export function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRules): LedgerGroup[] {
+  const isTooOld = (call: CallMark): boolean => isOf(call, policy) && line.step + 1 - call.version > rules.maxStaleness;
   return [...flight.groups.values()].filter(
     (group) => !isClosed(state, group, rules) && membersOf(state, group).some(({ calls }) => calls.some(isTooOld)),
   );

@@ -1,6 +1,7 @@
 import type { Ledger } from './ledger.js';
 import { membersOf } from './places.js';
 import { shareOf, type GroupsByShare } from './shares.js';
+import type { PolicyLine } from './state.js';
 
 /**
  * When enough was sampled for a step. The names in brackets are the original AgentJet's:
@@ -32,8 +33,12 @@ export type Look = {
   readonly isAgreed?: boolean;
 };
 
-/** A ledger, as far as batches look at it. */
-export type Flying = Pick<Ledger, 'state' | 'flight'>;
+/** A ledger, as far as the batches of one policy look at it. */
+export type Flying = Pick<Ledger, 'state' | 'flight'> & {
+  readonly policy: string;
+  /** How far its weights are. */
+  readonly line: PolicyLine;
+};
 
 /** A batch grows to at most so many times its size while it waits for groups that count. */
 const mostGrowth = 4;

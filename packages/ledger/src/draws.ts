@@ -21,8 +21,7 @@ export type DrawRules = LedgerRules & {
 /** Shares that lack a group, the one that lacks most first. Not one if the groups in flight cover what may be ahead. */
 export function drawableShares(ledger: Flying, rules: DrawRules, look: Look = {}): readonly string[] {
   const { groups, byShare } = ledger.flight;
-  if (isAgreement(rules))
-    return look.isAgreed === true ? [] : evenShares(nextParts(ledger.state, rules), byShare, look);
+  if (isAgreement(rules)) return look.isAgreed === true ? [] : evenShares(nextParts(ledger, rules), byShare, look);
   const extra = uncounted(ledger, rules);
   const needs = Object.entries(allowedGroups(ledger, rules)).map(([share, count]) => ({
     share,
@@ -49,13 +48,13 @@ function borrowers(needs: readonly Need[], { idle = new Set() }: Look): readonly
 }
 
 /** How many groups of each share may be in flight: the quotas of the batches that may be ahead. */
-function allowedGroups({ state, flight }: Flying, rules: DrawRules): GroupsByShare {
+function allowedGroups({ policy, state, line, flight }: Flying, rules: DrawRules): GroupsByShare {
   const allowed: Record<string, number> = {};
-  let { carry } = state.shares;
+  let { carry } = line.shares;
   let left = mostAhead(rules);
-  for (let step = state.step + 1; left > 0; step++) {
-    const parts = partsAt(state, rules.parts, step);
-    const isFirst = step === state.step + 1;
+  for (let step = line.step + 1; left > 0; step++) {
+    const parts = partsAt(state, rules.parts, step, policy);
+    const isFirst = step === line.step + 1;
     const former = isFirst ? countFormer(flight.byShare, parts) : 0;
     const size = Math.min(rules.batchSize, left);
     const quotas = quotasOf(parts, carry, Math.max(0, size - former));

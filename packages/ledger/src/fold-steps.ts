@@ -1,51 +1,58 @@
-import type { DropReason } from './drop-reasons.js';
 import { dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
-import type { EvaluationRecord, ManifestRecord, OutcomeRecord, RewoundRecord } from './records.js';
+import {
+  defaultPolicy,
+  episodePart,
+  groupPart,
+  lineOf,
+  settleEpisode,
+  settleGroup,
+  takeEpisode,
+  takeGroup,
+} from './policies.js';
+import type { EvaluationRecord, ManifestRecord, OutcomeRecord, PartDroppedRecord, RewoundRecord } from './records.js';
 import { emptyAccount } from './shares.js';
-import { scheduleOf, type LedgerState } from './state.js';
+import { scheduleOf, type LedgerState, type PolicyLine } from './state.js';
 
 /** How manifests and their outcomes decide what becomes of episodes. */
 
 export function applyManifest(state: LedgerState, record: ManifestRecord): void {
-  requireRecord(record.step > state.step, `the manifest of step ${record.step} comes after that of step ${state.step}`);
-  state.manifests.set(record.step, record);
-  state.step = record.step;
-  if (record.shares !== undefined) state.shares = record.shares;
-  state.highestStep = Math.max(state.highestStep, record.step);
+  const { step, policy = defaultPolicy } = record;
+  const line = lineOf(state, policy);
+  requireRecord(step > line.step, `the manifest of step ${step} comes after that of step ${line.step}`);
+  line.manifests.set(step, record);
+  line.step = step;
+  if (record.shares !== undefined) line.shares = record.shares;
+  line.highestStep = Math.max(line.highestStep, step);
   for (const { groupId, episodes } of record.groups) {
     if (state.finished.has(groupId)) continue;
     const group = findGroup(state, groupId);
-    requireRecord(group.fate === undefined, `group "${groupId}" is in a manifest although it is ${group.fate}`);
-    group.fate = 'assigned';
-    group.step = record.step;
-    for (const { episodeId } of episodes) {
-      const episode = findEpisode(state, episodeId);
-      requireRecord(episode.state === 'pooled', `episode "${episodeId}" is in a manifest while ${episode.state}`);
-      episode.state = 'assigned';
-    }
+    takeGroup(group, policy, step);
+    for (const { episodeId } of episodes) takeEpisode(group, findEpisode(state, episodeId), policy);
   }
 }
 
 export function applyOutcome(state: LedgerState, record: OutcomeRecord): void {
-  const outcomes = state.outcomes.get(record.step) ?? [];
-  state.outcomes.set(record.step, outcomes);
+  const line = lineOf(state, record.policy);
+  const outcomes = line.outcomes.get(record.step) ?? [];
+  line.outcomes.set(record.step, outcomes);
   requireRecord(outcomes[record.index] === undefined, `optimizer step ${record.step}.${record.index} has two outcomes`);
   outcomes[record.index] = record;
-  const manifest = state.manifests.get(record.step);
-  if (manifest !== undefined && hasAllOutcomes(state, record.step)) concludeStep(state, manifest);
+  const manifest = line.manifests.get(record.step);
+  if (manifest !== undefined && hasAllOutcomes(line, record.step)) concludeStep(state, manifest);
 }
 
 /** Whether every optimizer step of a step has its outcome. True also if its manifest is gone with its file. */
-export function hasAllOutcomes(state: LedgerState, step: number): boolean {
-  const manifest = state.manifests.get(step);
+export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number): boolean {
+  const manifest = manifests.get(step);
   if (manifest === undefined) return true;
-  const outcomes = state.outcomes.get(step) ?? [];
-  return manifest.optimizerSteps.every((_groups, index) => outcomes[index] !== undefined);
+  const known = outcomes.get(step) ?? [];
+  return manifest.optimizerSteps.every((_groups, index) => known[index] !== undefined);
 }
 
 /** With the last outcome, every episode of the step is trained, or dropped for the reason that kept it out. */
 function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
-  const outcomes = state.outcomes.get(manifest.step) ?? [];
+  const { policy = defaultPolicy } = manifest;
+  const outcomes = lineOf(state, policy).outcomes.get(manifest.step) ?? [];
   const reasons = new Map(outcomes.flatMap((outcome) => outcome?.leftOut ?? []).map((left) => [left.episodeId, left]));
   for (const { groupId, episodes } of manifest.groups) {
     if (state.finished.has(groupId)) continue;
@@ -54,25 +61,31 @@ function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
       (groupIds, index) => outcomes[index]?.isApplied === true && groupIds.includes(groupId),
     );
     for (const { episodeId } of episodes) {
-      const reason = reasons.get(episodeId)?.reason ?? (isHeld ? undefined : 'non_finite_gradient');
-      settle(state, episodeId, reason);
+      const episode = findEpisode(state, episodeId);
+      const found = episodePart(episode, policy).state;
+      requireRecord(found === 'assigned', `the step of episode "${episodeId}" ended while it was ${found}`);
+      settleEpisode(episode, policy, reasons.get(episodeId)?.reason ?? (isHeld ? undefined : 'non_finite_gradient'));
     }
-    group.fate = isHeld ? 'trained' : 'non_finite_gradient';
+    settleGroup(group, policy, isHeld ? 'trained' : 'non_finite_gradient');
     const { draw, tryIndex, expiries, share } = group;
     const { draws } = scheduleOf(state, share);
     if (draws.get(draw)?.tryIndex === tryIndex) draws.set(draw, { tryIndex, expiries, fate: 'over' });
   }
 }
 
-function settle(state: LedgerState, episodeId: string, reason: DropReason | undefined): void {
-  const episode = findEpisode(state, episodeId);
-  requireRecord(episode.state === 'assigned', `the step of episode "${episodeId}" ended while it was ${episode.state}`);
-  episode.state = reason === undefined ? 'trained' : 'dropped';
-  episode.reason = reason;
+export function applyPartDropped(state: LedgerState, { groupId, policy, reason }: PartDroppedRecord): void {
+  const group = findGroup(state, groupId);
+  const { fate } = groupPart(group, policy);
+  const isOpen = group.parts?.has(policy) === true && fate === undefined;
+  requireRecord(isOpen, `the part of "${policy}" in group "${groupId}" was dropped while it was ${fate ?? 'sampled'}`);
+  for (const { episodeId } of group.places) {
+    if (episodeId !== undefined) settleEpisode(findEpisode(state, episodeId), policy, reason);
+  }
+  settleGroup(group, policy, reason);
 }
 
 export function applyEvaluation(state: LedgerState, record: EvaluationRecord): void {
-  state.evaluations.set(record.step, record);
+  lineOf(state, record.policy).evaluations.set(record.step, record);
   for (const groupId of record.groupIds) {
     if (state.finished.has(groupId)) continue;
     const group = findGroup(state, groupId);
@@ -88,21 +101,22 @@ export function applyEvaluation(state: LedgerState, record: EvaluationRecord): v
 }
 
 /** Manifests after the step are void: their episodes were in weights that nobody will ever use again. */
-export function applyRewound(state: LedgerState, { toStep }: RewoundRecord): void {
-  for (const manifest of [...state.manifests.values()].filter(({ step }) => step > toStep)) {
+export function applyRewound(state: LedgerState, { toStep, policy = defaultPolicy }: RewoundRecord): void {
+  const line = lineOf(state, policy);
+  for (const manifest of [...line.manifests.values()].filter(({ step }) => step > toStep)) {
     for (const { groupId, episodes } of manifest.groups) {
       if (state.finished.has(groupId)) continue;
-      findGroup(state, groupId).fate = 'rewound';
+      settleGroup(findGroup(state, groupId), policy, 'rewound');
       for (const { episodeId } of episodes) {
         const episode = findEpisode(state, episodeId);
-        if (episode.state !== 'dropped') Object.assign(episode, { state: 'dropped', reason: 'rewound' });
+        if (episodePart(episode, policy).state !== 'dropped') settleEpisode(episode, policy, 'rewound');
       }
     }
-    state.manifests.delete(manifest.step);
-    state.outcomes.delete(manifest.step);
+    line.manifests.delete(manifest.step);
+    line.outcomes.delete(manifest.step);
   }
-  for (const step of state.checkpoints) if (step > toStep) state.checkpoints.delete(step);
-  for (const step of state.evaluations.keys()) if (step > toStep) state.evaluations.delete(step);
-  state.shares = state.manifests.get(toStep)?.shares ?? emptyAccount;
-  state.step = Math.min(state.step, toStep);
+  for (const step of line.checkpoints) if (step > toStep) line.checkpoints.delete(step);
+  for (const step of line.evaluations.keys()) if (step > toStep) line.evaluations.delete(step);
+  line.shares = line.manifests.get(toStep)?.shares ?? emptyAccount;
+  line.step = Math.min(line.step, toStep);
 }

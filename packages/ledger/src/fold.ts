@@ -1,5 +1,6 @@
 import { applyEnd, applyScore, dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
-import { applyEvaluation, applyManifest, applyOutcome, applyRewound } from './fold-steps.js';
+import { applyEvaluation, applyManifest, applyOutcome, applyPartDropped, applyRewound } from './fold-steps.js';
+import { lineOf, policiesOf } from './policies.js';
 import type {
   CallRecord,
   ClaimRecord,
@@ -10,7 +11,7 @@ import type {
   LedgerRecord,
 } from './records.js';
 import { defaultShare } from './shares.js';
-import { createState, scheduleOf, taskKey, type LedgerState } from './state.js';
+import { createState, scheduleOf, taskKey, type LedgerState, type PolicyLine } from './state.js';
 
 /**
  * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
@@ -57,6 +58,8 @@ export function applyRecord(state: LedgerState, record: LedgerRecord): void {
       return applyOutcome(state, record);
     case 'evaluation':
       return applyEvaluation(state, record);
+    case 'part_dropped':
+      return applyPartDropped(state, record);
     case 'rewound':
       return applyRewound(state, record);
     case 'finished':
@@ -75,13 +78,9 @@ type SettingRecord = Extract<
 function applySetting(state: LedgerState, record: SettingRecord): void {
   switch (record.kind) {
     case 'checkpoint':
-      state.checkpoints.add(record.step);
-      state.step = Math.max(state.step, record.step);
-      state.highestStep = Math.max(state.highestStep, record.step);
-      return;
+      return applyCheckpoint(lineOf(state, record.policy), record.step);
     case 'incarnation':
-      state.incarnation = Math.max(state.incarnation, record.value);
-      return;
+      return raiseIncarnation(lineOf(state, record.policy), record.value);
     case 'recovered':
       state.bootId = record.bootId;
       return;
@@ -104,6 +103,16 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
   }
 }
 
+function applyCheckpoint(line: PolicyLine, step: number): void {
+  line.checkpoints.add(step);
+  line.step = Math.max(line.step, step);
+  line.highestStep = Math.max(line.highestStep, step);
+}
+
+function raiseIncarnation(line: PolicyLine, value: number): void {
+  line.incarnation = Math.max(line.incarnation, value);
+}
+
 function applyGroup(state: LedgerState, record: GroupRecord): void {
   requireRecord(!state.groups.has(record.groupId), `group "${record.groupId}" was made twice`);
   const places = Array.from({ length: record.numPlaces }, () => ({
@@ -112,7 +121,9 @@ function applyGroup(state: LedgerState, record: GroupRecord): void {
     isGivenUp: false,
     episodeId: undefined,
   }));
-  state.groups.set(record.groupId, { ...record, places, fate: undefined, step: undefined, scoreRevision: null });
+  const undecided = { fate: undefined, step: undefined, parts: undefined, scoreRevision: null };
+  state.groups.set(record.groupId, { ...record, places, ...undecided });
+  for (const policy of policiesOf(record)) lineOf(state, policy);
   if (record.purpose === 'train') setDraw(state, record, 'open');
 }
 
@@ -133,6 +144,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
     ...record,
     state: 'running',
     reason: undefined,
+    parts: undefined,
     calls: [],
     end: undefined,
     reward: null,
@@ -142,12 +154,12 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
   });
 }
 
-function applyCall(state: LedgerState, { episodeId, requestId, version, incarnation }: CallRecord): void {
+function applyCall(state: LedgerState, { episodeId, requestId, version, incarnation, policy }: CallRecord): void {
   const episode = findEpisode(state, episodeId);
   requireRecord(episode.state === 'running', `episode "${episodeId}" has a call after it was ${episode.state}`);
   const isKnown = episode.calls.some((call) => call.requestId === requestId);
   requireRecord(!isKnown, `call "${requestId}" of episode "${episodeId}" was recorded twice`);
-  episode.calls.push({ requestId, version, incarnation });
+  episode.calls.push({ requestId, version, incarnation, ...(policy !== undefined && { policy }) });
 }
 
 function applyGiveUp(state: LedgerState, record: GiveUpRecord): void {
@@ -176,6 +188,7 @@ function applyFinished(state: LedgerState, record: FinishedRecord): void {
   for (const episode of record.episodes) {
     state.finishedEpisodes.set(episode.episodeId, episode);
     state.claims.set(episode.claimId, episode.episodeId);
+    for (const policy of Object.keys(episode.parts ?? {})) lineOf(state, policy);
     state.episodes.delete(episode.episodeId);
   }
   state.groups.delete(record.groupId);

@@ -1,6 +1,6 @@
 export { accountOf, type Account } from './account.js';
 export { groupsHolding, nextBatch, nextDraw, type Batch, type BatchRules, type NextDraw } from './batches.js';
-export { collections, isAgreement, type Collection, type Look } from './collection.js';
+export { collections, isAgreement, type Collection, type Flying, type Look } from './collection.js';
 export { drawableShares } from './draws.js';
 export { dropReasons, type DropReason } from './drop-reasons.js';
 export { applyRecord, foldRecords } from './fold.js';
@@ -8,11 +8,23 @@ export { systemHost, type Host } from './host.js';
 export { Ledger } from './ledger.js';
 export { LedgerError } from './ledger-error.js';
 export { OutagePause, type OutagePauseOptions, type OutageStatus, type PauseCause } from './outage-pause.js';
+export {
+  defaultPolicy,
+  episodePart,
+  groupPart,
+  isOf,
+  lineOf,
+  named,
+  policiesOf,
+  type EpisodePart,
+  type GroupPart,
+} from './policies.js';
 export { placeSeed } from './place-seed.js';
 export { canBecomeTrainable, countPlaces, isClosed, isSampled, isTrainable, placeStateOf } from './places.js';
 export type {
   AuditRecord,
   CallRecord,
+  ConfigRecord,
   EndRecord,
   EndStatus,
   FinishedRecord,
@@ -63,6 +75,7 @@ export {
   type LedgerGroup,
   type LedgerState,
   type Place,
+  type PolicyLine,
   type PlaceState,
   type Schedule,
 } from './state.js';
@@ -71,9 +84,9 @@ export type { Entry } from './store/entry.js';
 export { foldStore, type FoldedStore } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover, type Recovered } from './store/recover.js';
-export { planRetirement, type Retirement } from './store/retention.js';
+export { planRetirement, type OldestCheckpoint, type Retirement } from './store/retention.js';
 export type { Lane, Store, StoreFile } from './store/store.js';
 export { StoreError } from './store/store-error.js';
 export { StoreWriter, type StoreWriterOptions } from './store/store-writer.js';
-export { verifyStore, type StoreVerdict } from './store/verify-store.js';
+export { verifyStore, type PolicyVerdict, type StoreVerdict } from './store/verify-store.js';
 export { type Flight } from './attempt-index.js';

@@ -1,5 +1,5 @@
 import { LedgerError } from './ledger-error.js';
-import { membersOf } from './places.js';
+import { membersOf, placeStateOf } from './places.js';
 import type {
   DropRecord,
   EndRecord,
@@ -9,7 +9,9 @@ import type {
   ManifestGroup,
   Score,
 } from './records.js';
-import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
+import type { NewGroup } from './requests.js';
+import type { LedgerRules } from './rules.js';
+import type { LedgerEpisode, LedgerGroup, LedgerState, Place } from './state.js';
 
 /** What a Ledger asks of a request before it becomes a record. */
 
@@ -25,6 +27,45 @@ export function requireRewards(
 ): void {
   for (const reward of [...Object.values(rewards), ...turnRewards.map(({ value }) => value)])
     requireReward(episodeId, reward);
+}
+
+/** Throws LedgerError `unknown_group`, `bad_rules`. */
+export function requireNewGroup(state: LedgerState, { groupId, numPlaces }: NewGroup): void {
+  if (state.groups.has(groupId) || state.finished.has(groupId)) {
+    throw new LedgerError('unknown_group', `The group "${groupId}" exists already; give each draw another id.`);
+  }
+  if (Number.isInteger(numPlaces) && numPlaces >= 1) return;
+  throw new LedgerError('bad_rules', `numPlaces is ${numPlaces}; it must be a whole number from 1.`);
+}
+
+/** The place, if it may be claimed. Throws LedgerError `unknown_place`, `group_over`. */
+export function requireOpenSeat(
+  state: LedgerState,
+  { groupId, places, fate }: Readonly<LedgerGroup>,
+  { place, rules }: { readonly place: number; readonly rules: LedgerRules },
+): Place {
+  const seat = places[place];
+  if (seat === undefined)
+    throw new LedgerError('unknown_place', `Group "${groupId}" has no place ${place}; it has ${places.length}.`);
+  const found = fate ?? placeStateOf(state, seat, rules);
+  if (found === 'open') return seat;
+  throw new LedgerError('group_over', `Place ${place} of group "${groupId}" cannot be claimed: it is ${found}.`);
+}
+
+export const notWhole = (groupId: string, ended: readonly string[]): LedgerError =>
+  new LedgerError(
+    'not_whole_group',
+    `Group "${groupId}" is scored as a whole, once no place is open or running. Its ended episodes: ${ended.join(', ') || 'none'}.`,
+  );
+
+/** Throws LedgerError `revision_conflict` unless the rewards of the group have the revision that is to be replaced. */
+export function requireReplaced({ groupId, scoreRevision }: Readonly<LedgerGroup>, replaces: string | null): void {
+  if (scoreRevision === replaces) return;
+  const has = scoreRevision === null ? 'no rewards of a revision' : `revision "${scoreRevision}"`;
+  throw new LedgerError(
+    'revision_conflict',
+    `Group "${groupId}" has ${has}, not ${JSON.stringify(replaces)}. Read it again.`,
+  );
 }
 
 export function requireSameEnd(episode: Readonly<LedgerEpisode>, bodyHash: string): Readonly<LedgerEpisode> {

@@ -1,12 +1,25 @@
 import type { Account } from './account.js';
 import type { DropReason } from './drop-reasons.js';
+import type { Flying } from './collection.js';
 import { AttemptIndex, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
 import { LeaseClock } from './lease-clock.js';
-import { isDropping, isForExactly, requireReward, requireRewards, requireSameEnd, rewardsOf } from './ledger-checks.js';
+import {
+  isDropping,
+  isForExactly,
+  notWhole,
+  requireNewGroup,
+  requireOpenSeat,
+  requireReplaced,
+  requireReward,
+  requireRewards,
+  requireSameEnd,
+  rewardsOf,
+} from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
-import { LiveAccount } from './live-account.js';
+import { LiveAccount, overall } from './live-account.js';
 import { Patience, type OpenWork } from './patience.js';
+import { defaultPolicy, groupPart, lineOf, named } from './policies.js';
 import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
 import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
@@ -19,10 +32,10 @@ import type {
   NewScores,
   NewStep,
   OpenPlace,
-  Outcome,
+  PolicyOutcome,
 } from './requests.js';
 import { createRules, type LedgerRules } from './rules.js';
-import { createState, type LedgerEpisode, type LedgerGroup, type LedgerState } from './state.js';
+import { createState, type LedgerEpisode, type LedgerGroup, type LedgerState, type PolicyLine } from './state.js';
 import { SuspectTasks } from './suspect-tasks.js';
 
 /**
@@ -64,7 +77,12 @@ export class Ledger {
 
   /** Where all acknowledged episodes are, without a look at each of them. */
   get account(): Account {
-    return this.#account.account;
+    return this.#account.of(overall);
+  }
+
+  /** Where a policy's parts of them are. */
+  accountOf(policy: string): Account {
+    return this.#account.of(policy);
   }
 
   /** Attempts that have neither ended nor been dropped. */
@@ -72,9 +90,21 @@ export class Ledger {
     return this.#index.numRunning;
   }
 
-  /** Training groups that are sampled or pooled. It changes with the state. */
+  readonly policy = defaultPolicy;
+
+  /** How far the weights are, in a run with one policy. */
+  get line(): PolicyLine {
+    return this.state;
+  }
+
+  /** Training groups that are sampled or pooled, in a run with one policy. It changes with the state. */
   get flight(): Flight {
-    return this.#index.flight;
+    return this.#index.flightOf(defaultPolicy);
+  }
+
+  /** The ledger as the batches of a policy see it now. */
+  of(policy: string): Flying {
+    return { policy, state: this.state, line: lineOf(this.state, policy), flight: this.#index.flightOf(policy) };
   }
 
   /** Running attempts that were claimed with this key. */
@@ -85,12 +115,7 @@ export class Ledger {
   /** Draws a task: a group with open places. */
   openGroup(group: NewGroup): Readonly<LedgerGroup> {
     const { draw = 0, tryIndex = 0, expiries = 0, purpose = 'train', revision = '', configRevision = 0 } = group;
-    if (this.state.groups.has(group.groupId) || this.state.finished.has(group.groupId)) {
-      throw new LedgerError('unknown_group', `The group "${group.groupId}" exists already; give each draw another id.`);
-    }
-    if (!Number.isInteger(group.numPlaces) || group.numPlaces < 1) {
-      throw new LedgerError('bad_rules', `numPlaces is ${group.numPlaces}; it must be a whole number from 1.`);
-    }
+    requireNewGroup(this.state, group);
     this.append({ ...group, kind: 'group', draw, tryIndex, expiries, purpose, revision, configRevision });
     return this.group(group.groupId);
   }
@@ -115,18 +140,7 @@ export class Ledger {
     { groupId, place }: { readonly groupId: string; readonly place: number },
     claim: NewClaim,
   ): Readonly<LedgerEpisode> {
-    const group = this.group(groupId);
-    const seat = group.places[place];
-    if (seat === undefined) {
-      throw new LedgerError(
-        'unknown_place',
-        `Group "${groupId}" has no place ${place}; it has ${group.places.length}.`,
-      );
-    }
-    const found = group.fate ?? placeStateOf(this.state, seat, this.rules);
-    if (found !== 'open') {
-      throw new LedgerError('group_over', `Place ${place} of group "${groupId}" cannot be claimed: it is ${found}.`);
-    }
+    const seat = requireOpenSeat(this.state, this.group(groupId), { place, rules: this.rules });
     const { episodeId, claimId = episodeId, client = '', life = '', seed, keyName, leaseMs } = claim;
     const from = { client, life, seed, ...(keyName !== undefined && { keyName }) };
     this.append({ kind: 'claim', groupId, place, attempt: seat.attempts, episodeId, claimId, ...from });
@@ -217,23 +231,12 @@ export class Ledger {
     }
     const record: ScoreRecord = { kind: 'score', groupId, revision, scores };
     if (group.scoreRevision === revision) return; // the answer to the first request was lost
-    if (group.scoreRevision !== replaces) {
-      const has = group.scoreRevision === null ? 'no rewards of a revision' : `revision "${group.scoreRevision}"`;
-      throw new LedgerError(
-        'revision_conflict',
-        `Group "${groupId}" has ${has}, not ${JSON.stringify(replaces)}. Read it again.`,
-      );
-    }
+    requireReplaced(group, replaces);
     const ids = membersOf(this.state, group)
       .filter(({ state }) => state !== 'running')
       .map(({ episodeId }) => episodeId);
     const isWhole = isSampled(this.state, group, this.rules) && isForExactly(ids, scores);
-    if (!isWhole) {
-      throw new LedgerError(
-        'not_whole_group',
-        `Group "${groupId}" is scored as a whole, once no place is open or running. Its ended episodes: ${ids.join(', ') || 'none'}.`,
-      );
-    }
+    if (!isWhole) throw notWhole(groupId, ids);
     this.append(record);
   }
 
@@ -256,12 +259,15 @@ export class Ledger {
 
   /** The decision to train. Returns the manifest of the next step. */
   assign(groups: readonly Readonly<LedgerGroup>[], step: Partial<NewStep> = {}): ManifestRecord {
+    const { policy = defaultPolicy } = step;
     const ids = groups.map(({ groupId }) => groupId);
-    const bad = groups.find((group) => group.fate !== undefined || !isTrainable(this.state, group, this.rules));
+    const isTaken = (group: LedgerGroup): boolean => groupPart(group, policy).fate !== undefined;
+    const bad = groups.find((group) => isTaken(group) || !isTrainable(this.state, group, this.rules));
     if (bad !== undefined) throw new LedgerError('not_trainable', `Group "${bad.groupId}" cannot be trained now.`);
     const manifest: ManifestRecord = {
       kind: 'manifest',
-      step: this.state.step + 1,
+      step: lineOf(this.state, policy).step + 1,
+      ...named(policy),
       configRevision: step.configRevision ?? 0,
       groups: this.toManifestGroups(groups),
       optimizerSteps: step.optimizerSteps ?? [ids],
@@ -273,8 +279,9 @@ export class Ledger {
   }
 
   /** What became of one optimizer step. Episodes get their fate with the last one of their manifest. */
-  conclude(step: number, index: number, outcome: Outcome): void {
-    this.append({ kind: 'outcome', step, index, isApplied: outcome.isApplied, leftOut: outcome.leftOut ?? [] });
+  conclude(step: number, index: number, { policy = defaultPolicy, ...outcome }: PolicyOutcome): void {
+    const { isApplied, leftOut = [] } = outcome;
+    this.append({ kind: 'outcome', step, ...named(policy), index, isApplied, leftOut });
   }
 
   /** Applies what time asks for: leases and patiences that are over. */

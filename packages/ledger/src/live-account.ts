@@ -1,4 +1,5 @@
 import { accountOf, type Account } from './account.js';
+import { episodePart, lineOf } from './policies.js';
 import type { DropReason } from './drop-reasons.js';
 import type { LedgerRecord } from './records.js';
 import type { EpisodeState, LedgerState } from './state.js';
@@ -9,15 +10,17 @@ import type { EpisodeState, LedgerState } from './state.js';
  */
 export class LiveAccount {
   readonly #state: LedgerState;
-  #counts: Counts;
+  /** By policy; `overall` has every episode. */
+  readonly #counts = new Map<string, Counts>();
 
   constructor(state: LedgerState) {
     this.#state = state;
-    this.#counts = countAll(state);
+    this.#countAll();
   }
 
-  get account(): Account {
-    const { droppedByReason, ...counts } = this.#counts;
+  /** Of a policy's parts, or of the episodes. */
+  of(policy: string): Account {
+    const { droppedByReason, ...counts } = this.#countsOf(policy);
     const { trained, assigned, pooled, unscored, evaluated, dropped } = counts;
     const acknowledged = trained + assigned + pooled + unscored + evaluated + dropped;
     return { acknowledged, ...counts, droppedByReason: { ...droppedByReason } };
@@ -30,7 +33,7 @@ export class LiveAccount {
     try {
       apply();
     } finally {
-      if (record.kind === 'rewound') this.#counts = countAll(this.#state); // rare, and it reaches far back
+      if (record.kind === 'rewound') this.#countAll(); // rare, and it reaches far back
       for (const episodeId of touched) this.#add(episodeId, 1);
     }
   }
@@ -40,20 +43,46 @@ export class LiveAccount {
     this.#add(episodeId, -1);
   }
 
+  #countAll(): void {
+    this.#counts.clear();
+    for (const policy of [overall, ...this.#state.lines.keys()]) {
+      const { acknowledged: _sum, droppedByReason, ...counts } = accountOf(this.#state, policy || undefined);
+      this.#counts.set(policy, { ...counts, droppedByReason: { ...droppedByReason } });
+    }
+  }
+
+  #countsOf(policy: string): Counts {
+    const known = this.#counts.get(policy) ?? noCounts();
+    this.#counts.set(policy, known);
+    return known;
+  }
+
   #add(episodeId: string, change: 1 | -1): void {
-    const { episodes, finishedEpisodes } = this.#state;
+    const { episodes, finishedEpisodes, groups } = this.#state;
     const live = episodes.get(episodeId);
-    if (live !== undefined) return this.#count(live.state, { ...live, isAcknowledged: live.end !== undefined }, change);
-    const over = finishedEpisodes.get(episodeId);
-    if (over !== undefined) this.#count(over.fate, { ...over, isAcknowledged: over.bodyHash !== undefined }, change);
+    const over = live === undefined ? finishedEpisodes.get(episodeId) : undefined;
+    if (live !== undefined) {
+      const isAcknowledged = live.end !== undefined;
+      this.#count(overall, live.state, { ...live, isAcknowledged }, change);
+      for (const policy of groups.get(live.groupId)?.policies ?? []) {
+        const { state, reason } = episodePart(live, policy);
+        this.#count(policy, state, { reason, isAcknowledged }, change);
+      }
+    } else if (over !== undefined) {
+      const isAcknowledged = over.bodyHash !== undefined;
+      this.#count(overall, over.fate, { ...over, isAcknowledged }, change);
+      for (const [policy, part] of Object.entries(over.parts ?? {}))
+        this.#count(policy, part.fate, { ...part, isAcknowledged }, change);
+    }
   }
 
   #count(
+    policy: string,
     fate: EpisodeState,
     { isAcknowledged, reason }: { readonly isAcknowledged: boolean; readonly reason?: DropReason | undefined },
     change: 1 | -1,
   ): void {
-    const counts = this.#counts;
+    const counts = this.#countsOf(policy);
     if (fate === 'dropped' && !isAcknowledged) counts.unfinished += change;
     else counts[fate === 'ended' ? 'unscored' : fate] += change;
     if (fate !== 'dropped' || !isAcknowledged || reason === undefined) return;
@@ -63,14 +92,24 @@ export class LiveAccount {
   }
 }
 
+/** The account of episodes, for all policies together. */
+export const overall = '';
+
 type Counts = { -readonly [Key in Exclude<keyof Account, 'acknowledged' | 'droppedByReason'>]: number } & {
   readonly droppedByReason: Partial<Record<DropReason, number>>;
 };
 
-function countAll(state: LedgerState): Counts {
-  const { acknowledged: _sum, droppedByReason, ...counts } = accountOf(state);
-  return { ...counts, droppedByReason: { ...droppedByReason } };
-}
+const noCounts = (): Counts => ({
+  trained: 0,
+  assigned: 0,
+  pooled: 0,
+  unscored: 0,
+  evaluated: 0,
+  dropped: 0,
+  running: 0,
+  unfinished: 0,
+  droppedByReason: {},
+});
 
 /** The episodes whose state a record may change. */
 function touchedBy(state: LedgerState, record: LedgerRecord): readonly string[] {
@@ -83,13 +122,14 @@ function touchedBy(state: LedgerState, record: LedgerRecord): readonly string[] 
       return record.scores.map(({ episodeId }) => episodeId);
     case 'give_up':
     case 'group_dropped':
+    case 'part_dropped':
       return placedIn(state, record.groupId);
     case 'evaluation':
       return record.groupIds.flatMap((groupId) => placedIn(state, groupId));
     case 'manifest':
       return idsIn(record.groups);
     case 'outcome':
-      return idsIn(state.manifests.get(record.step)?.groups ?? []);
+      return idsIn(lineOf(state, record.policy).manifests.get(record.step)?.groups ?? []);
     case 'finished':
       return record.episodes.map(({ episodeId }) => episodeId);
     default:

@@ -21,6 +21,7 @@ export type LedgerRecord =
   | OutcomeRecord
   | EvaluationRecord
   | CheckpointRecord
+  | PartDroppedRecord
   | RewoundRecord
   | IncarnationRecord
   | RecoveredRecord
@@ -54,6 +55,8 @@ export type GroupRecord = {
   readonly revision: string;
   /** Revision of the configuration that gives the group its sampling settings. */
   readonly configRevision: number;
+  /** Which policies train on it. Absent: the only one, `default`. */
+  readonly policies?: readonly string[];
   /** For an evaluation: the step that is evaluated. */
   readonly evaluates?: number;
 };
@@ -82,6 +85,8 @@ export type CallRecord = {
   readonly requestId: string;
   readonly version: number;
   readonly incarnation: number;
+  /** Which policy answered, and whose version it is. Absent: `default`. */
+  readonly policy?: string;
   readonly content?: unknown;
 };
 
@@ -120,10 +125,13 @@ export type EndRecord = {
   /** By target, if they differ; a target that is not named has `reward`. */
   readonly rewards?: TargetRewards;
   /** What was earned on the way, in addition to the reward. */
-  readonly turnRewards?: readonly TurnReward[];
+  readonly turnRewards?: readonly PolicyTurnReward[];
   /** The sealed rows and what else was said of the episode. The state does not keep it: it is read from the store. */
   readonly content?: unknown;
 };
+
+/** `policy`: whose turn it is. Absent: `default`. */
+export type PolicyTurnReward = TurnReward & { readonly policy?: string };
 
 export type TargetRewards = Readonly<Record<string, number>>;
 
@@ -173,7 +181,7 @@ export type ManifestEpisode = {
   readonly episodeId: string;
   readonly reward: number;
   readonly rewards?: TargetRewards;
-  readonly turnRewards?: readonly TurnReward[];
+  readonly turnRewards?: readonly PolicyTurnReward[];
 };
 
 /**
@@ -186,6 +194,8 @@ export type ManifestEpisode = {
 export type ManifestRecord = {
   readonly kind: 'manifest';
   readonly step: number;
+  /** Whose step it is. Absent: `default`. */
+  readonly policy?: string;
   readonly configRevision: number;
   readonly groups: readonly ManifestGroup[];
   /** Which groups each optimizer step holds. */
@@ -202,6 +212,7 @@ export type LeftOut = { readonly episodeId: string; readonly reason: DropReason 
 export type OutcomeRecord = {
   readonly kind: 'outcome';
   readonly step: number;
+  readonly policy?: string;
   readonly index: number;
   readonly isApplied: boolean;
   /** Episodes that the step did not hold: `too_long`, `nothing_to_train`. */
@@ -212,18 +223,32 @@ export type OutcomeRecord = {
 export type EvaluationRecord = {
   readonly kind: 'evaluation';
   readonly step: number;
+  /** Whose step it is; the others are measured with it. Absent: `default`. */
+  readonly policy?: string;
   readonly groupIds: readonly string[];
   /** Number of tasks that the result rests on. */
   readonly restsOn: number;
 };
 
-export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number };
+export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number; readonly policy?: string };
+
+/** One policy's part of a group that another policy has trained: no step of this one will take it. */
+export type PartDroppedRecord = {
+  readonly kind: 'part_dropped';
+  readonly groupId: string;
+  readonly policy: string;
+  readonly reason: DropReason;
+};
 
 /** Training was sent back to a step: the manifests after it are void. */
-export type RewoundRecord = { readonly kind: 'rewound'; readonly toStep: number };
+export type RewoundRecord = { readonly kind: 'rewound'; readonly toStep: number; readonly policy?: string };
 
 /** Weights may from now on differ from those that the same version numbers meant before. */
-export type IncarnationRecord = { readonly kind: 'incarnation'; readonly value: number };
+export type IncarnationRecord = {
+  readonly kind: 'incarnation';
+  readonly value: number;
+  readonly policy?: string;
+};
 
 /** A recovery is finished; `bootId` names the start of the machine under which it ran. */
 export type RecoveredRecord = { readonly kind: 'recovered'; readonly bootId: string };
@@ -241,6 +266,8 @@ export type ConfigRecord = {
   readonly kind: 'config';
   readonly revision: number;
   readonly fromStep: number;
+  /** By policy, if there are several; `fromStep` is then that of the first. */
+  readonly fromSteps?: Readonly<Record<string, number>>;
   /** Identifies the request, so that its repetition gets the same revision. */
   readonly requestId: string;
   readonly changes: Readonly<Record<string, unknown>>;
@@ -288,7 +315,11 @@ export type FinishedEpisode = {
   readonly step?: number;
   /** Hash of the accepted end; absent if it never ended. */
   readonly bodyHash?: string;
+  /** What became of it in each policy, if there are several. */
+  readonly parts?: Readonly<Record<string, FinishedPart>>;
 };
+
+export type FinishedPart = Pick<FinishedEpisode, 'fate' | 'reason' | 'step'>;
 
 /** Takes the place of all records of a group that is over for good. The fold applies these before all others. */
 export type FinishedRecord = {

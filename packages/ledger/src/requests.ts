@@ -40,6 +40,8 @@ export type NewGroup = {
   readonly purpose?: Purpose;
   readonly revision?: string;
   readonly configRevision?: number;
+  /** Which policies train on it. Default: the only one. */
+  readonly policies?: readonly string[];
   readonly evaluates?: number;
 };
 
@@ -62,6 +64,8 @@ export type NewCall = {
   readonly requestId: string;
   readonly version: number;
   readonly incarnation: number;
+  /** Default: `default`. */
+  readonly policy?: string;
   readonly content?: unknown;
 };
 
@@ -91,6 +95,8 @@ export type NewScores = {
 };
 
 export type NewStep = {
+  /** Whose step it is. Default: `default`. */
+  readonly policy: string;
   readonly configRevision: number;
   /** Which groups each optimizer step holds. Default: one that holds them all. */
   readonly optimizerSteps: readonly (readonly string[])[];
@@ -99,5 +105,8 @@ export type NewStep = {
 };
 
 export type Outcome = { readonly isApplied: boolean; readonly leftOut?: readonly LeftOut[] };
+
+/** `policy`: whose step it is. Default: `default`. */
+export type PolicyOutcome = Outcome & { readonly policy?: string };
 
 export type GroupStatus = GroupFate | 'sampling' | 'trainable';

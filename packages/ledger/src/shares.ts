@@ -1,4 +1,5 @@
-import type { LedgerState } from './state.js';
+import type { ConfigRecord } from './records.js';
+import type { LedgerState, PolicyLine } from './state.js';
 
 /**
  * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so what
@@ -95,16 +96,27 @@ export function carryAfter(parts: Parts, carry: GroupsByShare, quotas: GroupsByS
 type Configs = Pick<LedgerState, 'configs'>;
 
 /** The parts that hold for a step: those that were promised last for it, else those that the run began with. */
-export function partsAt({ configs }: Configs, initial: Parts | undefined, step: number): Parts {
-  const change = configs.findLast(({ fromStep, changes }) => fromStep <= step && changes[sharesKey] !== undefined);
+export function partsAt({ configs }: Configs, initial: Parts | undefined, step: number, policy = ''): Parts {
+  const change = configs.findLast(
+    (config) => firstStepOf(config, policy) <= step && config.changes[sharesKey] !== undefined,
+  );
   return (change?.changes[sharesKey] as Parts | undefined) ?? initial ?? { [defaultShare]: 1 };
 }
 
+/** The first step of a policy that a change of the configuration holds for. */
+const firstStepOf = ({ fromStep, fromSteps }: ConfigRecord, policy: string): number => fromSteps?.[policy] ?? fromStep;
+
 type PartRules = { readonly parts?: Parts };
 
-/** The parts that hold for the next step. */
-export const nextParts = (state: Pick<LedgerState, 'configs' | 'step'>, { parts }: PartRules): Parts =>
-  partsAt(state, parts, state.step + 1);
+type NextOf = {
+  readonly state: Configs;
+  readonly line: Pick<PolicyLine, 'step'>;
+  readonly policy: string;
+};
+
+/** The parts that hold for the next step of a policy. */
+export const nextParts = ({ state, line, policy }: NextOf, { parts }: PartRules): Parts =>
+  partsAt(state, parts, line.step + 1, policy);
 
 /** Whether shares were ever named: otherwise nothing is said of them anywhere. */
 export const hasShares = ({ configs }: Configs, { parts }: PartRules): boolean =>

@@ -1,6 +1,8 @@
 import type { DropReason } from './drop-reasons.js';
+import { createLine, type EpisodePart, type GroupPart } from './policies.js';
 import type {
   AuditRecord,
+  CallRecord,
   ClaimRecord,
   ConfigRecord,
   EndRecord,
@@ -16,19 +18,36 @@ import type {
   TargetRewards,
   TaskRecord,
 } from './records.js';
-import { defaultShare, emptyAccount, type ShareAccount } from './shares.js';
+import { defaultShare, type ShareAccount } from './shares.js';
 
 /**
  * What the records say, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
  * order in which they began.
  */
-export type LedgerState = {
+export type LedgerState = PolicyLine & {
   readonly groups: Map<string, LedgerGroup>;
   readonly episodes: Map<string, LedgerEpisode>;
   /** Claim id to episode id, of finished groups too. */
   readonly claims: Map<string, string>;
   /** By share. */
   readonly schedules: Map<string, Schedule>;
+  /** Of policies other than `default`; read with `lineOf`. */
+  readonly lines: Map<string, PolicyLine>;
+  readonly configs: ConfigRecord[];
+  /** By `taskKey`: the same id may be in both tables. */
+  readonly tasks: Map<string, TaskRecord>;
+  readonly keys: Map<string, KeyRecord>;
+  readonly audit: AuditRecord[];
+  operation: OperationRecord;
+  readonly operationIds: Set<string>;
+  bootId: string | undefined;
+  /** Groups whose records may be gone, and their episodes. */
+  readonly finished: Map<string, FinishedRecord>;
+  readonly finishedEpisodes: Map<string, FinishedEpisode>;
+};
+
+/** How far the weights of one policy are. */
+export type PolicyLine = {
   /** What the batches so far had of each share. */
   shares: ShareAccount;
   readonly manifests: Map<number, ManifestRecord>;
@@ -39,18 +58,7 @@ export type LedgerState = {
   highestStep: number;
   readonly checkpoints: Set<number>;
   readonly evaluations: Map<number, EvaluationRecord>;
-  readonly configs: ConfigRecord[];
-  /** By `taskKey`: the same id may be in both tables. */
-  readonly tasks: Map<string, TaskRecord>;
-  readonly keys: Map<string, KeyRecord>;
-  readonly audit: AuditRecord[];
-  operation: OperationRecord;
-  readonly operationIds: Set<string>;
   incarnation: number;
-  bootId: string | undefined;
-  /** Groups whose records may be gone, and their episodes. */
-  readonly finished: Map<string, FinishedRecord>;
-  readonly finishedEpisodes: Map<string, FinishedEpisode>;
 };
 
 /**
@@ -72,19 +80,23 @@ export type LedgerGroup = GroupRecord & {
   readonly places: readonly Place[];
   /** What became of it; undefined while it is sampled or pooled. */
   fate: GroupFate | undefined;
-  /** The step whose manifest holds it. */
+  /** The step whose manifest holds it; with several policies the parts say it. */
   step: number | undefined;
+  /** By policy, once one of several has taken it. */
+  parts: Map<string, GroupPart> | undefined;
   /** Name of the newest rewards that were put for the whole group. */
   scoreRevision: string | null;
 };
 
 export type EpisodeState = 'running' | 'ended' | 'pooled' | 'assigned' | 'trained' | 'evaluated' | 'dropped';
 
-export type CallMark = { readonly requestId: string; readonly version: number; readonly incarnation: number };
+export type CallMark = Pick<CallRecord, 'requestId' | 'version' | 'incarnation' | 'policy'>;
 
 export type LedgerEpisode = ClaimRecord & {
   state: EpisodeState;
   reason: DropReason | undefined;
+  /** By policy, once one of several has taken it. */
+  parts: Map<string, EpisodePart> | undefined;
   readonly calls: CallMark[];
   /** The accepted end, without its content. */
   end: Omit<EndRecord, 'content'> | undefined;
@@ -112,24 +124,18 @@ export type DrawState = {
 
 export function createState(): LedgerState {
   return {
+    ...createLine(),
+    lines: new Map(),
     groups: new Map(),
     episodes: new Map(),
     claims: new Map(),
     schedules: new Map(),
-    shares: emptyAccount,
-    manifests: new Map(),
-    outcomes: new Map(),
-    step: 0,
-    highestStep: 0,
-    checkpoints: new Set(),
-    evaluations: new Map(),
     configs: [],
     tasks: new Map(),
     keys: new Map(),
     audit: [],
     operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
     operationIds: new Set(),
-    incarnation: 0,
     bootId: undefined,
     finished: new Map(),
     finishedEpisodes: new Map(),

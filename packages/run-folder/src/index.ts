@@ -4,7 +4,7 @@ export type { EpisodeFiles } from './episode-files.js';
 export { toSampleRecord, type EpisodeRecord, type SampleRecord } from './episode-record.js';
 export { describeFileError } from './file-error.js';
 export type { MetricsRecord } from './metrics-record.js';
-export { createRunFolder, findLatestRun, openRunFolder, type NewRun } from './open-run.js';
+export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder, type NewRun } from './open-run.js';
 export type { RunFolder, RunFolderOptions } from './run-folder.js';
 export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';

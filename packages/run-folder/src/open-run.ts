@@ -29,13 +29,29 @@ export async function createRunFolder({
   try {
     makeFolders(parent);
     const dir = await makeUniqueFolder(path.join(parent, formatTime(options.clock?.() ?? new Date())));
-    await replaceFile(path.join(dir, runFiles.config), configYaml);
-    await writeFile(path.join(dir, runFiles.code), `${JSON.stringify(code)}\n`);
-    await claimWriting(path.join(dir, runFiles.writer));
-    return new RunFolder(dir, options);
+    return await fillRunFolder(dir, { configYaml, code, ...options });
   } catch (cause) {
     throw new ConfigError('unwritable_run_folder', describeFileError(parent, cause), { cause });
   }
+}
+
+/** A run folder inside of another one, of one of several policies. Throws ConfigError `unwritable_run_folder`. */
+export async function createRunFolderAt(dir: string, options: RunContents): Promise<RunFolder> {
+  try {
+    makeFolders(dir);
+    return await fillRunFolder(dir, options);
+  } catch (cause) {
+    throw new ConfigError('unwritable_run_folder', describeFileError(dir, cause), { cause });
+  }
+}
+
+type RunContents = Omit<NewRun, 'experimentDir' | 'experimentName'>;
+
+async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }: RunContents): Promise<RunFolder> {
+  await replaceFile(path.join(dir, runFiles.config), configYaml);
+  await writeFile(path.join(dir, runFiles.code), `${JSON.stringify(code)}\n`);
+  await claimWriting(path.join(dir, runFiles.writer));
+  return new RunFolder(dir, options);
 }
 
 /** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */

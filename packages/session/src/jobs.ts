@@ -5,6 +5,7 @@ import type { Evaluation, JobResult, SftResult } from './events.js';
 import type { ExportModelOptions } from './policy/export-tuned-model.js';
 import type { CheckModelOptions, ModelCheck } from './models/check-model.js';
 import type { GetModelOptions, KnownModel, KnownModels } from './models/known-models.js';
+import { requireOnePolicy } from './policy/require-one-policy.js';
 import type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 import type { VllmOptions } from './policy/serve-with-vllm.js';
 import type { SftParts } from './sft/sft-job.js';
@@ -17,18 +18,21 @@ import type { TuneParts } from './tune.js';
 
 /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
 export async function tuneJob(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
+  requireOnePolicy(config);
   const { tune } = await import('./tune.js');
   return tune(config, parts);
 }
 
 /** Trains the model to answer as transcripts do. */
 export async function sftJob(config: CommonConfig, parts: SftParts): Promise<SftResult> {
+  requireOnePolicy(config);
   const { imitate } = await import('./sft/sft-job.js');
   return imitate(config, parts);
 }
 
 /** Runs the evaluation tasks. Null if the signal ended it. */
 export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): Promise<Evaluation | null> {
+  requireOnePolicy(config);
   const { evaluateModel } = await import('./evaluate-model.js');
   return evaluateModel(config, parts);
 }

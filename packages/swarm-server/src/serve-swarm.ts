@@ -1,6 +1,6 @@
 import { createRules, LmdbStore, type BatchRules, type Collection } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
-import { openServedRun, type ServedRun } from '@agentjet/session/served';
+import { openServedRun } from '@agentjet/session/served';
 import { createRunConfig } from './http/run-config.js';
 import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
@@ -38,7 +38,8 @@ export async function serveSwarm<Config extends CommonConfig>(
       ...listening,
       openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure }),
-      settings: toSwarmSettings(run),
+      settings: toSwarmSettings(run.config),
+      policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
       app: {
         ...listening.app,
         config: createRunConfig(run.folder.dir, config, composition),
@@ -61,7 +62,7 @@ export async function serveSwarm<Config extends CommonConfig>(
 const clientGraceMs = 10_000;
 
 /** The swarm's settings, from the names of the YAML. */
-function toSwarmSettings({ config }: ServedRun): SwarmSettings {
+function toSwarmSettings(config: CommonConfig): SwarmSettings {
   const { rollout, trainerCommon, data } = config;
   const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;
   const versionsPerStep = trainerCommon.miniBatchNum * trainerCommon.ppoEpochs;

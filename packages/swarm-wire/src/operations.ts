@@ -113,6 +113,20 @@ const shareAnswerSchema = z.strictObject({
   idle: z.boolean(),
 });
 
+const policyAnswerSchema = z.strictObject({
+  state: z.enum(['recovering', 'waiting', 'updating', 'saving', 'failed', 'complete']),
+  step: z.number().int(),
+  version: z.number().int(),
+  incarnation: z.number().int(),
+  groups_open: z.number().int(),
+  groups_pooled: z.number().int(),
+  /** Of its parts of all episodes. */
+  account: z.record(z.string(), z.number()),
+  dropped_by_reason: z.record(z.string(), z.number()),
+  /** How long calls have waited for its weights, in all. */
+  gate_wait_seconds: z.number(),
+});
+
 export const serverAnswerSchema = z.strictObject({
   /** Grows with every change: wait for a newer one with `?after=`. */
   change: z.number().int(),
@@ -132,6 +146,8 @@ export const serverAnswerSchema = z.strictObject({
   dropped_by_reason: z.record(z.string(), z.number()),
   /** Absent in a run without shares. */
   shares: z.record(z.string(), shareAnswerSchema).optional(),
+  /** Absent in a run with one policy. With several, step and version above are those of the first. */
+  policies: z.record(z.string(), policyAnswerSchema).optional(),
 });
 
 /** What operators have asked for, the oldest first. */

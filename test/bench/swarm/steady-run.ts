@@ -36,6 +36,7 @@ export function openSteadyModel(
     load: async () => undefined,
     close: async () => undefined,
   };
-  const run = { config, folder: { dir: path.resolve(dir) }, openWeights: async () => weights };
+  const folder = { dir: path.resolve(dir) };
+  const run = { folder, policies: [{ name: 'default', config, folder, openWeights: async () => weights }] };
   return openSwarmModel(run as unknown as ServedRun, records, { ...(idleMs !== undefined && { idleMs }) });
 }

@@ -44,7 +44,8 @@ export async function areWeightsExact(run: string, scratch: string): Promise<boo
   const config = createServedConfig(scratch);
   const served = await openServedRun({ config, composition: configuration, isNew: true, onNotice: () => {} });
   try {
-    const weights = await served.openWeights();
+    const weights = await served.policies[0]?.openWeights();
+    if (weights === undefined) throw new Error('The run has no model.');
     if (oldest > 0) {
       const name = checkpointName(oldest);
       cpSync(path.join(run, name), path.join(served.folder.dir, name), { recursive: true });

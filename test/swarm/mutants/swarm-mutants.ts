@@ -42,19 +42,19 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        `    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
+        `    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
     await writer.synced();
     await optimizeStep(context, manifest);
 `,
         `    const { optimizerSteps } = plan;
     const members = ledger.toManifestGroups(ready);
-    const step = ledger.state.step + 1;
+    const step = context.line.step + 1;
     const early = { kind: 'manifest' as const, step, configRevision, groups: members, optimizerSteps };
     const outcomes: Outcome[] = [];
     for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
     if (step % settings.saveFreq === 0) await trainer.save(step);
-    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
-    for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, outcome);
+    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
+    for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, { ...outcome, policy });
     await writer.synced();
 `,
       ),
@@ -65,8 +65,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        'ledger.conclude(manifest.step, index, outcome);\n    await writer.synced();',
-        'ledger.conclude(manifest.step, index, outcome);',
+        'ledger.conclude(manifest.step, index, { ...outcome, policy });\n    await writer.synced();',
+        'ledger.conclude(manifest.step, index, { ...outcome, policy });',
       ),
     ],
   },
@@ -75,8 +75,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        'async function optimizeStep({ ledger, writer, trainer }: SwarmContext, manifest',
-        'async function optimizeStep({ ledger, writer, trainer, settings }: SwarmContext, manifest',
+        'const { ledger, policy, line, writer, trainer } = context;',
+        'const { ledger, policy, line, writer, trainer, settings } = context;',
       ),
       edit(
         training,
@@ -92,7 +92,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        'for (let step = newest + 1; step <= state.step; step++) {',
+        'for (let step = newest + 1; step <= line.step; step++) {',
         'for (let step = newest + 1; step < 0; step++) {',
       ),
     ],
@@ -170,7 +170,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        'const ready = groups.filter(({ fate }) => fate === undefined);',
+        'const ready = groups.filter((group) => groupPart(group, policy).fate === undefined);',
         "const ready = [...groups, ...[...ledger.state.groups.values()].filter(({ fate }) => fate === 'trained').slice(0, 1)];",
       ),
     ],
@@ -295,8 +295,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
       ),
       edit(
         retention,
-        "if (record.kind === 'outcome') return state.manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];",
-        "if (record.kind === 'outcome') return [];",
+        'return manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];',
+        'return manifests.size < 0 ? [record.kind] : [];',
       ),
     ],
   },
@@ -368,14 +368,14 @@ export const swarmMutants: readonly SwarmMutant[] = [
   },
   {
     name: 'new parts hold for a batch that has begun',
-    edits: [edit(operator, 'fromStep: isSame ? 1 : step + 1 + ahead,', 'fromStep: isSame ? 1 : step + 1 + 0 * ahead,')],
+    edits: [edit(operator, 'this.#firstSteps(aheadOf)', 'this.#firstSteps((each) => 0 * aheadOf(each))')],
   },
   {
     name: 'nothing carried over',
     edits: [
       edit(
         batches,
-        'const carry = carryAfter(parts, state.shares.carry, quotas);',
+        'const carry = carryAfter(parts, line.shares.carry, quotas);',
         'const carry = carryAfter(parts, {}, quotas);',
       ),
     ],

@@ -136,6 +136,11 @@ export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   create(input?: InputOf<Config>, options?: LoadOptions): Config;
   /** The configuration as a YAML text that `load` reads back. `comment` lines go on top; secrets do not go in. */
   format(config: Config, comment?: string): string;
+  /**
+   * The configuration with other values for some keys, checked as one that was written so. `where` names them in messages. Throws
+   * ConfigError like `load`.
+   */
+  overlay(config: Config, values: JsonObject, where: string): Config;
   /** Keys, in YAML spelling, whose values differ. */
   compare(before: Config, after: Config): readonly ConfigDifference[];
   /** Keys of registered sections that may change between a run and its continuation. */
@@ -192,6 +197,15 @@ function compose(registrations: Registrations, outside: OutsideEntries): ConfigC
     recheck: (config) => {
       const origin = origins.get(config);
       return origin === undefined ? create(config as unknown as JsonObject, process.cwd()) : resolve(origin);
+    },
+    overlay: (config, values, where) => {
+      const origin = origins.get(config);
+      const base = origin?.sources ?? [
+        createCodeSource(snakeKeys(config as unknown as JsonObject), 'the configuration'),
+      ];
+      const cwd = process.cwd();
+      const sources = [...base, createCodeSource(snakeKeys(values), where)];
+      return resolve({ folders: [cwd], cwd, ...origin, sources });
     },
     format(config, comment = '') {
       const top = comment === '' ? '' : `${comment.trim().replace(/^/gm, '# ')}\n`;

@@ -25,6 +25,19 @@ const originalCollections = [
   'all_client_agree_sync_weight',
 ] as const;
 
+/** As keys are written in YAML: it is a key, and a folder of the run. */
+const policyName = /^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$/;
+
+function areSeveral(
+  policies: Readonly<Record<string, unknown>>,
+  context: { readonly addIssue: (message: string) => void },
+): void {
+  const names = Object.keys(policies);
+  if (!names.every((name) => policyName.test(name))) context.addIssue('names such as planner or second_worker');
+  if (names.length === 1) context.addIssue('two policies or more; for one, write its keys where they belong');
+  if (names.includes('default')) context.addIssue('without a policy named "default", which is that of runs with one');
+}
+
 function addUpToOne(
   shares: readonly { readonly name: string; readonly part: number }[],
   context: { readonly addIssue: (message: string) => void },
@@ -57,6 +70,11 @@ export const swarm = z
       z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),
       [],
       'kinds of tasks with their parts of every batch, such as [{name: math, part: 0.6}, {name: code, part: 0.4}]; none: all tasks are of one kind. `ajet swarm shares` changes them while training runs',
+    ),
+    policies: setting(
+      z.record(z.string(), z.record(z.string(), z.unknown())).superRefine(areSeveral),
+      {},
+      'several models in one server, by name, each with its own weights: `{planner: {trainable_targets: [planner]}, worker: {trainable_targets: [worker], model: {path: nano}}}`. Each says which agents are its own and what differs for it: keys of model, backbone, trainer_common, data and sampling, as the whole configuration has them; none: one model',
     ),
     share_mode: setting(
       z.enum(['elastic', 'strict']),

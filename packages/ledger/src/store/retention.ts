@@ -1,6 +1,7 @@
 import { hasAllOutcomes } from '../fold-steps.js';
-import type { FinishedEpisode, FinishedRecord, LedgerRecord } from '../records.js';
-import { scheduleOf, type LedgerGroup, type LedgerState } from '../state.js';
+import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
+import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord } from '../records.js';
+import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
 import { isLasting, type Entry } from './entry.js';
 import type { Store } from './store.js';
 
@@ -20,8 +21,9 @@ export type Retirement = {
 export function planRetirement(
   store: Pick<Store, 'files' | 'read'>,
   state: LedgerState,
-  oldestCheckpoint: number,
+  oldest: number | OldestCheckpoint,
 ): Retirement | undefined {
+  const oldestCheckpoint = typeof oldest === 'number' ? () => oldest : oldest;
   const old = store
     .files()
     .filter(({ isSealed }) => isSealed)
@@ -42,23 +44,33 @@ function entriesOf(store: Pick<Store, 'read'>, file: number): Entry[] {
   return [...store.read(file, 'finished'), ...store.read(file, 'carried'), ...store.read(file, 'events')];
 }
 
-function isDone(state: LedgerState, record: LedgerRecord, oldestCheckpoint: number): boolean {
-  if ((record.kind === 'manifest' || record.kind === 'outcome') && record.step > oldestCheckpoint) return false;
+/** The oldest checkpoint of a policy that is kept. */
+export type OldestCheckpoint = (policy: string) => number;
+
+function isDone(state: LedgerState, record: LedgerRecord, oldestCheckpoint: OldestCheckpoint): boolean {
+  const isDecision = record.kind === 'manifest' || record.kind === 'outcome';
+  if (isDecision && record.step > oldestCheckpoint(record.policy ?? defaultPolicy)) return false;
   return groupsNamed(state, record).every((groupId) => isFinished(state, groupId, oldestCheckpoint));
 }
 
-function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: number): boolean {
+function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: OldestCheckpoint): boolean {
   const group = state.groups.get(groupId);
   if (group === undefined) return state.finished.has(groupId);
   if (group.fate === undefined || group.fate === 'assigned') return false;
-  return group.step === undefined || (group.step <= oldestCheckpoint && hasAllOutcomes(state, group.step));
+  const parts = group.parts ?? new Map([[defaultPolicy, group]]);
+  return [...parts].every(([policy, { step }]) => {
+    return step === undefined || (step <= oldestCheckpoint(policy) && hasAllOutcomes(lineOf(state, policy), step));
+  });
 }
 
 /** A manifest and its outcomes decide what becomes of groups whose other records may be in older files. */
 function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[] {
   if (record.kind === 'finished') return [];
   if (record.kind === 'manifest') return record.groups.map(({ groupId }) => groupId);
-  if (record.kind === 'outcome') return state.manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];
+  if (record.kind === 'outcome') {
+    const { manifests } = lineOf(state, record.policy);
+    return manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];
+  }
   if (record.kind === 'evaluation') return record.groupIds;
   return 'groupId' in record ? [record.groupId] : [];
 }
@@ -89,7 +101,18 @@ function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord 
         ...(reason !== undefined && { reason }),
         ...(step !== undefined && { step }),
         ...(end !== undefined && { bodyHash: end.bodyHash }),
+        ...(group.policies !== undefined && { parts: finishedParts(group, episode) }),
       };
     }),
   };
+}
+
+function finishedParts(group: LedgerGroup, episode: LedgerEpisode): Readonly<Record<string, FinishedPart>> {
+  const parts = policiesOf(group).map((policy): [string, FinishedPart] => {
+    const { state, reason } = episodePart(episode, policy);
+    const { step } = groupPart(group, policy);
+    const fate = state === 'trained' || state === 'evaluated' ? state : 'dropped';
+    return [policy, { fate, ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) }];
+  });
+  return Object.fromEntries(parts);
 }

@@ -7,15 +7,33 @@ import type { Store } from './store.js';
 
 /** What an offline look at a store finds. */
 export type StoreVerdict =
-  | { readonly isSound: true; readonly account: Account; readonly steps: number; readonly incarnation: number }
+  | {
+      readonly isSound: true;
+      readonly account: Account;
+      readonly steps: number;
+      readonly incarnation: number;
+      /** By policy, if there are several. */
+      readonly policies: Readonly<Record<string, PolicyVerdict>>;
+    }
   /** The first record that is damaged or contradicts the ones before it. */
   | { readonly isSound: false; readonly problem: string };
+
+export type PolicyVerdict = { readonly account: Account; readonly steps: number; readonly incarnation: number };
 
 /** Folds a store and says where every acknowledged episode is. Changes nothing. */
 export function verifyStore(store: Pick<Store, 'files' | 'read'>): StoreVerdict {
   try {
     const { state } = foldStore(store);
-    return { isSound: true, account: accountOf(state), steps: state.step, incarnation: state.incarnation };
+    const policies = [...state.lines].map(([policy, { step, incarnation }]): [string, PolicyVerdict] => {
+      return [policy, { account: accountOf(state, policy), steps: step, incarnation }];
+    });
+    return {
+      isSound: true,
+      account: accountOf(state),
+      steps: state.step,
+      incarnation: state.incarnation,
+      policies: Object.fromEntries(policies),
+    };
   } catch (error) {
     if (!(error instanceof LedgerError || error instanceof StoreError)) throw error;
     return { isSound: false, problem: toErrorMessage(error) };

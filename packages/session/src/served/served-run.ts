@@ -3,12 +3,13 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig, type ConfigComposition, type ConfigDifference } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import { createRunFolder, findLatestRun, type RunFolder } from '@agentjet/run-folder';
+import { createRunFolder, createRunFolderAt, findLatestRun, type RunFolder } from '@agentjet/run-folder';
 import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js';
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { prepareModel } from '../policy/prepare-model.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
+import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
 import { openServedWeights, type ServedWeights } from './served-weights.js';
 
 /**
@@ -22,9 +23,19 @@ export type ServedRun = {
   readonly storeDir: string;
   /** Whether the folder was there before. */
   readonly isResumed: boolean;
+  /** Its models; one, `default`, unless `swarm.policies` names several. */
+  readonly policies: readonly ServedPolicy[];
+  readonly close: () => Promise<void>;
+};
+
+/** One model of a run. */
+export type ServedPolicy = {
+  readonly name: string;
+  readonly config: CommonConfig;
+  /** Of its metrics and checkpoints: the run's, or `policies/<name>` in it. */
+  readonly folder: RunFolder;
   /** Opens the model with the weights of `model.path`; one at a time. */
   readonly openWeights: () => Promise<ServedWeights>;
-  readonly close: () => Promise<void>;
 };
 
 export type ServedRunOptions<Config extends CommonConfig> = {
@@ -41,31 +52,72 @@ export type ServedRunOptions<Config extends CommonConfig> = {
 export async function openServedRun<Config extends CommonConfig>(
   options: ServedRunOptions<Config>,
 ): Promise<ServedRun> {
-  const { config, inputs } = await loadServedInputs(options);
-  requireTrainable(config);
-  const emit = ({ message }: { readonly message?: string }): void => void (message && options.onNotice(message));
-  const { modelDir } = await prepareModel(config, inputs.backbone, {
-    emit: (event) => emit(event as object),
-    trains: true,
+  const composition = options.composition as unknown as ConfigComposition;
+  const configs = createPolicyConfigs(options.config, composition);
+  const prepared: Prepared[] = [];
+  for (const each of configs) prepared.push(await prepare(each, { ...options, composition }));
+  const [lead] = prepared;
+  if (lead === undefined) throw new TypeError('A run has a policy.');
+  const isOnly = prepared.length === 1;
+  const config = isOnly ? lead.config : { ...lead.config, swarm: options.config.swarm };
+  const opened = await openFolder(isOnly ? config : options.config, lead.inputs, {
+    ...options,
+    modelDir: isOnly ? lead.modelDir : undefined,
   });
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
-  const { folder, changes, isResumed } = await openFolder(config, inputs, { ...options, modelDir });
+  const { folder, isResumed } = opened;
+  const policies: ServedPolicy[] = [];
+  for (const each of prepared) {
+    const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
+    const parts = { ...each, ...own, onNotice: options.onNotice, runDir: folder.dir };
+    policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
+  }
   return {
     config,
     folder,
     isResumed,
     storeDir: storeDirOf(config, folder.dir),
-    openWeights: createOpenWeights({
-      config,
-      inputs,
-      modelDir,
-      chatTokenizer,
-      folder,
-      changes,
-      onNotice: options.onNotice,
-    }),
-    close: () => folder.close(),
+    policies,
+    close: async () => {
+      for (const each of new Set([...policies.map((policy) => policy.folder), folder])) await each.close();
+    },
   };
+}
+
+type Prepared = PolicyConfig & {
+  readonly inputs: ServedInputs;
+  readonly modelDir: string;
+  readonly chatTokenizer: ChatTokenizer;
+};
+
+type PrepareOptions = Pick<ServedRunOptions<CommonConfig>, 'composition' | 'onNotice'>;
+
+/** Everything of a policy that can be refused before anything is written. */
+async function prepare(policy: PolicyConfig, { composition, onNotice }: PrepareOptions): Promise<Prepared> {
+  const { config, inputs } = await loadServedInputs({ config: policy.config, composition });
+  requireTrainable(config);
+  const emit = ({ message }: { readonly message?: string }): void => void (message && onNotice(message));
+  const { modelDir } = await prepareModel(config, inputs.backbone, {
+    emit: (event) => emit(event as object),
+    trains: true,
+  });
+  return { name: policy.name, config, inputs, modelDir, chatTokenizer: await loadModelTokenizer(modelDir, inputs) };
+}
+
+/** A policy of several has a folder like a run's, inside of it. */
+async function openPolicyFolder(
+  { name, config, inputs, modelDir }: Prepared,
+  run: RunFolder,
+  { onNotice }: Pick<PrepareOptions, 'onNotice'>,
+): Promise<Pick<Opened, 'folder' | 'changes'>> {
+  const dir = path.join(run.dir, 'policies', name);
+  const { composition } = inputs;
+  if (existsSync(dir)) {
+    const again = await openFolderAgain(config, { dir, modelDir, onNotice, composition });
+    return { folder: again.run, changes: again.changes };
+  }
+  const { keepBest } = config.trainerCommon;
+  const contents = { configYaml: composition.format(config), code: hashCode(config), keepBest, onNotice };
+  return { folder: await createRunFolderAt(dir, contents), changes: [] };
 }
 
 function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
@@ -85,7 +137,10 @@ type Opened = {
   readonly isResumed: boolean;
 };
 
-type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onNotice'> & { readonly modelDir: string };
+type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onNotice'> & {
+  /** Undefined: only its policies have models. */
+  readonly modelDir: string | undefined;
+};
 
 async function openFolder(
   config: CommonConfig,
@@ -124,6 +179,7 @@ type WeightsParts = {
   readonly folder: RunFolder;
   readonly changes: readonly ConfigDifference[];
   readonly onNotice: (message: string) => void;
+  readonly runDir: string;
 };
 
 /** Changes of the configuration are written down once, with the first step that they hold for. */
@@ -143,7 +199,7 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {
       // A run that never began must not be the newest one.
-      if (!hasLedger(config, folder.dir)) await rm(folder.dir, { recursive: true, force: true });
+      if (!hasLedger(config, parts.runDir)) await rm(parts.runDir, { recursive: true, force: true });
       throw error;
     }
   };

@@ -46,6 +46,9 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
 }
 
+/** The key itself, if one of several policies has its own value for it. */
+const ownKey = (key: string): string => key.replace(/^swarm\.policies\.[a-z0-9_]+\./, '');
+
 /** What differs and may. Throws ConfigError `resume_mismatch` for anything else. */
 function findChanges(
   run: RunFolder,
@@ -55,8 +58,8 @@ function findChanges(
   const before = composition.load(path.join(run.dir, 'config.yaml'));
   const isFree = (key: string): boolean =>
     composition.freeOnResume.includes(key) || freeKeys.some((free) => free.test(key));
-  const differences = composition.compare(before, config).filter(({ key }) => !isFree(key));
-  const refused = differences.filter(({ key }) => !changeableKeys.some((changeable) => changeable.test(key)));
+  const differences = composition.compare(before, config).filter(({ key }) => !isFree(ownKey(key)));
+  const refused = differences.filter(({ key }) => !changeableKeys.some((changeable) => changeable.test(ownKey(key))));
   if (refused.length === 0) return differences;
   throw new ConfigError(
     'resume_mismatch',
@@ -104,19 +107,25 @@ export type ResumeOptions = {
   readonly composition: ConfigComposition;
 };
 
+type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
+  readonly dir: string;
+  /** Undefined: only its policies have models. */
+  readonly modelDir: string | undefined;
+};
+
 /**
  * A run folder to go on with, and what is configured otherwise than before and may be. Throws ConfigError `resume_mismatch` for
  * anything else.
  */
 export async function openFolderAgain(
   config: CommonConfig,
-  { dir, modelDir, onNotice, composition }: Omit<ResumeOptions, 'resume' | 'from'> & { readonly dir: string },
+  { dir, modelDir, onNotice, composition }: FolderAgain,
 ): Promise<{ readonly run: RunFolder; readonly changes: readonly ConfigDifference[] }> {
   const run = await openRunFolder(dir, { onNotice, keepBest: config.trainerCommon.keepBest });
   const changes = [
     ...findChanges(run, config, composition),
     ...(await findEditedCode(run, config)),
-    ...(await findEditedModel(run, modelDir)),
+    ...(modelDir === undefined ? [] : await findEditedModel(run, modelDir)),
   ];
   return { run, changes };
 }

@@ -79,6 +79,8 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
   readonly openModel?: (records: RecordIndex, onFailure: (error: unknown) => void) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
+  /** Of policies whose own batches or steps differ. */
+  readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
   /** The commander's key of a new run. Default: one is made, and shown once. */
   readonly firstKey?: StoredKey | undefined;
   /** Default: loopback. */
@@ -150,14 +152,12 @@ class SwarmLoop {
     this.#store = store;
     try {
       const records = new RecordIndex(store);
-      const { trainer, ...parts } = await this.#openParts(records);
       this.#swarm = await Swarm.open({
         host: systemHost,
         store,
         settings,
-        trainer,
         records,
-        ...parts,
+        ...(await this.#openParts(records)),
         ...(tasks !== undefined && { tasks }),
         onEnd: (error) => void this.#goOn(error),
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
@@ -172,13 +172,16 @@ class SwarmLoop {
     }
   }
 
-  async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'model' | 'access'>> {
-    const { openModel, openTrainer, access } = this.#options;
+  async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'policies' | 'model' | 'access'>> {
+    const { openModel, openTrainer, access, settings, policySettings } = this.#options;
     if (openModel !== undefined) {
       const model = await openModel(records, (error) => void this.#openAgain(error));
       this.#model = model;
       this.#keys = model.keys;
-      return { trainer: model.trainer, model: model.episodes, access: model.access };
+      const policies = model.trainers.map(({ name, trainer }) => {
+        return { name, trainer, settings: policySettings?.[name] ?? settings };
+      });
+      return { policies, model: model.episodes, access: model.access };
     }
     if (openTrainer === undefined) throw new TypeError('A swarm server needs openModel or openTrainer.');
     return { trainer: await openTrainer(), ...(access !== undefined && { access }) };

@@ -1,5 +1,8 @@
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { EndpointSession } from '@agentjet/endpoint';
 import type { EndRecord } from '@agentjet/ledger';
 import type { EndRequest } from '@agentjet/swarm-wire';
+import type { Swarm } from '../swarm/swarm.js';
 
 /** What the swarm asks of the holder of the episodes' trackers. A swarm without one records ends as they come. */
 export type ModelPort = {
@@ -10,6 +13,17 @@ export type ModelPort = {
   readonly seal: (episodeId: string, request: EndRequest) => SealedEnd;
   /** The episode is over: calls under way are cut. */
   readonly close: (episodeId: string) => void;
+};
+
+/** Whose model calls the server answers. */
+export type EpisodeHolder = {
+  /** Names the swarm that the episodes belong to. */
+  attach(swarm: Swarm): void;
+  /** What one agent of an episode speaks to. */
+  sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession;
+  closeAll(): void;
+  /** Episodes whose trackers are in memory. */
+  readonly numOpen: number;
 };
 
 export type SealedEnd = {

@@ -10,7 +10,7 @@ import {
 } from '@agentjet/core';
 import { toTurnRecord, type AgentIdentity } from '@agentjet/context-tracker';
 import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
-import type { RecordIndex } from '@agentjet/ledger';
+import { defaultPolicy, isOf, named, type RecordIndex } from '@agentjet/ledger';
 import {
   openEpisode,
   replayDeltas,
@@ -68,10 +68,24 @@ export class ServedEpisodes implements ModelPort {
     return session;
   }
 
-  seal = (episodeId: string, request: EndRequest): SealedEnd => {
+  seal = (episodeId: string, request: EndRequest): SealedEnd => this.prepareSeal(episodeId, request)();
+
+  /** Whether an agent of this name has made a turn. */
+  hasTurnsOf(episodeId: string, agentName: string): boolean {
+    return this.#get(episodeId)
+      .open.record()
+      .turns.some((turn) => turn.agentName === agentName);
+  }
+
+  /** Refuses what `seal` would refuse, and then the episode goes on. What it returns seals. */
+  prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
     const { open } = this.#get(episodeId);
+    const turnRewards = toTurnRewards(open, request).map((each) => ({ ...each, ...named(this.#policy) }));
+    return () => this.#seal(episodeId, open, turnRewards);
+  }
+
+  #seal(episodeId: string, open: OpenEpisode, turnRewards: NonNullable<SealedEnd['turnRewards']>): SealedEnd {
     const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
-    const turnRewards = toTurnRewards(open, request); // it may refuse, and then the episode goes on
     const { samples, turns, stats, calls, ignoredParameters } = open.finish();
     return {
       tokens: stats.generatedTokens,
@@ -84,7 +98,7 @@ export class ServedEpisodes implements ModelPort {
         ignored_parameters: ignoredParameters,
       },
     };
-  };
+  }
 
   close = (episodeId: string): void => {
     this.#open.get(episodeId)?.open.finish();
@@ -135,9 +149,8 @@ export class ServedEpisodes implements ModelPort {
   ): Promise<ChatResponse> {
     for (;;) {
       try {
-        const content = await this.#swarmOf().call(episodeId, key, () =>
-          this.#sample(episodeId, agent, request, options),
-        );
+        const generate = () => this.#sample(episodeId, agent, request, options);
+        const content = await this.#swarmOf().call(episodeId, key, generate, this.#policy);
         const turn = this.#turns.take(answerBytes);
         if (turn !== undefined) await turn;
         const response = toResponse(content as CallContent);
@@ -231,7 +244,8 @@ export class ServedEpisodes implements ModelPort {
 
   /** Throws EngineError `replay_mismatch`. */
   #rebuild(episodeId: string, { open, contents, bodies }: ServedEpisode): void {
-    const calls = this.#options.records.calls(episodeId).map(({ content }) => content as CallContent);
+    const own = this.#options.records.calls(episodeId).filter((call) => isOf(call, this.#policy));
+    const calls = own.map(({ content }) => content as CallContent);
     open.replay(calls.map((content) => contents.read(content)));
     for (const { agent, body } of calls) {
       if (body === undefined) continue;
@@ -244,6 +258,10 @@ export class ServedEpisodes implements ModelPort {
     return this.#swarmOf().context.ledger.episode(episodeId);
   }
 
+  get #policy(): string {
+    return this.#options.policy ?? defaultPolicy;
+  }
+
   #swarmOf(): Swarm {
     if (this.#swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
     return this.#swarm;
@@ -252,6 +270,8 @@ export class ServedEpisodes implements ModelPort {
 
 export type ServedEpisodesOptions = {
   readonly records: Pick<RecordIndex, 'calls' | 'memos'>;
+  /** Whose calls these are. Default: `default`. */
+  readonly policy?: string;
   /** How episodes of a purpose sample. Say what `requestSampling` is: an open episode honours requests unless told otherwise. */
   readonly episode: (
     purpose: 'train' | 'evaluation',

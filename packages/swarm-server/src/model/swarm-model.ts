@@ -1,17 +1,26 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RecordIndex } from '@agentjet/ledger';
-import { evaluationSampling, samplingDefaults, type ServedRun } from '@agentjet/session/served';
+import {
+  evaluationSampling,
+  samplingDefaults,
+  type ServedPolicy,
+  type ServedRun,
+  type ServedWeights,
+} from '@agentjet/session/served';
 import type { EpisodeAccess } from '../swarm/episode-answers.js';
 import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';
+import type { EpisodeHolder, ModelPort } from './model-port.js';
 import { ModelTrainer } from './model-trainer.js';
+import { PolicyEpisodes, type PolicyPart } from './policy-episodes.js';
 import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
 
-/** The model of one life of a swarm: it trains on what its episodes were answered. */
+/** The models of one life of a swarm: they train on what its episodes were answered. */
 export type SwarmModel = {
-  readonly trainer: TrainerPort;
-  readonly episodes: ServedEpisodes;
+  /** By policy; one, `default`, unless the configuration names several. */
+  readonly trainers: readonly { readonly name: string; readonly trainer: TrainerPort }[];
+  readonly episodes: ModelPort & EpisodeHolder;
   readonly keys: EpisodeKeys;
   /** Target tags that learn; null: all do. */
   readonly trainableTargets: readonly string[] | null;
@@ -21,19 +30,62 @@ export type SwarmModel = {
 };
 
 /**
- * Opens the model of a run, with the weights of `model.path`; the swarm loads the newest checkpoint.
+ * Opens the models of a run, with the weights of `model.path`; the swarm loads the newest checkpoints.
  */
 export async function openSwarmModel(
-  run: ServedRun,
+  run: Pick<ServedRun, 'folder' | 'policies'>,
   records: RecordIndex,
   options: Pick<ServedEpisodesOptions, 'onFailure' | 'idleMs'> = {},
 ): Promise<SwarmModel> {
-  const { config, folder } = run;
-  const keys = EpisodeKeys.open(path.join(folder.dir, 'episode-keys.secret'));
-  const weights = await run.openWeights();
+  const keys = EpisodeKeys.open(path.join(run.folder.dir, 'episode-keys.secret'));
+  const models: PolicyModel[] = [];
+  const close = async (): Promise<void> => {
+    for (const { episodes, weights } of models) {
+      episodes.closeAll();
+      await weights.close();
+    }
+  };
+  try {
+    for (const policy of run.policies) models.push(await openPolicyModel(policy, records, options));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const [first] = models;
+  if (first === undefined) throw new TypeError('A run has a policy.');
+  const isOnly = models.length === 1;
+  const trainableTargets = isOnly ? first.config.trainableTargets : models.flatMap(({ targets }) => targets);
+  return {
+    trainers: models,
+    episodes: isOnly ? first.episodes : new PolicyEpisodes(models),
+    keys,
+    trainableTargets,
+    access: (episodeId) => ({
+      base_url: `/e/${episodeId}`,
+      model: 'agentjet',
+      key: keys.keyOf(episodeId),
+      ...(trainableTargets !== null && { trainable_targets: [...trainableTargets] }),
+    }),
+    close,
+  };
+}
+
+type PolicyModel = PolicyPart & {
+  readonly config: ServedPolicy['config'];
+  readonly trainer: ModelTrainer;
+  readonly weights: ServedWeights;
+};
+
+async function openPolicyModel(
+  { name, config, folder, openWeights }: ServedPolicy,
+  records: RecordIndex,
+  options: Pick<ServedEpisodesOptions, 'onFailure' | 'idleMs'>,
+): Promise<PolicyModel> {
+  const weights = await openWeights();
   const episodes = new ServedEpisodes({
     records,
     ...options,
+    policy: name,
     maxCalls: config.rollout.multiTurn.maxSteps,
     episode: (purpose) => ({
       policy: weights.policy,
@@ -41,23 +93,8 @@ export async function openSwarmModel(
       requestSampling: purpose === 'train' ? config.rollout.requestSampling : 'honour',
     }),
   });
-  const trainer = new ModelTrainer({ weights, folder, records, version: readVersion() });
-  return {
-    trainer,
-    episodes,
-    keys,
-    trainableTargets: config.trainableTargets,
-    access: (episodeId) => ({
-      base_url: `/e/${episodeId}`,
-      model: 'agentjet',
-      key: keys.keyOf(episodeId),
-      ...(config.trainableTargets !== null && { trainable_targets: [...config.trainableTargets] }),
-    }),
-    close: async () => {
-      episodes.closeAll();
-      await weights.close();
-    },
-  };
+  const trainer = new ModelTrainer({ policy: name, weights, folder, records, version: readVersion() });
+  return { name, config, targets: config.trainableTargets ?? [], episodes, trainer, weights };
 }
 
 function readVersion(): string {

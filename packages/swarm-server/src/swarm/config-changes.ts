@@ -1,4 +1,5 @@
-import { collections, type Collection, type LedgerState } from '@agentjet/ledger';
+import { collections, type Collection } from '@agentjet/ledger';
+import type { SwarmContext } from './swarm-context.js';
 
 /** Keys of the configuration that may be changed while a swarm runs, as they are now: the newest change of each holds. */
 export type ConfigChanges = {
@@ -8,13 +9,25 @@ export type ConfigChanges = {
   readonly swarm: { readonly share_mode?: 'strict' | 'elastic'; readonly sample_collection?: Collection };
 };
 
-/** Changes by their dotted keys, such as `trainer_common.optim.lr`. */
-export function changedKeys({ configs }: Pick<LedgerState, 'configs'>): Readonly<Record<string, unknown>> {
-  return Object.assign({}, ...configs.map(({ changes }) => changes)) as Readonly<Record<string, unknown>>;
+type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy'>;
+
+/**
+ * Changes by their dotted keys, such as `trainer_common.optim.lr`. With several policies those of one go before those of all:
+ * `swarm.policies.planner.trainer_common.optim.lr`.
+ */
+export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<string, unknown>> {
+  const { configs } = ledger.state;
+  const all = Object.assign({}, ...configs.map(({ changes }) => changes)) as Readonly<Record<string, unknown>>;
+  const prefix = `${policiesKey}.${policy}.`;
+  const own = Object.entries(all).filter(([key]) => key.startsWith(prefix));
+  return { ...all, ...Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])) };
 }
 
-export function changesOf(state: Pick<LedgerState, 'configs'>): ConfigChanges {
-  const changes = changedKeys(state);
+/** The key of the configuration that holds the policies. */
+const policiesKey = 'swarm.policies';
+
+export function changesOf(context: OfPolicy): ConfigChanges {
+  const changes = changedKeys(context);
   const count = (key: string) => (typeof changes[key] === 'number' ? { [key.split('.')[1] ?? '']: changes[key] } : {});
   return {
     data: count('data.train_batch_size'),

@@ -1,4 +1,4 @@
-import { nextBatch, placeSeed, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { named, placeSeed, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
 import {
   WireError,
   type AbandonAnswer,
@@ -30,10 +30,10 @@ import {
 import { EpisodeDeadlines } from './episode-deadlines.js';
 import { isEvaluationPending, openEvaluation } from './evaluate.js';
 import { findPlace } from './find-place.js';
+import { isAtWork } from './finish-work.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
 import type { SwarmContext } from './swarm-context.js';
-import { rulesOf } from './rules-of.js';
 
 /** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
 export class EpisodeRoutes {
@@ -175,7 +175,8 @@ export class EpisodeRoutes {
     if (this.#context.ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
   }
 
-  async call(episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> {
+  /** `policy`: the one that answers. Default: the first. */
+  async call(episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> {
     const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
@@ -184,7 +185,7 @@ export class EpisodeRoutes {
     const known =
       this.#calls.get(name) ?? (isRecorded ? Promise.resolve(this.#recordedAnswer(episodeId, requestId)) : undefined);
     if (known === undefined && episode.state !== 'running') throw this.#goneError(episodeId);
-    const answer = known ?? this.#generate(episode, requestId, generate);
+    const answer = known ?? this.#generate(episode, { requestId, policy }, generate);
     if (known === undefined) {
       this.#calls.set(name, answer);
       answer
@@ -198,8 +199,14 @@ export class EpisodeRoutes {
     return content;
   }
 
-  async #generate(episode: Readonly<LedgerEpisode>, requestId: string, generate: GenerateCall): Promise<unknown> {
-    const { ledger, store, gate, weights } = this.#context;
+  async #generate(
+    episode: Readonly<LedgerEpisode>,
+    { requestId, policy: name = this.#context.policy }: CallOf,
+    generate: GenerateCall,
+  ): Promise<unknown> {
+    const context = this.#context.policies.find(({ policy }) => policy === name);
+    if (context === undefined) throw new TypeError(`There is no policy "${name}".`);
+    const { ledger, store, gate, weights, line } = context;
     const { episodeId } = episode;
     if (!store.hasRoom()) {
       throw new WireError(
@@ -214,14 +221,15 @@ export class EpisodeRoutes {
     try {
       const leave = await gate.enter();
       try {
+        this.requireRunning(episodeId); // it may have ended while the call waited
         const { version } = weights;
-        const { incarnation } = ledger.state;
+        const { incarnation } = line;
         const content = await generate({ version, incarnation }).catch((error: unknown) => {
           if (isReplayMismatch(error) && episode.state === 'running') ledger.drop(episodeId, 'replay_mismatch');
           throw isReplayMismatch(error) ? this.#goneError(episodeId) : error;
         });
         if (episode.state !== 'running') throw this.#goneError(episodeId);
-        ledger.recordCall(episodeId, { requestId, version, incarnation, content });
+        ledger.recordCall(episodeId, { requestId, version, incarnation, ...named(name), content });
         return content;
       } finally {
         leave();
@@ -261,13 +269,13 @@ export class EpisodeRoutes {
   }
 
   #takePlaces(request: ClaimRequest, key?: ClaimKey): readonly string[] | NonNullable<ClaimAnswer['reason']> {
-    const { ledger, lives, store, weights, settings } = this.#context;
+    const { ledger, lives, store, policies, settings } = this.#context;
     const { operation } = ledger.state;
     if (lives.hasLeft(request.client, request.life)) return 'no_open_place';
     if (this.#context.intake.isClosing) return 'draining';
     if (operation.isStopped) return 'stopped';
     if (operation.isPaused) return 'paused';
-    if (weights.version < 0) return 'starting';
+    if (policies.some(({ weights }) => weights.version < 0)) return 'starting';
     if (!store.hasRoom()) return 'store_full';
     lives.noteRevision(request.client, request.revision);
     this.#noteNewest(request);
@@ -282,7 +290,7 @@ export class EpisodeRoutes {
     if (ledger.numRunning >= capacity) return 'capacity';
     if (operation.isDraining) return 'draining';
     if (this.#mayOpenPlaces()) return 'no_open_place';
-    if (weights.version >= settings.maxSteps) return 'stopped';
+    if (policies.every(({ weights, settings: { maxSteps } }) => weights.version >= maxSteps)) return 'stopped';
     return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 
@@ -296,11 +304,8 @@ export class EpisodeRoutes {
 
   /** What runs may be lost, and its place come back; an evaluation may follow a step. */
   #mayOpenPlaces(): boolean {
-    const { ledger, weights, settings } = this.#context;
-    const batch = nextBatch(ledger, rulesOf(ledger.state, settings));
-    const isChanging = weights.phase !== 'waiting' || isEvaluationPending(this.#context);
-    const isDue = batch.kind !== 'sampling' && weights.version < settings.maxSteps;
-    return ledger.numRunning > 0 || isChanging || isDue;
+    const { ledger, policies } = this.#context;
+    return ledger.numRunning > 0 || isEvaluationPending(this.#context) || policies.some(isAtWork);
   }
 
   /** How many may run in all, so that this key has no more than its own. */
@@ -390,3 +395,5 @@ export class EpisodeRoutes {
     return goneError(this.#context.ledger.state, episodeId);
   }
 }
+
+type CallOf = { readonly requestId: string; readonly policy?: string | undefined };

@@ -1,19 +1,44 @@
-import { defaultShare, isClosed, type LedgerGroup } from '@agentjet/ledger';
+import { defaultShare, isClosed, named, type LedgerGroup } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
 import { shareNames } from './share-watch.js';
-import { appendSynced, type SwarmContext } from './swarm-context.js';
+import { appendSynced, hasPolicies, type SwarmContext } from './swarm-context.js';
 
 /**
  * The evaluation of a step, if one is due: its places are offered before all others, at the version of the step, and the
- * next step waits for them, but not for ever. The record says on how many tasks the result rests.
+ * next step waits for them, but not for ever. The record says on how many tasks the result rests. With several policies the steps
+ * of the first one say when it is due, and no policy makes a step meanwhile.
  */
 export async function evaluateIfDue(context: SwarmContext): Promise<void> {
+  const { step } = context.line;
+  if (context !== context.policies[0] || !isEvaluationPending(context)) return;
+  if (groupsOf(context, step).length === 0 && !hasTasks(context)) return; // there are none, or not yet
+  context.evaluation.isRunning = true;
+  try {
+    await othersMade(context);
+    await evaluate(context, step);
+  } finally {
+    context.evaluation.isRunning = false;
+    context.changes.notify();
+  }
+}
+
+/** Resolves when no other policy makes a step. */
+async function othersMade({ policies, changes, settings }: SwarmContext): Promise<void> {
+  const isBusy = ({ weights }: SwarmContext): boolean => weights.phase === 'updating' || weights.phase === 'recovering';
+  while (policies.slice(1).some(isBusy)) await changes.next(settings.tickMs);
+}
+
+/** Whether there is a task whose code a client has come with. */
+function hasTasks(context: SwarmContext): boolean {
+  const { tasks, newest } = context;
+  return shareNames(context).some((share) => newest.has(share) && tasks.evaluationTask(0, share) !== undefined);
+}
+
+async function evaluate(context: SwarmContext, step: number): Promise<void> {
   const { ledger, settings, changes, intake } = context;
   const { state } = ledger;
-  const { step } = state;
-  if (!isDue(context, step) || state.evaluations.has(step)) return;
   openGroups(context, step);
-  if (groupsOf(context, step).length === 0) return; // there are no tasks for evaluations, or not yet
+  if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   const startedMs = ledger.clock.read();
   let numTasks = state.tasks.size;
@@ -28,7 +53,13 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const restsOn = groups.filter(({ groupId }) => ledger.membersOf(groupId).some((each) => each.state === 'pooled'));
   const groupIds = groups.map(({ groupId }) => groupId);
   await recordEvaluation(context, step, groupIds);
-  await appendSynced(context, { kind: 'evaluation', step, groupIds, restsOn: restsOn.length });
+  await appendSynced(context, {
+    kind: 'evaluation',
+    step,
+    ...named(context.policy),
+    groupIds,
+    restsOn: restsOn.length,
+  });
 }
 
 /** What the episodes of an evaluation got, as far as they ended. */
@@ -47,19 +78,19 @@ export async function recordEvaluation(
 
 /** Whether the evaluation of the newest step is due and not over. */
 export function isEvaluationPending(context: SwarmContext): boolean {
-  const { step, evaluations } = context.ledger.state;
+  const { step, evaluations } = context.line;
   return isDue(context, step) && !evaluations.has(step);
 }
 
 /** Opens what is pending: the first client of a share has come, with the code that runs its tasks. */
 export function openEvaluation(context: SwarmContext): void {
-  const { step } = context.ledger.state;
+  const { step } = context.line;
   if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
 }
 
 function isDue(context: SwarmContext, step: number): boolean {
-  const { settings, ledger, tasks } = context;
-  const { test_freq: testFreq = settings.testFreq } = changesOf(ledger.state).trainer_common;
+  const { settings, tasks } = context;
+  const { test_freq: testFreq = settings.testFreq } = changesOf(context).trainer_common;
   if (step > 0) return testFreq > 0 && step % testFreq === 0;
   return (
     settings.evaluatesFirst === true &&
@@ -72,7 +103,8 @@ function openGroups(context: SwarmContext, step: number): void {
 }
 
 /** None before a client of the share was heard of: a group is for the code of one revision. */
-function openGroupsOf({ ledger, settings, tasks, newest }: SwarmContext, step: number, share: string): void {
+function openGroupsOf(context: SwarmContext, step: number, share: string): void {
+  const { ledger, settings, tasks, newest, policies } = context;
   const revision = newest.get(share);
   if (revision === undefined) return;
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
@@ -87,6 +119,7 @@ function openGroupsOf({ ledger, settings, tasks, newest }: SwarmContext, step: n
       numPlaces: settings.evaluationPlaces,
       purpose: 'evaluation',
       ...(share !== defaultShare && { share }),
+      ...(hasPolicies(context) && { policies: policies.map(({ policy }) => policy) }),
       evaluates: step,
       revision,
     });

@@ -1,7 +1,7 @@
 import { defaultShare, nextDraw, shareOf, type OpenPlace } from '@agentjet/ledger';
 import type { ClaimRequest } from '@agentjet/swarm-wire';
 import { changesOf } from './config-changes.js';
-import type { SwarmContext } from './swarm-context.js';
+import { hasPolicies, isComplete, type SwarmContext } from './swarm-context.js';
 import { isEnding, sharesToDraw } from './share-watch.js';
 
 /** The place that a claim gets. Undefined: there is none for this client's code now. */
@@ -28,13 +28,13 @@ function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, c
 
 /** The oldest open place that this client's code may fill, or that of a new draw of the share that lacks most. */
 function findOwnPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
-  const { ledger, settings } = context;
+  const { ledger, policies } = context;
   const { revision, purpose, can } = request;
   const place = ledger.nextPlace((group) => {
     const isOurs = group.revision === revision && can.includes(shareOf(group));
     return isOurs && (purpose === 'any' || group.purpose === purpose);
   });
-  const isOver = ledger.state.step >= settings.maxSteps; // the last step is decided, if not made
+  const isOver = policies.every(isComplete); // the last step is decided, if not made
   if (place !== undefined || purpose === 'evaluation' || isOver) return place;
   for (const share of sharesToDraw(context)) {
     const drawn = can.includes(share) ? drawGroup(context, share, revision) : undefined;
@@ -57,9 +57,14 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
     ...(share !== defaultShare && { share }),
     groupId,
     taskId: task.taskId,
-    numPlaces: changesOf(state).rollout.num_repeat ?? settings.numPlaces,
+    numPlaces: changesOf(context).rollout.num_repeat ?? settings.numPlaces,
     revision,
     configRevision,
+    ...(hasPolicies(context) && { policies: trainingPolicies(context) }),
   });
   return { groupId, place: 0, attempt: 0 };
 }
+
+/** A policy whose steps are all decided has no part in what is drawn from now on. */
+const trainingPolicies = ({ policies }: SwarmContext): readonly string[] =>
+  policies.filter((each) => !isComplete(each)).map(({ policy }) => policy);

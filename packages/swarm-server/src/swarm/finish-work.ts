@@ -1,22 +1,23 @@
 import { nextBatch } from '@agentjet/ledger';
 import { rulesOf } from './rules-of.js';
 import { lookAt } from './share-watch.js';
-import type { SwarmContext } from './swarm-context.js';
+import { flyingOf, type SwarmContext } from './swarm-context.js';
 
 const requestId = 'before the end of the process';
 
 /** Lets running episodes end within the patience, makes the steps that are due, and saves a checkpoint. */
 export async function finishWork(context: SwarmContext, patienceMs: number): Promise<void> {
-  const { host, ledger, changes, settings, intake, wanted } = context;
+  const { host, ledger, changes, settings, intake, policies } = context;
   intake.isClosing = true;
   changes.notify();
   const untilMs = host.now() + patienceMs;
   while (ledger.numRunning > 0 && host.now() < untilMs) await changes.next(settings.tickMs);
-  while (isBusy(context)) await changes.next(settings.tickMs);
-  wanted.set(requestId, 'accepted');
+  while (policies.some(isBusy)) await changes.next(settings.tickMs);
+  for (const { wanted } of policies) wanted.set(requestId, 'accepted');
   changes.notify();
-  while (wanted.get(requestId) === 'accepted' && context.weights.phase !== 'failed')
-    await changes.next(settings.tickMs);
+  const isSaving = ({ wanted, weights }: SwarmContext): boolean =>
+    wanted.get(requestId) === 'accepted' && weights.phase !== 'failed';
+  while (policies.some(isSaving)) await changes.next(settings.tickMs);
 }
 
 /** A step is being made, or a batch is full. */
@@ -25,5 +26,12 @@ function isBusy(context: SwarmContext): boolean {
   if (weights.phase === 'failed' || ledger.state.operation.isPaused) return false;
   if (weights.phase !== 'waiting') return true;
   const isOver = weights.version >= settings.maxSteps;
-  return !isOver && nextBatch(ledger, rulesOf(ledger.state, settings), lookAt(context)).kind === 'ready';
+  return !isOver && nextBatch(flyingOf(context), rulesOf(context), lookAt(context)).kind === 'ready';
+}
+
+/** A step of the policy is made, or due. */
+export function isAtWork(context: SwarmContext): boolean {
+  const { weights, settings } = context;
+  const batch = nextBatch(flyingOf(context), rulesOf(context));
+  return weights.phase !== 'waiting' || (batch.kind !== 'sampling' && weights.version < settings.maxSteps);
 }

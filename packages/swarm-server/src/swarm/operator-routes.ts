@@ -9,6 +9,7 @@ import {
   shareOf,
   sharesKey,
   taskKey,
+  type ConfigRecord,
   type LedgerGroup,
   type Parts,
 } from '@agentjet/ledger';
@@ -28,7 +29,8 @@ import {
 import { randomName } from './episode-answers.js';
 import { lookAt, requireShares } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
-import { appendSynced, type SwarmContext } from './swarm-context.js';
+import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
+import { describePolicies, stateName } from './describe-policies.js';
 
 /** What scorers and operators ask for. */
 export class OperatorRoutes {
@@ -44,10 +46,16 @@ export class OperatorRoutes {
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
       isSampled(state, group, rules) &&
       this.#context.ledger.membersOf(group.groupId).some((episode) => episode.state === 'ended');
-    const groups = [...this.#context.ledger.flight.groups.values()].filter(
+    const groups = this.#openGroups().filter(
       (group) => (all || isWaiting(group)) && (shares === undefined || shares.includes(shareOf(group))),
     );
     return { groups: groups.map((group) => this.describeGroup(group)) };
+  }
+
+  /** Groups that no step has taken, the oldest first. */
+  #openGroups(): readonly LedgerGroup[] {
+    const groups = this.#context.policies.flatMap((each) => [...flyingOf(each).flight.groups.values()]);
+    return [...new Set(groups)].filter(({ fate }) => fate === undefined);
   }
 
   describeGroup(group: Readonly<LedgerGroup>): GroupAnswer {
@@ -119,7 +127,7 @@ export class OperatorRoutes {
   /** `ifMatch`: the revision that is changed. The same request gets the revision it made. */
   async configure({ request_id, changes }: ConfigRequest, ifMatch: number, by = ''): Promise<ConfigAnswer> {
     const { ledger, writer } = this.#context;
-    const { configs, step } = ledger.state;
+    const { configs } = ledger.state;
     const known = configs.find(({ requestId }) => requestId === request_id);
     const revision = configs.at(-1)?.revision ?? 0;
     if (known === undefined && ifMatch !== revision) {
@@ -131,7 +139,7 @@ export class OperatorRoutes {
     const made = known ?? {
       kind: 'config' as const,
       revision: revision + 1,
-      fromStep: step + 1,
+      ...this.#firstSteps(() => 0),
       requestId: request_id,
       changes,
       by,
@@ -146,18 +154,19 @@ export class OperatorRoutes {
    * before it began. The parts that hold already change nothing, and a repeated request id gets the revision it made.
    */
   async share(parts: SharesRequest, requestId: string | undefined, by = ''): Promise<ConfigAnswer> {
-    const { ledger, settings, writer } = this.#context;
-    const { configs, step } = ledger.state;
+    const { ledger, writer } = this.#context;
+    const { configs } = ledger.state;
     const wanted = toParts(parts);
-    const rules = rulesOf(ledger.state, settings);
+    const rules = rulesOf(this.#context);
     const newest = configs.findLast(({ changes }) => changes[sharesKey] !== undefined);
     const isSame = isDeepStrictEqual(wanted, partsAt(ledger.state, rules.parts, Infinity));
     const known = isSame ? newest : configs.find((config) => config.requestId === requestId);
-    const ahead = Math.ceil(ledger.flight.groups.size / rules.batchSize);
+    const aheadOf = (context: SwarmContext): number =>
+      Math.ceil(flyingOf(context).flight.groups.size / rulesOf(context).batchSize);
     const made = known ?? {
       kind: 'config' as const,
       revision: (configs.at(-1)?.revision ?? 0) + (isSame ? 0 : 1),
-      fromStep: isSame ? 1 : step + 1 + ahead,
+      ...(isSame ? { fromStep: 1 } : this.#firstSteps(aheadOf)),
       requestId: requestId ?? randomName(this.#context.host.random),
       changes: { [sharesKey]: wanted },
       by,
@@ -167,13 +176,22 @@ export class OperatorRoutes {
     return { revision: made.revision, from_step: made.fromStep };
   }
 
+  /** From which step of each policy a change holds, if it is to wait for so many steps. */
+  #firstSteps(waits: (context: SwarmContext) => number): Pick<ConfigRecord, 'fromStep' | 'fromSteps'> {
+    const { policies } = this.#context;
+    const steps = policies.map((each) => [each.policy, each.line.step + 1 + waits(each)] as const);
+    const [[, fromStep] = ['', 1]] = steps;
+    return { fromStep, ...(hasPolicies(this.#context) && { fromSteps: Object.fromEntries(steps) }) };
+  }
+
   #describeShares(): Pick<ServerAnswer, 'shares'> {
     const { ledger, settings } = this.#context;
-    const { state, flight } = ledger;
+    const { state } = ledger;
+    const { flight, line } = flyingOf(this.#context);
     if (!hasShares(state, settings.rules)) return {};
     const { idle } = lookAt(this.#context);
-    const { carry, trained, lent } = state.shares;
-    const rows = Object.entries(nextParts(state, settings.rules)).map(([share, part]) => {
+    const { carry, trained, lent } = line.shares;
+    const rows = Object.entries(nextParts(flyingOf(this.#context), settings.rules)).map(([share, part]) => {
       const tasks = [...state.tasks.values()].filter((task) => task.split === undefined && shareOf(task) === share);
       const counts = { trained: trained[share] ?? 0, lent: lent[share] ?? 0, carry: carry[share] ?? 0 };
       const inFlight = flight.byShare.get(share) ?? 0;
@@ -184,15 +202,15 @@ export class OperatorRoutes {
 
   async supersede(revision: string): Promise<void> {
     const { ledger, writer } = this.#context;
-    for (const group of ledger.flight.groups.values()) {
-      if (group.revision !== revision && group.fate === undefined) ledger.dropGroup(group.groupId, 'superseded');
+    for (const group of this.#openGroups()) {
+      if (group.revision !== revision) ledger.dropGroup(group.groupId, 'superseded');
     }
     await writer.synced();
   }
 
   /** The same request id is applied once: a late copy of an order does not undo a newer one. */
   async operate(operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> {
-    const { ledger, gate, writer } = this.#context;
+    const { ledger, policies, writer } = this.#context;
     if (ledger.state.operationIds.has(requestId)) return writer.synced();
     const { isPaused, isDraining, isStopped } = ledger.state.operation;
     const next = {
@@ -203,24 +221,26 @@ export class OperatorRoutes {
       isStopped: operation === 'stop' || (isStopped && operation !== 'start'),
     };
     await appendSynced(this.#context, next);
-    if (next.isPaused) void gate.hold('paused');
-    else gate.release('paused');
-    if (!next.isStopped) return;
-    for (const { groupId, fate } of ledger.flight.groups.values()) {
-      if (fate === undefined) ledger.dropGroup(groupId, 'run_stopped');
+    for (const { gate } of policies) {
+      if (next.isPaused) void gate.hold('paused');
+      else gate.release('paused');
     }
+    if (!next.isStopped) return;
+    for (const { groupId } of this.#openGroups()) ledger.dropGroup(groupId, 'run_stopped');
     await this.#context.writer.synced();
   }
 
   checkpoint(requestId: string): void {
-    const { wanted, changes } = this.#context;
-    if (!wanted.has(requestId)) wanted.set(requestId, 'accepted');
+    const { policies, changes } = this.#context;
+    for (const { wanted } of policies) if (!wanted.has(requestId)) wanted.set(requestId, 'accepted');
     changes.notify();
   }
 
   operation(requestId: string): 'accepted' | 'done' | 'failed' | undefined {
-    const { wanted, ledger } = this.#context;
-    return wanted.get(requestId) ?? (ledger.state.operationIds.has(requestId) ? 'done' : undefined);
+    const { policies, ledger } = this.#context;
+    const found = policies.flatMap(({ wanted }) => wanted.get(requestId) ?? []);
+    if (found.length === 0) return ledger.state.operationIds.has(requestId) ? 'done' : undefined;
+    return found.find((each) => each === 'failed') ?? found.find((each) => each === 'accepted') ?? 'done';
   }
 
   /** Drops what was claimed with a key and is in no step yet: its places are open again. Returns how many. */
@@ -247,16 +267,16 @@ export class OperatorRoutes {
   }
 
   describe(): Omit<ServerAnswer, 'wire'> {
-    const { ledger, changes, settings } = this.#context;
+    const { ledger, changes, settings, line, weights } = this.#context;
     const { state } = ledger;
-    const { groups, trainable } = ledger.flight;
+    const { groups, trainable } = flyingOf(this.#context).flight;
     const { droppedByReason, ...account } = ledger.account;
     return {
       change: changes.number,
-      state: this.#stateName(),
-      step: state.step,
-      version: Math.max(0, this.#context.weights.version),
-      incarnation: state.incarnation,
+      state: stateName(this.#context),
+      step: line.step,
+      version: Math.max(0, weights.version),
+      incarnation: line.incarnation,
       groups_open: groups.size - trainable.size,
       groups_pooled: trainable.size,
       running: account.running,
@@ -266,17 +286,8 @@ export class OperatorRoutes {
       account,
       dropped_by_reason: { ...droppedByReason },
       ...this.#describeShares(),
+      ...describePolicies(this.#context),
     };
-  }
-
-  #stateName(): ServerAnswer['state'] {
-    const { weights, ledger } = this.#context;
-    const { isPaused, isDraining, isStopped } = ledger.state.operation;
-    if (weights.phase === 'failed' || weights.phase === 'recovering') return weights.phase;
-    if (isStopped) return 'offline';
-    if (isPaused) return 'paused';
-    if (isDraining) return 'draining';
-    return weights.phase === 'updating' ? 'updating' : 'rolling';
   }
 }
 

@@ -1,10 +1,11 @@
-import type { BatchRules, LedgerState } from '@agentjet/ledger';
+import type { BatchRules } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
-import type { SwarmSettings } from './settings.js';
+import type { SwarmContext } from './swarm-context.js';
 
-/** The rules with what was changed since the run began. */
-export function rulesOf(state: LedgerState, { rules }: SwarmSettings): BatchRules {
-  const { data, swarm } = changesOf(state);
+/** The rules of a policy's batches with what was changed since the run began. */
+export function rulesOf(context: Pick<SwarmContext, 'ledger' | 'policy' | 'settings'>): BatchRules {
+  const { rules } = context.settings;
+  const { data, swarm } = changesOf(context);
   return {
     ...rules,
     batchSize: data.train_batch_size ?? rules.batchSize,

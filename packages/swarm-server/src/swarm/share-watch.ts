@@ -10,13 +10,15 @@ import {
   type Look,
 } from '@agentjet/ledger';
 import { WireError } from '@agentjet/swarm-wire';
-import type { SwarmContext } from './swarm-context.js';
+import { flyingOf, isComplete, type SwarmContext } from './swarm-context.js';
 import { rulesOf } from './rules-of.js';
 
 /** What is known of shares that the ledger does not say: which have tasks and clients now, and whether the clients ask for a step. */
 
-export const shareNames = ({ ledger, settings }: Pick<SwarmContext, 'ledger' | 'settings'>): readonly string[] =>
-  Object.keys(nextParts(ledger.state, settings.rules));
+type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings'>;
+
+export const shareNames = (context: OfPolicy): readonly string[] =>
+  Object.keys(nextParts(flyingOf(context), context.settings.rules));
 
 /** Every task of it was drawn as often as it is to be. */
 function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, share: string): boolean {
@@ -28,28 +30,49 @@ function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, 
  * Whether no new task will be drawn: the run drains, or its tasks are through. A batch that waits for every share is not made
  * again once one of them has no more tasks; if places are lent, the others go on alone.
  */
-export function isEnding(context: Pick<SwarmContext, 'ledger' | 'tasks' | 'settings'>): boolean {
+export function isEnding(context: OfPolicy & Pick<SwarmContext, 'tasks'>): boolean {
   const { state } = context.ledger;
   if (state.operation.isDraining) return true;
   const names = shareNames(context);
   const isOut = (share: string): boolean => isExhausted(context, share);
-  return rulesOf(state, context.settings).isElastic === true ? names.every(isOut) : names.some(isOut);
+  return rulesOf(context).isElastic === true ? names.every(isOut) : names.some(isOut);
 }
 
-/** Shares of which another group may be drawn now, the one that lacks most first. At the end only draws that came back are left. */
+/**
+ * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that still train, so
+ * one of them that has enough keeps the others waiting: its tokens would become too old. Only if they lack different shares, and
+ * nothing is sampled that could change it, one has a group too many.
+ */
 export function sharesToDraw(context: SwarmContext): readonly string[] {
-  const { ledger, settings } = context;
+  const training = context.policies.filter((each) => !isComplete(each));
+  const lacking = training.map(ownSharesToDraw);
+  const [first = [], ...others] = lacking;
+  const common = first.filter((share) => others.every((each) => each.includes(share)));
+  const isStuck = common.length === 0 && training.every(isWaiting);
+  return isStuck ? [...new Set(lacking.flat())] : common;
+}
+
+/** Everything that the policy has is sampled, and too little for a step. */
+function isWaiting(context: SwarmContext): boolean {
+  const { groups, trainable } = flyingOf(context).flight;
+  return trainable.size === groups.size && ownSharesToDraw(context).length > 0;
+}
+
+/** Shares that a policy lacks groups of. At the end only draws that came back are left. */
+export function ownSharesToDraw(context: SwarmContext): readonly string[] {
+  const { ledger } = context;
   const { state } = ledger;
-  const rules = rulesOf(state, settings);
-  if (!isEnding(context)) return drawableShares(ledger, rules, lookAt(context));
-  const isFull = ledger.flight.groups.size >= rules.batchSize;
+  const rules = rulesOf(context);
+  const flying = flyingOf(context);
+  if (!isEnding(context)) return drawableShares(flying, rules, lookAt(context));
+  const isFull = flying.flight.groups.size >= rules.batchSize;
   return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
 }
 
 /** What batches and draws need to know that the ledger does not say. */
 export function lookAt(context: SwarmContext): Look {
   const { ledger, settings, lives } = context;
-  const rules = rulesOf(ledger.state, settings);
+  const rules = rulesOf(context);
   const isShared = rules.isElastic === true && hasShares(ledger.state, rules);
   const patienceMs = settings.sharePatienceMs ?? Infinity;
   const idle = shareNames(context).filter(
@@ -70,14 +93,14 @@ export const mayEverDraw = (context: SwarmContext, can: readonly string[]): bool
   });
 
 /** Every share that the run has or will have. */
-function knownShares({ ledger, settings }: Pick<SwarmContext, 'ledger' | 'settings'>): ReadonlySet<string> {
-  const { state } = ledger;
-  const later = partsAt(state, settings.rules.parts, Infinity);
-  return new Set([...shareNames({ ledger, settings }), ...Object.keys(later)]);
+function knownShares(context: OfPolicy): ReadonlySet<string> {
+  const { ledger, settings } = context;
+  const later = partsAt(ledger.state, settings.rules.parts, Infinity);
+  return new Set([...shareNames(context), ...Object.keys(later)]);
 }
 
 /** Throws WireError `unknown_share` unless the run has all of them. */
-export function requireShares(context: Pick<SwarmContext, 'ledger' | 'settings'>, shares: readonly string[]): void {
+export function requireShares(context: OfPolicy, shares: readonly string[]): void {
   const known = knownShares(context);
   const unknown = shares.find((share) => !known.has(share));
   if (unknown === undefined) return;

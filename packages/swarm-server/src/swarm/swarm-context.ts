@@ -1,40 +1,106 @@
-import type { Host, Ledger, LedgerRecord, RecordIndex, Store, StoreWriter } from '@agentjet/ledger';
-import type { CallGate } from './call-gate.js';
+import {
+  lineOf,
+  type Flying,
+  type Host,
+  type Ledger,
+  type LedgerRecord,
+  type PolicyLine,
+  type RecordIndex,
+  type Store,
+  type StoreWriter,
+} from '@agentjet/ledger';
+import { CallGate } from './call-gate.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
 /** What the parts of one swarm share. It lives from a recovery to the next failure of the store. */
-export type SwarmContext = {
+export type SharedContext = {
   readonly host: Host;
   readonly ledger: Ledger;
   readonly store: Store;
   readonly writer: StoreWriter;
   /** Where calls and ends are in the store. */
   readonly records: RecordIndex;
-  readonly gate: CallGate;
   readonly changes: Changes;
-  readonly settings: SwarmSettings;
-  readonly trainer: TrainerPort;
   readonly tasks: TaskPort;
   readonly lives: ClientLives;
-  readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
-  /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
-  /** How long the steps since the newest checkpoint took. */
-  sinceSavedMs: number;
-  readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
   /** The process is about to end: no place is given away, and what is open waits for the next one. */
   readonly intake: { isClosing: boolean };
   /** Revision of the agent code that was claimed with last, by share. */
   readonly newest: Map<string, string>;
+  /** An evaluation is under way: no policy makes a step. */
+  readonly evaluation: { isRunning: boolean };
 };
+
+/** The swarm as one of its policies sees it. What concerns the run as a whole is the same for all. */
+export type SwarmContext = SharedContext & {
+  /** All of them. The steps of the first one say when an evaluation is due. */
+  readonly policies: readonly SwarmContext[];
+  readonly policy: string;
+  /** How far its weights are, as the ledger has it. */
+  readonly line: PolicyLine;
+  readonly settings: SwarmSettings;
+  readonly trainer: TrainerPort;
+  readonly gate: CallGate;
+  readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
+  /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
+  readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
+  /** How long the steps since the newest checkpoint took. */
+  sinceSavedMs: number;
+  /** The oldest step that a recovery may have to begin with. */
+  oldestStep: number;
+};
+
+/** One of the models of a swarm. */
+export type SwarmPolicy = {
+  readonly name: string;
+  readonly trainer: TrainerPort;
+  /** What concerns the run as a whole is that of the first policy. */
+  readonly settings: SwarmSettings;
+};
+
+/** Throws TypeError for no policies. Calls wait until the weights are open. */
+export function createContexts(shared: SharedContext, policies: readonly SwarmPolicy[]): SwarmContext {
+  const contexts: SwarmContext[] = [];
+  for (const { name, trainer, settings } of policies) {
+    const gate = new CallGate(shared.host.now);
+    void gate.hold('weights');
+    if (shared.ledger.state.operation.isPaused) void gate.hold('paused');
+    contexts.push({
+      ...shared,
+      policies: contexts,
+      policy: name,
+      line: lineOf(shared.ledger.state, name),
+      settings,
+      trainer,
+      gate,
+      weights: { version: -1, phase: 'recovering' },
+      wanted: new Map(),
+      sinceSavedMs: 0,
+      oldestStep: 0,
+    });
+  }
+  const [lead] = contexts;
+  if (lead === undefined) throw new TypeError('A swarm needs a policy.');
+  return lead;
+}
+
+/** The ledger as the batches of this policy see it now. */
+export const flyingOf = ({ ledger, policy }: Pick<SwarmContext, 'ledger' | 'policy'>): Flying => ledger.of(policy);
 
 /** Appends, and waits until what was appended survives the end of the machine. */
 export async function appendSynced(
-  { ledger, writer }: SwarmContext,
+  { ledger, writer }: Pick<SharedContext, 'ledger' | 'writer'>,
   ...records: readonly LedgerRecord[]
 ): Promise<void> {
   ledger.append(...records);
   await writer.synced();
 }
+
+/** All steps of it are decided. */
+export const isComplete = ({ line, settings }: SwarmContext): boolean => line.step >= settings.maxSteps;
+
+/** Whether the run has several policies, which records then name. */
+export const hasPolicies = ({ policies }: SwarmContext): boolean => policies.length > 1;

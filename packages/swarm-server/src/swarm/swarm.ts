@@ -1,6 +1,8 @@
 import { toErrorMessage } from '@agentjet/core';
 import {
+  defaultPolicy,
   Ledger,
+  named,
   recover,
   shareOf,
   StoreError,
@@ -34,7 +36,6 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
-import { CallGate } from './call-gate.js';
 import { Changes } from './changes.js';
 import { ClientLives } from './client-lives.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
@@ -42,7 +43,7 @@ import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
-import { appendSynced, type SwarmContext } from './swarm-context.js';
+import { appendSynced, createContexts, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { trainLoop } from './train-loop.js';
 import { TaskTable } from './task-table.js';
@@ -91,7 +92,6 @@ export class Swarm {
         else swarm.#stop(error);
       },
     });
-    const gate = new CallGate(host.now);
     const changes = new Changes(host);
     const ledger = new Ledger({
       rules: settings.rules,
@@ -106,23 +106,18 @@ export class Swarm {
       },
     });
     ledger.clock.stop();
-    void gate.hold('weights');
-    if (state.operation.isPaused) void gate.hold('paused');
     const newest = new Map([...state.groups.values()].map((group) => [shareOf(group), group.revision]));
-    const weights: SwarmContext['weights'] = { version: -1, phase: 'recovering' };
-    const { trainer } = options;
     const tasks = options.tasks ?? new TaskTable(state, settings);
-    const parts = { host, ledger, store, writer, records, gate, changes, settings, trainer, tasks, weights, newest };
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
-    const intake = { isClosing: false };
-    const context: SwarmContext = { ...parts, lives, intake, wanted: new Map(), sinceSavedMs: 0 };
+    const flags = { intake: { isClosing: false }, evaluation: { isRunning: false } };
+    const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];
+    const shared = { host, ledger, store, writer, records, changes, tasks, lives, newest, ...flags };
+    const context = createContexts(shared, policies);
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
     }
     if (conclusions.length > 0) ledger.append(...conclusions);
-    const { rewindTo = Infinity } = options;
-    if (rewindTo < state.step)
-      ledger.append({ kind: 'rewound', toStep: rewindTo }, { kind: 'incarnation', value: state.incarnation + 1 });
+    for (const each of context.policies) rewind(each, options.rewindTo);
     await writer.synced();
     if (early !== undefined) throw early;
     swarm = new Swarm(context, options);
@@ -142,9 +137,9 @@ export class Swarm {
   abandon = (episodeId: string, request: AbandonRequest, key?: ClaimKey): Promise<AbandonAnswer> =>
     this.#answer(() => this.#episodes.abandon(episodeId, request, key));
 
-  /** Answers a model call of an episode. A repeated request id gets the recorded answer. */
-  call = (episodeId: string, requestId: string, generate: GenerateCall): Promise<unknown> =>
-    this.#answer(() => this.#episodes.call(episodeId, requestId, generate));
+  /** Answers a model call of an episode, with the weights of a policy. A repeated request id gets the recorded answer. */
+  call = (episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> =>
+    this.#answer(() => this.#episodes.call(episodeId, requestId, generate, policy));
 
   /** Keeps something for later calls of a running episode. */
   remember = (episodeId: string, content: unknown): Promise<void> =>
@@ -254,17 +249,20 @@ export class Swarm {
 
   #start(): void {
     this.#tick();
-    this.#training = trainLoop(this.#context).catch((error: unknown) => {
-      if (this.#end !== undefined) return;
-      this.#context.weights.phase = 'failed';
-      this.#options.onTrainerFailure?.(error);
-    });
+    const loops = this.#context.policies.map((context) =>
+      trainLoop(context).catch((error: unknown) => {
+        if (this.#end !== undefined) return;
+        context.weights.phase = 'failed';
+        this.#options.onTrainerFailure?.(error);
+      }),
+    );
+    this.#training = Promise.all(loops).then(() => undefined);
   }
 
   #tick(): void {
-    const { host, ledger, settings, gate } = this.#context;
+    const { host, ledger, settings, policies } = this.#context;
     if (this.#end !== undefined) return;
-    if (gate.isOpen) ledger.clock.start();
+    if (policies.every(({ gate }) => gate.isOpen)) ledger.clock.start();
     else ledger.clock.stop();
     ledger.expire();
     this.#episodes.endLate();
@@ -312,7 +310,10 @@ export type SwarmOptions = {
   readonly host: Host;
   readonly store: Store;
   readonly settings: SwarmSettings;
-  readonly trainer: TrainerPort;
+  /** Of the only policy. */
+  readonly trainer?: TrainerPort | undefined;
+  /** Several models, each with its own trainer; instead of `trainer`. */
+  readonly policies?: readonly SwarmPolicy[] | undefined;
   /** Default: the table that clients post. */
   readonly tasks?: TaskPort;
   /** Where the model of an episode is served. */
@@ -320,7 +321,7 @@ export type SwarmOptions = {
   /** Seals episodes at their ends. Without it an end is recorded as it comes. */
   readonly model?: ModelPort;
   /** A decision, not a recovery: the steps after this one are void, and their episodes are dropped as `rewound`. */
-  readonly rewindTo?: number | undefined;
+  readonly rewindTo?: RewindTo | undefined;
   /** Is told where each record is. */
   readonly records?: RecordIndex;
   /** The store failed, or another server took it over: this swarm is over. */
@@ -338,6 +339,21 @@ export type SwarmListener = {
 
 /** Answers a call with the weights of one version. */
 export type GenerateCall = (weights: { readonly version: number; readonly incarnation: number }) => Promise<unknown>;
+
+/** A step, or a step by policy. */
+export type RewindTo = number | Readonly<Record<string, number>>;
+
+function rewind({ ledger, line, policy }: SwarmContext, to: RewindTo = Infinity): void {
+  const toStep = typeof to === 'number' ? to : (to[policy] ?? Infinity);
+  if (toStep >= line.step) return;
+  const incarnation = { kind: 'incarnation' as const, ...named(policy), value: line.incarnation + 1 };
+  ledger.append({ kind: 'rewound', ...named(policy), toStep }, incarnation);
+}
+
+function trainerOf({ trainer }: SwarmOptions): TrainerPort {
+  if (trainer === undefined) throw new TypeError('A swarm needs a trainer, or policies.');
+  return trainer;
+}
 
 const noAccess = (): EpisodeAccess => ({ base_url: '', model: '', key: '' });
 

@@ -1,4 +1,7 @@
 import {
+  groupPart,
+  isOf,
+  named,
   nextBatch,
   planRetirement,
   type Batch,
@@ -10,12 +13,12 @@ import { AgentJetError } from '@agentjet/core';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
-import { giveUpIdle, isEnding, lookAt, sharesToDraw } from './share-watch.js';
-import { appendSynced, type SwarmContext } from './swarm-context.js';
+import { giveUpIdle, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
+import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
 /**
- * The life of the weights: load, redo what was decided before, then step after step. Writing a manifest is the decision
+ * The life of a policy's weights: load, redo what was decided before, then step after step. Writing a manifest is the decision
  * to train; nothing of the next version leaves the server before all outcomes of its step are synced.
  */
 export async function trainLoop(context: SwarmContext): Promise<void> {
@@ -24,26 +27,27 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
   while (context.weights.version < context.settings.maxSteps) {
     await saveIfAsked(context);
     await evaluateIfDue(context);
-    const batch = context.ledger.state.operation.isPaused ? undefined : findBatch(context);
+    const mayStep = !context.ledger.state.operation.isPaused && !context.evaluation.isRunning;
+    const batch = mayStep ? findBatch(context) : undefined;
     if (batch?.kind === 'ready') await makeStep(context, batch);
     else await context.changes.next(context.settings.tickMs);
     heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? context.ledger.clock.read()) : undefined;
     if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
   }
   await evaluateIfDue(context);
-  if (!context.ledger.state.checkpoints.has(context.weights.version))
-    await saveCheckpoint(context, context.weights.version);
+  if (!context.line.checkpoints.has(context.weights.version)) await saveCheckpoint(context, context.weights.version);
   for (;;) {
     await saveIfAsked(context);
+    dropSurplus(context);
     await context.changes.next(context.settings.tickMs);
   }
 }
 
 /** A checkpoint that an operator asked for, or that is the last one: nothing is left to train. */
 async function saveIfAsked(context: SwarmContext): Promise<void> {
-  const { wanted, weights, ledger } = context;
+  const { wanted, weights, line } = context;
   const asked = [...wanted].filter(([, state]) => state === 'accepted').map(([id]) => id);
-  const isSaved = weights.version === 0 || ledger.state.checkpoints.has(weights.version);
+  const isSaved = weights.version === 0 || line.checkpoints.has(weights.version);
   if (!isSaved && (asked.length > 0 || isOver(context))) await saveCheckpoint(context, weights.version);
   for (const id of asked) wanted.set(id, 'done');
   if (asked.length > 0) context.changes.notify();
@@ -51,34 +55,41 @@ async function saveIfAsked(context: SwarmContext): Promise<void> {
 
 /** Every task was drawn, and everything that was drawn is trained or dropped. */
 function isOver(context: SwarmContext): boolean {
-  const isEmpty = context.ledger.flight.groups.size === 0;
-  return isEmpty && isEnding(context) && sharesToDraw(context).length === 0;
+  const isEmpty = flyingOf(context).flight.groups.size === 0;
+  return isEmpty && isEnding(context) && ownSharesToDraw(context).length === 0;
+}
+
+/** Its steps are all made: what other policies have trained and this one has not, it never will. */
+function dropSurplus(context: SwarmContext): void {
+  const { ledger, policy } = context;
+  if (!hasPolicies(context)) return;
+  const left = [...flyingOf(context).flight.groups.values()].filter(({ fate }) => fate === 'assigned');
+  for (const { groupId } of left) ledger.append({ kind: 'part_dropped', groupId, policy, reason: 'surplus' });
 }
 
 /** Loads the newest whole checkpoint and makes the steps after it again, following their recorded outcomes. */
 async function openWeights(context: SwarmContext): Promise<void> {
-  const { ledger, trainer, weights, gate } = context;
-  const { state } = ledger;
+  const { line, policy, trainer, weights, gate } = context;
   const newest = await findCheckpoint(context);
   await trainer.load(newest);
-  for (let step = newest + 1; step <= state.step; step++) {
+  for (let step = newest + 1; step <= line.step; step++) {
     await optimizeStep(context, manifestOf(context, step));
-    const evaluation = state.evaluations.get(step);
+    const evaluation = line.evaluations.get(step);
     if (evaluation !== undefined) await recordEvaluation(context, step, evaluation.groupIds);
   }
-  if (state.step > newest && !trainer.repeatsExactly) {
-    await appendSynced(context, { kind: 'incarnation', value: state.incarnation + 1 });
+  if (line.step > newest && !trainer.repeatsExactly) {
+    await appendSynced(context, { kind: 'incarnation', ...named(policy), value: line.incarnation + 1 });
   }
-  await trainer.publish(state.step);
-  weights.version = state.step;
+  await trainer.publish(line.step);
+  weights.version = line.step;
   weights.phase = 'waiting';
   gate.release('weights');
   context.changes.notify();
 }
 
 /** The newest checkpoint that the ledger knows. Those of steps that training was sent back from are removed. */
-async function findCheckpoint({ ledger, trainer }: SwarmContext): Promise<number> {
-  const { step: newest, highestStep } = ledger.state;
+async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> {
+  const { step: newest, highestStep } = line;
   const whole = await trainer.checkpoints();
   const unknown = whole.find((step) => step > highestStep);
   if (unknown !== undefined) {
@@ -91,8 +102,8 @@ async function findCheckpoint({ ledger, trainer }: SwarmContext): Promise<number
   return Math.max(0, ...whole.filter((step) => step <= newest));
 }
 
-function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
-  const manifest = ledger.state.manifests.get(step);
+function manifestOf({ line }: SwarmContext, step: number): ManifestRecord {
+  const manifest = line.manifests.get(step);
   if (manifest !== undefined) return manifest;
   throw new AgentJetError(
     'redo_impossible',
@@ -101,28 +112,29 @@ function manifestOf({ ledger }: SwarmContext, step: number): ManifestRecord {
 }
 
 function findBatch(context: SwarmContext): Batch {
-  const { ledger, settings } = context;
-  const rules = rulesOf(ledger.state, settings);
+  const rules = rulesOf(context);
   const look = lookAt(context);
   if (rules.isElastic === true && look.idle !== undefined) giveUpIdle(context, look.idle);
-  const { groups, trainable } = ledger.flight;
-  const isLast = trainable.size === groups.size && isEnding(context) && sharesToDraw(context).length === 0;
-  return nextBatch(ledger, rules, { ...look, isLast });
+  const flying = flyingOf(context);
+  const { groups, trainable } = flying.flight;
+  const isLast = trainable.size === groups.size && isEnding(context) && ownSharesToDraw(context).length === 0;
+  return nextBatch(flying, rules, { ...look, isLast });
 }
 
 type ReadyBatch = Extract<Batch, { readonly kind: 'ready' }>;
 
 async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): Promise<void> {
-  const { host, ledger, writer, trainer, weights, gate, settings } = context;
+  const { host, ledger, policy, writer, trainer, weights, gate, settings } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
   const startedMs = host.now();
   await writer.committed(); // the trainer reads ends from the store
-  const ready = groups.filter(({ fate }) => fate === undefined); // a request may have dropped one meanwhile
+  // A request may have dropped one meanwhile.
+  const ready = groups.filter((group) => groupPart(group, policy).fate === undefined);
   if (ready.length > 0) {
     const plan = trainer.plan(ledger.toManifestGroups(ready), planContext(context, ready));
     const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
-    const manifest = ledger.assign(ready, { ...plan, configRevision, ...(shares !== undefined && { shares }) });
+    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
     await writer.synced();
     await optimizeStep(context, manifest);
     await trainer.publish(manifest.step);
@@ -131,7 +143,7 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
   weights.phase = 'waiting';
   gate.release('weights');
   context.changes.notify();
-  const { save_freq: saveFreq = settings.saveFreq } = changesOf(ledger.state).trainer_common;
+  const { save_freq: saveFreq = settings.saveFreq } = changesOf(context).trainer_common;
   context.sinceSavedMs += host.now() - startedMs;
   const isDue =
     (saveFreq > 0 && weights.version % saveFreq === 0) ||
@@ -139,42 +151,46 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
   if (ready.length > 0 && isDue) await saveCheckpoint(context, weights.version);
 }
 
-function planContext({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
-  const { state } = ledger;
+function planContext(context: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
+  const { ledger, policy, line } = context;
   const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
+  const calls = members.flatMap((episode) => episode.calls.filter((call) => isOf(call, policy)));
   return {
-    isOnPolicy: members.every(({ calls }) => calls.every(({ incarnation }) => incarnation === state.incarnation)),
-    changes: changedKeys(state),
+    isOnPolicy: calls.every(({ incarnation }) => incarnation === line.incarnation),
+    changes: changedKeys(context),
   };
 }
 
 /** Makes the optimizer steps of a manifest; those that were made before follow what was recorded of them. */
-async function optimizeStep({ ledger, writer, trainer }: SwarmContext, manifest: ManifestRecord): Promise<void> {
+async function optimizeStep(context: SwarmContext, manifest: ManifestRecord): Promise<void> {
+  const { ledger, policy, line, writer, trainer } = context;
   for (let index = 0; index < manifest.optimizerSteps.length; index++) {
-    const known = ledger.state.outcomes.get(manifest.step)?.[index];
+    const known = line.outcomes.get(manifest.step)?.[index];
     const outcome: Outcome = await trainer.optimize(manifest, index, known);
-    if (known === undefined) ledger.conclude(manifest.step, index, outcome);
+    if (known === undefined) ledger.conclude(manifest.step, index, { ...outcome, policy });
     await writer.synced();
   }
 }
 
 async function saveCheckpoint(context: SwarmContext, step: number): Promise<void> {
-  const { trainer, settings, weights } = context;
+  const { policy, trainer, settings, weights } = context;
   weights.phase = 'saving';
   await trainer.save(step);
   context.sinceSavedMs = 0;
-  await appendSynced(context, { kind: 'checkpoint', step });
+  await appendSynced(context, { kind: 'checkpoint', ...named(policy), step });
   const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
   const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));
   for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
-  await retireFiles(context, kept.length < 2 ? 0 : (kept.at(-1) ?? 0)); // the newest may turn out not to be whole
+  context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0); // the newest may turn out not to be whole
+  await retireFiles(context);
   weights.phase = 'waiting';
   context.changes.notify();
 }
 
 /** Removes files that nothing needs: not before what replaces their records is synced. */
-async function retireFiles({ store, ledger, writer }: SwarmContext, oldestCheckpoint: number): Promise<void> {
-  const plan = planRetirement(store, ledger.state, oldestCheckpoint);
+async function retireFiles({ store, ledger, writer, policies }: SwarmContext): Promise<void> {
+  const oldest = new Map(policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
+  const plan = planRetirement(store, ledger.state, (policy) => oldest.get(policy) ?? 0);
   if (plan === undefined) return;
   if (plan.finished.length > 0) ledger.append(...plan.finished);
   writer.carry(plan.carried);

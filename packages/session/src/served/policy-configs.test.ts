@@ -1,0 +1,62 @@
+import type { ConfigComposition, JsonObject } from '@agentjet/core';
+import { describe, expect, it } from 'vitest';
+import { tuneJob } from '../jobs.js';
+import { createConfig, testComposition } from '../testing/test-composition.js';
+import { createPolicyConfigs } from './policy-configs.js';
+
+const composition = testComposition as unknown as ConfigComposition;
+const create = (policies: JsonObject, more: JsonObject = {}) =>
+  createConfig({ swarm: { policies: policies as never, ...more }, data: { trainBatchSize: 4 } });
+const configsOf = (policies: JsonObject, more?: JsonObject) => createPolicyConfigs(create(policies, more), composition);
+
+const planner = { trainableTargets: ['planner'] };
+const worker = { trainableTargets: ['worker', 'checker'] };
+
+describe('policies of a configuration', () => {
+  it('are one, if none is named', () => {
+    expect(configsOf({})).toMatchObject([{ name: 'default', config: { data: { trainBatchSize: 4 } } }]);
+  });
+
+  it('have the configuration of the run, with what is their own', () => {
+    const own = { ...worker, trainerCommon: { optim: { lr: 3e-4 } }, data: { trainBatchSize: 8 } };
+    const found = configsOf({ planner, worker_two: own });
+    expect(found.map(({ name }) => name)).toEqual(['planner', 'worker_two']);
+    expect(
+      found.map(({ config }) => [config.data.trainBatchSize, config.trainableTargets, config.swarm.policies]),
+    ).toEqual([
+      [4, ['planner'], {}],
+      [8, ['worker', 'checker'], {}],
+    ]);
+    expect(found[1]?.config.trainerCommon.optim.lr).toBe(3e-4);
+  });
+
+  it.each([
+    ['one alone', { planner }, /two policies or more/],
+    ['the name of runs with one', { default: planner, worker }, /without a policy named "default"/],
+    ['a strange name', { Planner: planner, worker }, /names such as planner/],
+    ['no agents', { planner: {}, worker }, /swarm\.policies\.planner names no agents\. Add trainable_targets/],
+    ['an agent of two', { planner, worker: { trainableTargets: ['planner'] } }, /"planner" belongs to two policies/],
+    [
+      'the name of a target of another',
+      { planner: { trainableTargets: ['worker'] }, worker: { trainableTargets: ['planner'] } },
+      /is a policy, and a target of the policy/,
+    ],
+    ['a key that is none', { planner: { ...planner, modle: {} }, worker }, /"modle" in swarm\.policies\.planner/],
+    [
+      'what concerns the run',
+      { planner, worker: { ...worker, rollout: { numRepeat: 3 } } },
+      /swarm\.policies\.worker sets rollout\.num_repeat, which concerns the whole run/,
+    ],
+  ])('refuse %s', (_name, policies, message) => {
+    expect(() => configsOf(policies as JsonObject)).toThrow(message);
+  });
+
+  it('refuse steps that clients ask for', () => {
+    expect(() => configsOf({ planner, worker }, { sampleCollection: 'any_client_asks' })).toThrow(/one policy only/);
+  });
+
+  it('need a server', async () => {
+    const parts = {} as Parameters<typeof tuneJob>[1];
+    await expect(tuneJob(create({ planner, worker }), parts)).rejects.toThrow(/ajet swarm serve/);
+  });
+});

@@ -1,0 +1,78 @@
+import { ConfigError, toSnakeCase, type CommonConfig, type ConfigComposition, type JsonObject } from '@agentjet/core';
+
+/** The configuration of each policy: that of the run, with what `swarm.policies` says of it. */
+
+export type PolicyConfig = { readonly name: string; readonly config: CommonConfig };
+
+/** The name of a run's only policy. */
+const onlyPolicy = 'default';
+
+/**
+ * Policies in the order in which the configuration names them; one, `default`, if it names none.
+ * @throws ConfigError if a policy names no agents, two claim the same ones, or one changes what concerns the whole run
+ */
+export function createPolicyConfigs(config: CommonConfig, composition: ConfigComposition): readonly PolicyConfig[] {
+  const entries = Object.entries(config.swarm.policies);
+  if (entries.length === 0) return [{ name: onlyPolicy, config }];
+  if (config.swarm.sampleCollection.includes('client'))
+    throw new ConfigError(
+      'wrong_value',
+      `swarm.sample_collection is ${config.swarm.sampleCollection}, and the clients ask for the steps of one policy only. Use enough_tasks with swarm.policies.`,
+    );
+  const policies = entries.map(([key, values]) => {
+    const name = toSnakeCase(key);
+    const own = composition.overlay(config, values as JsonObject, `swarm.policies.${name}`);
+    requireOwn(name, { config, own, composition });
+    return { name, config: { ...own, swarm: { ...own.swarm, policies: {} } } };
+  });
+  requireAgents(policies);
+  return policies;
+}
+
+/** What an episode is, and what all its agents share. */
+const ofTheRun =
+  /^(task_reader|task_judge|environment|swarm|experiment_name|experiment_dir|project_name|debug|sft|trainer_common\.(total_epochs|test_freq|val_before_train|val_pass_n|evaluation_patience|keep_best|logger)|rollout\.(num_repeat|max_env_worker|episode_timeout|failed_episode_policy|min_group_share|refill_groups|max_attempts|max_outage|straggler_patience|score_patience|record|workflow_processes|group_patience|multi_turn|user_workflow))(\.|$)/;
+
+type Own = {
+  readonly config: CommonConfig;
+  readonly own: CommonConfig;
+  readonly composition: ConfigComposition;
+};
+
+function requireOwn(name: string, { config, own, composition }: Own): void {
+  const wrong = composition.compare(config, own).find(({ key }) => ofTheRun.test(key));
+  if (wrong === undefined) return;
+  throw new ConfigError(
+    'wrong_value',
+    `swarm.policies.${name} sets ${wrong.key}, which concerns the whole run: an episode is one for all policies. Set it outside of swarm.policies.`,
+  );
+}
+
+function requireAgents(policies: readonly PolicyConfig[]): void {
+  const owners = new Map<string, string>();
+  for (const { name, config } of policies) {
+    const targets = config.trainableTargets;
+    if (targets === null)
+      throw new ConfigError(
+        'wrong_value',
+        `swarm.policies.${name} names no agents. Add trainable_targets: the target tags, or names, of the agents that are its own.`,
+      );
+    for (const target of targets) {
+      const other = owners.get(target);
+      if (other !== undefined)
+        throw new ConfigError(
+          'wrong_value',
+          `The target "${target}" belongs to two policies, ${other} and ${name}. Name it in trainable_targets of one of them.`,
+        );
+      owners.set(target, name);
+    }
+  }
+  for (const { name } of policies) {
+    const owner = owners.get(name);
+    if (owner !== undefined && owner !== name)
+      throw new ConfigError(
+        'wrong_value',
+        `"${name}" is a policy, and a target of the policy "${owner}": a reward for it would be for both. Rename one of them.`,
+      );
+  }
+}

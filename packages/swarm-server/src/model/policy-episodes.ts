@@ -1,0 +1,66 @@
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { EndpointSession } from '@agentjet/endpoint';
+import type { EndRequest } from '@agentjet/swarm-wire';
+import type { Swarm } from '../swarm/swarm.js';
+import type { EpisodeHolder, ModelPort, SealedEnd } from './model-port.js';
+import type { ServedEpisodes } from './served-episodes.js';
+
+/** One of several models: which agents are its own, and its side of every episode. */
+export type PolicyPart = {
+  readonly name: string;
+  readonly targets: readonly string[];
+  readonly episodes: ServedEpisodes;
+};
+
+/** The running episodes of a server with several models. An episode has a part in each of them, and one end seals all or none. */
+export class PolicyEpisodes implements ModelPort, EpisodeHolder {
+  readonly #parts: readonly PolicyPart[];
+
+  constructor(parts: readonly PolicyPart[]) {
+    this.#parts = parts;
+  }
+
+  attach(swarm: Swarm): void {
+    for (const { episodes } of this.#parts) episodes.attach(swarm);
+  }
+
+  /** Throws TypeError for an agent of no policy, whose debug model runs at the client. */
+  sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession {
+    const part = this.#parts.find(({ targets }) => targets.includes(agent.targetTag));
+    if (part === undefined) throw new TypeError(`No policy trains the target "${agent.targetTag}".`);
+    return part.episodes.sessionOf(episodeId, agent);
+  }
+
+  seal = (episodeId: string, request: EndRequest): SealedEnd => {
+    const seals = this.#parts.map(({ name, episodes }) => {
+      const turns = this.#turnRewardsOf(name, episodeId, request);
+      return { name, seal: episodes.prepareSeal(episodeId, { ...request, turn_rewards: turns }) };
+    }); // any of them may refuse, and then the episode goes on in all
+    const sealed = seals.map(({ name, seal }) => ({ name, ...seal() }));
+    const turnRewards = sealed.flatMap((each) => each.turnRewards ?? []);
+    return {
+      tokens: sealed.reduce((sum, { tokens }) => sum + tokens, 0),
+      ...(turnRewards.length > 0 && { turnRewards }),
+      content: { policies: Object.fromEntries(sealed.map(({ name, content }) => [name, content])) },
+    };
+  };
+
+  close = (episodeId: string): void => {
+    for (const { episodes } of this.#parts) episodes.close(episodeId);
+  };
+
+  get numOpen(): number {
+    return Math.max(...this.#parts.map(({ episodes }) => episodes.numOpen));
+  }
+
+  closeAll(): void {
+    for (const { episodes } of this.#parts) episodes.closeAll();
+  }
+
+  /** Turns of an agent are rewarded where it made them; those of an agent that made none are refused by the first policy. */
+  #turnRewardsOf(policy: string, episodeId: string, { turn_rewards = [] }: EndRequest): typeof turn_rewards {
+    const ownerOf = (agent: string): string | undefined =>
+      (this.#parts.find(({ episodes }) => episodes.hasTurnsOf(episodeId, agent)) ?? this.#parts[0])?.name;
+    return turn_rewards.filter(({ agent }) => ownerOf(agent) === policy);
+  }
+}

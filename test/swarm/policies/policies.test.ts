@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { configuration, type Task, type Tuner } from 'agentjet';
+import { LmdbStore, verifyStore, type StoreVerdict } from '@agentjet/ledger';
+import { asModel } from '@agentjet/openai';
+import { SwarmClient } from '@agentjet/swarm-client';
+import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+/** Two models in one server: a planner that names a direction, and a worker that is to go the other way. */
+
+let dir = '';
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'swarm-policies-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const tasks: readonly Task[] = Array.from({ length: 64 }, (_none, index) => ({
+  taskId: `t${index}`,
+  mainQuery: `Crossing ${index}`,
+  initMessages: [],
+  metadata: {},
+}));
+
+const system =
+  'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
+
+async function ask(tuner: Tuner, agentName: string, content: string): Promise<string> {
+  const { choices } = await asModel(tuner, { agentName }).chat.completions.create({
+    model: 'm',
+    messages: [
+      { role: 'system', content: system },
+      { role: 'user', content },
+    ],
+  });
+  return choices[0]?.message.content?.trim() ?? '';
+}
+
+/** Both agents are asked the same, and want the opposite: weights that they share cannot learn it. */
+async function walk(task: Task, tuner: Tuner) {
+  const [first, second] = [await ask(tuner, 'planner', task.mainQuery), await ask(tuner, 'worker', task.mainQuery)];
+  return { rewards: { planner: first === 'up' ? 1 : 0, worker: second === 'left' ? 1 : 0 }, isSuccess: false };
+}
+
+const settings = {
+  experimentName: 'swarm',
+  model: { path: 'nano' },
+  data: { trainBatchSize: 2 },
+  rollout: { numRepeat: 8, maxResponseLengthInOneTurn: 8 },
+  trainerCommon: {
+    totalTrainingSteps: 6,
+    valBeforeTrain: false,
+    testFreq: 0,
+    saveFreq: 3,
+    maxEmptySteps: null,
+    optim: { lr: 3e-3 },
+  },
+  onnx: { numThreads: 1 },
+};
+
+const policies = {
+  planner: { trainableTargets: ['planner'] },
+  worker: { trainableTargets: ['worker'], data: { trainBatchSize: 3 }, trainerCommon: { totalTrainingSteps: 4 } },
+};
+
+const configOf = (own: Record<string, unknown> = policies) =>
+  configuration.create({ ...settings, experimentDir: dir, swarm: { policies: own as never } });
+
+const serve = (): Promise<ServedSwarm> =>
+  serveSwarm({ config: configOf(), composition: configuration, port: 0, onNotice: () => undefined });
+
+const linesOf = (run: string, file: string): Record<string, number>[] =>
+  readFileSync(path.join(run, file), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as never);
+
+function gainOf(run: string, policy: string): number {
+  const rewards = linesOf(run, `policies/${policy}/metrics.jsonl`).map((line) => line[`reward/${policy}`] ?? 0);
+  return (rewards.at(-1) ?? 0) - (rewards[0] ?? 0);
+}
+
+async function verify(run: string): Promise<StoreVerdict> {
+  const store = await LmdbStore.open(path.join(run, 'ledger'), { takeOver: true });
+  try {
+    return verifyStore(store);
+  } finally {
+    await store.close();
+  }
+}
+
+it('two models learn opposite answers to the same question, each in its own steps', async () => {
+  const served = await serve();
+  const { url, firstKey } = served.server;
+  const swarm = new SwarmClient({ url, key: firstKey });
+  const result = await swarm.run(walk, { tasks, parallel: 16 });
+  expect(result).toMatchObject({ reason: 'stopped', failed: 0, outages: 0 });
+  const { policies: told } = served.server.swarm?.describe() ?? {};
+  await served.close();
+  expect(told).toMatchObject({ planner: { step: 6 }, worker: { step: 4 } });
+  expect(gainOf(served.runDir, 'planner')).toBeGreaterThan(0.3);
+  expect(gainOf(served.runDir, 'worker')).toBeGreaterThan(0.3);
+  const verdict = await verify(served.runDir);
+  expect(verdict).toMatchObject({ isSound: true, policies: { planner: { steps: 6 }, worker: { steps: 4 } } });
+  for (const { account } of verdict.isSound ? Object.values(verdict.policies) : []) {
+    expect(account.acknowledged).toBe(account.trained + account.dropped + account.pooled);
+    expect(Object.keys(account.droppedByReason)).toEqual(['nothing_to_train']);
+  }
+});
