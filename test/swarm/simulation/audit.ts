@@ -1,5 +1,7 @@
 import {
+  defaultPolicy,
   isClosed,
+  isOf,
   partsAt,
   shareOf,
   type GroupsByShare,
@@ -19,17 +21,19 @@ export class Audit {
   readonly scores = new Map<string, number>();
   readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
   readonly #served = new Map<string, number>();
-  /** What each share is owed after a step. */
-  readonly #owed = new Map<number, GroupsByShare>([[0, {}]]);
+  /** What each share is owed after a step of a policy. */
+  readonly #owed = new Map<string, GroupsByShare>();
+  /** What the first manifest that named a group said of it. */
+  readonly #taken = new Map<string, string>();
 
   require(condition: boolean, violation: string): void {
     if (!condition) this.violations.add(violation);
   }
 
-  /** A version of an incarnation stands for one set of weights. */
-  served(version: number, incarnation: number, hash: number | undefined): void {
+  /** A version of an incarnation of a policy stands for one set of weights. */
+  served({ policy, version, incarnation }: Served, hash: number | undefined): void {
     this.require(hash !== undefined, `a call of version ${version} was answered without weights`);
-    const key = `${incarnation}:${version}`;
+    const key = `${policy} ${incarnation}:${version}`;
     const known = this.#served.get(key);
     this.require(known === undefined || known === hash, `version ${key} stood for two weights`);
     if (hash !== undefined) this.#served.set(key, hash);
@@ -37,7 +41,9 @@ export class Audit {
 
   /** What must be true of a manifest at the moment in which it is decided. */
   manifest(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
+    const { policy = defaultPolicy } = manifest;
     for (const { groupId, episodes } of manifest.groups) {
+      this.#sameForAll(groupId, JSON.stringify(episodes));
       const group = state.groups.get(groupId);
       if (group === undefined) continue;
       this.require(isClosed(state, group, rules), `${groupId} was trained with open places`);
@@ -52,21 +58,23 @@ export class Audit {
         for (const request of this.answered.get(episode.episodeId) ?? []) {
           this.require(requests.has(request), `an answered call of ${episode.episodeId} was lost`);
         }
-        const oldest = Math.max(0, ...episode.calls.map(({ version }) => manifest.step - 1 - version));
-        this.require(oldest <= run.maxStaleness, `${groupId} was trained at staleness ${oldest}`);
+        const own = episode.calls.filter((call) => isOf(call, policy));
+        const oldest = Math.max(0, ...own.map(({ version }) => manifest.step - 1 - version));
+        this.require(oldest <= run.maxStaleness + mostSurplus(run), `${groupId} was trained at staleness ${oldest}`);
       }
     }
     if (run.shares !== undefined) this.#shares(state, manifest, { run, rules });
-    for (const { revision, fromStep } of this.configs) {
+    for (const { revision, fromStep } of policy === run.policies[0] ? this.configs : []) {
       const isKept = manifest.step < fromStep || manifest.configRevision >= revision;
       this.require(isKept, `configuration ${revision} was promised for step ${fromStep}`);
     }
   }
 
   /** A whole batch is within one group of its parts, and what rounding owes is carried over every restart. */
-  #shares(state: LedgerState, { step, groups, shares }: ManifestRecord, { run, rules }: ManifestRules): void {
-    const parts = partsAt(state, firstParts, step);
-    const before = this.#owed.get(step - 1) ?? {};
+  #shares(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
+    const { step, groups, shares, policy = defaultPolicy } = manifest;
+    const parts = partsAt(state, firstParts, step, policy);
+    const before = this.#owed.get(`${policy} ${step - 1}`) ?? {};
     const found = groups.map(({ groupId }) => state.groups.get(groupId));
     const owed: Record<string, number> = {};
     for (const [share, part] of Object.entries(parts)) {
@@ -86,9 +94,22 @@ export class Audit {
       );
       this.require(Math.abs(recorded) < 2, `${share} is ${recorded} groups off its part after step ${step}`);
     }
-    this.#owed.set(step, owed);
+    this.#owed.set(`${policy} ${step}`, owed);
+  }
+
+  /** Once one policy has taken a group, its places are closed and its rewards stay, for the others too. */
+  #sameForAll(groupId: string, episodes: string): void {
+    const known = this.#taken.get(groupId) ?? episodes;
+    this.#taken.set(groupId, known);
+    this.require(known === episodes, `${groupId} was another group for the next policy`);
   }
 }
+
+type Served = { readonly policy: string; readonly version: number; readonly incarnation: number };
+
+/** Two policies may lack groups of different shares: then one of them has a group too many. */
+const mostSurplus = ({ policies, shares }: RunSettings): number =>
+  policies.length > 1 && shares !== undefined ? 1 : 0;
 
 type ManifestRules = {
   readonly run: RunSettings;

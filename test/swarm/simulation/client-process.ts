@@ -1,5 +1,6 @@
 import { deriveSeed } from '@agentjet/core';
 import { retry, Worker, type SwarmTransport } from '@agentjet/swarm-client';
+import type { GenerateCall } from '@agentjet/swarm-server/swarm';
 import { WireError, type ClaimedEpisode, type EndRequest } from '@agentjet/swarm-wire';
 import type { Audit } from './audit.js';
 import { Life } from './life.js';
@@ -94,13 +95,15 @@ export class ClientProcess {
   }
 
   #ask(swarm: NonNullable<ServerProcess['swarm']>, episodeId: string, requestId: string): Promise<unknown> {
-    const { servers, audit } = this.#options;
+    const { servers, audit, policies } = this.#options;
     const server = servers.find((each) => each.swarm === swarm);
-    return swarm.call(episodeId, requestId, async ({ version, incarnation }) => {
-      audit.served(version, incarnation, server?.trainer?.published?.hash);
+    const policy = policies[Number(requestId) % policies.length] ?? policies[0] ?? '';
+    const generate: GenerateCall = async (weights) => {
+      audit.served({ ...weights, policy }, server?.trainers.get(policy)?.published?.hash);
       await server?.think();
       return { text: requestId };
-    });
+    };
+    return swarm.call(episodeId, requestId, generate, policy);
   }
 
   async #end(life: Life, episodeId: string, request: EndRequest) {
@@ -152,6 +155,8 @@ export type ClientOptions = {
   readonly name: string;
   readonly revision: () => number;
   readonly isJudged: boolean;
+  /** Which models its agents ask, one after the other. */
+  readonly policies: readonly string[];
   /** Shares that it runs. */
   readonly can: readonly string[];
 };

@@ -14,7 +14,8 @@ export class ServerProcess {
   readonly #shared: Shared;
   #life: Life;
   #listener: Listener | undefined;
-  trainer: ToyTrainer | undefined;
+  /** By policy. */
+  readonly trainers = new Map<string, ToyTrainer>();
   isStopped = false;
 
   constructor(shared: Shared) {
@@ -69,18 +70,21 @@ export class ServerProcess {
     const { world, network, run, disk, checkpoints, tasks, audit } = this.#shared;
     await life.wait(world.about(200));
     const store = new MemoryStore(disk, { faults: diskFaults(life) });
-    const trainer = new ToyTrainer(life, checkpoints, {
-      repeatsExactly: run.repeatsExactly,
-      onCheckpoint: () => this.#riskCrash(life),
+    const policies = run.policies.map((name) => {
+      const trainer = new ToyTrainer(life, checkpoints(name), {
+        repeatsExactly: run.repeatsExactly,
+        onCheckpoint: () => this.#riskCrash(life),
+      });
+      this.trainers.set(name, trainer);
+      return { name, trainer, settings: toSwarmSettings(run, name) };
     });
-    this.trainer = trainer;
     const listener: { swarm?: Swarm } = {};
     const settings = toSwarmSettings(run);
     const swarm = await Swarm.open({
       host: life.host,
       store,
       settings,
-      trainer,
+      policies,
       tasks,
       onEnd: (error) => {
         if (error.code === 'not_owner') this.isStopped = true;
@@ -93,7 +97,8 @@ export class ServerProcess {
         const state = listener.swarm?.context.ledger.state;
         for (const { record } of entries) {
           if (record.kind === 'manifest' && state !== undefined) {
-            audit.manifest(state, record, { run, rules: settings.rules });
+            const { rules } = toSwarmSettings(run, record.policy);
+            audit.manifest(state, record, { run, rules });
           }
         }
       },
@@ -116,7 +121,8 @@ export type Shared = {
   readonly world: World;
   readonly network: Network;
   readonly disk: MemoryDisk;
-  readonly checkpoints: ToyCheckpoints;
+  /** Of a policy. */
+  readonly checkpoints: (policy: string) => ToyCheckpoints;
   readonly tasks: TaskPort;
   readonly audit: Audit;
   readonly run: RunSettings;

@@ -1,9 +1,11 @@
-import { createRules, type FailedEpisodePolicy } from '@agentjet/ledger';
+import { createRules, defaultPolicy, type FailedEpisodePolicy } from '@agentjet/ledger';
 import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 
 /** What differs between runs. */
 export type RunSettings = {
   readonly policy: FailedEpisodePolicy;
+  /** Names of the models, each with its own trainer. */
+  readonly policies: readonly string[];
   readonly oversubscribe: number;
   readonly maxStaleness: number;
   readonly repeatsExactly: boolean;
@@ -19,6 +21,7 @@ export function drawSettings(seed: number): RunSettings {
   const isAhead = seed % 4 === 1;
   return {
     policy: (['zero_reward', 'partial_group', 'drop_group'] as const)[seed % 3] ?? 'partial_group',
+    policies: seed % 5 === 2 ? ['planner', 'worker'] : [defaultPolicy],
     oversubscribe: isAhead ? 2 : 1,
     maxStaleness: isAhead ? 1 : 0,
     repeatsExactly: seed % 2 === 1,
@@ -31,12 +34,14 @@ export function drawSettings(seed: number): RunSettings {
 /** What the run begins with. */
 export const firstParts = { a: 0.6, b: 0.4 };
 
-export function toSwarmSettings(run: RunSettings): SwarmSettings {
+/** The second of two policies has larger batches, and saves more often. */
+export function toSwarmSettings(run: RunSettings, policy = run.policies[0]): SwarmSettings {
+  const isSecond = policy !== run.policies[0];
   const rules = createRules({ failedEpisodePolicy: run.policy, groupPatienceMs: 15_000, scorePatienceMs: 5000 });
   return {
     rules: {
       ...rules,
-      batchSize: run.shares === undefined ? 2 : 3,
+      batchSize: (run.shares === undefined ? 2 : 3) + Number(isSecond),
       oversubscribe: run.oversubscribe,
       maxStaleness: run.maxStaleness,
       ...(run.shares !== undefined && { parts: firstParts, isElastic: run.shares === 'elastic' }),
@@ -52,7 +57,7 @@ export function toSwarmSettings(run: RunSettings): SwarmSettings {
     numEvaluationTasks: 1,
     evaluationPlaces: 3,
     evaluationPatienceMs: 6000,
-    saveFreq: 3,
+    saveFreq: isSecond ? 2 : 3,
     keptCheckpoints: 2,
     maxSteps: Infinity,
     totalEpochs: Infinity,

@@ -1,5 +1,5 @@
 import { toErrorMessage } from '@agentjet/core';
-import { accountOf, foldStore, type LedgerState } from '@agentjet/ledger';
+import { accountOf, defaultPolicy, episodePart, foldStore, lineOf, type LedgerState } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { Audit } from './audit.js';
 import { ClientProcess } from './client-process.js';
@@ -49,14 +49,17 @@ export async function simulate(seed: number): Promise<RunResult> {
     audit.require(false, `a part of the run threw: ${toErrorMessage(error)}`);
   }
   const state = foldAtEnd(disk, audit);
-  const weights = servers.findLast(({ isStopped }) => !isStopped)?.trainer?.published;
-  if (state !== undefined) checkEnd(state, weights, audit);
+  const trainers = servers.findLast(({ isStopped }) => !isStopped)?.trainers;
+  if (state !== undefined) {
+    checkEnd(state, audit);
+    for (const policy of run.policies) checkPolicy(state, { policy, weights: trainers?.get(policy)?.published }, audit);
+  }
   return {
     seed,
     settings: run,
     violations: [...audit.violations],
     episodesTrained: state === undefined ? 0 : accountOf(state).trained,
-    steps: state?.step ?? 0,
+    steps: state === undefined ? 0 : run.policies.reduce((sum, policy) => sum + lineOf(state, policy).step, 0),
     events: world.numEvents,
     account: state === undefined ? undefined : accountOf(state),
   };
@@ -76,13 +79,14 @@ function createParts(world: World): Parts {
   const disk = new MemoryDisk();
   const servers: ServerProcess[] = [];
   const code = { revision: 1 };
+  const checkpoints = new Map(run.policies.map((policy) => [policy, new ToyCheckpoints()]));
   const shared: Shared = {
     world,
     network,
     audit,
     run,
     disk,
-    checkpoints: new ToyCheckpoints(),
+    checkpoints: (policy) => checkpoints.get(policy) ?? new ToyCheckpoints(),
     tasks: {
       trainingTask: (draw, share) => ({ taskId: `${share}${draw}`, seed: world.seed }),
       evaluationTask: (index) => ({ taskId: `v${index}`, seed: world.seed }),
@@ -98,7 +102,15 @@ function createParts(world: World): Parts {
   const clients = Array.from({ length: run.isQuiet ? 2 : 6 }, (_none, index) => {
     const name = `c${index}`;
     const can = run.shares === undefined ? ['default'] : (abilities[index % abilities.length] ?? []);
-    return new ClientProcess({ ...shared, servers, name, revision: () => code.revision, isJudged: run.isJudged, can });
+    return new ClientProcess({
+      ...shared,
+      servers,
+      name,
+      revision: () => code.revision,
+      isJudged: run.isJudged,
+      policies: run.policies,
+      can,
+    });
   });
   const operator = new Operator(world, network, audit);
   operator.score().catch((error: unknown) => audit.require(false, `the scorer stopped: ${toErrorMessage(error)}`));
@@ -136,22 +148,10 @@ function foldAtEnd(disk: MemoryDisk, audit: Audit): LedgerState | undefined {
 }
 
 /** The equation: what was acknowledged is trained exactly once, or dropped for a reason, and nothing is left over. */
-function checkEnd(state: LedgerState, weights: ToyWeights | undefined, audit: Audit): void {
-  audit.require(weights !== undefined, 'the server never came back');
-  const times = countTrained(weights, audit);
-  const all = new Map<string, KnownEpisode>();
-  for (const { episodeId, fate, reason, bodyHash } of state.finishedEpisodes.values()) {
-    all.set(episodeId, { fate, reason, bodyHash });
-  }
-  for (const { episodeId, state: fate, reason, end } of state.episodes.values()) {
-    all.set(episodeId, { fate, reason, bodyHash: end?.bodyHash });
-  }
-  for (const [id, { fate, reason }] of all) {
-    const count = times.get(id) ?? 0;
-    audit.require(count === (fate === 'trained' ? 1 : 0), `a ${fate} episode is ${count} times in the weights: ${id}`);
+function checkEnd(state: LedgerState, audit: Audit): void {
+  const all = knownEpisodes(state, defaultPolicy);
+  for (const [id, { fate, reason }] of all)
     audit.require(fate !== 'dropped' || reason !== undefined, `${id} was dropped without a reason`);
-  }
-  for (const id of times.keys()) audit.require(all.has(id), `${id} is in the weights and not in the ledger`);
   for (const [id, body] of audit.receipts) {
     audit.require(all.get(id)?.bodyHash === body, `${id} was acknowledged and forgotten`);
   }
@@ -166,6 +166,42 @@ function checkEnd(state: LedgerState, weights: ToyWeights | undefined, audit: Au
     for (const [draw, { fate }] of draws) audit.require(fate === 'over', `draw ${share} ${draw} is ${fate} for ever`);
     audit.require(draws.size === nextDraw, `a draw of ${share} was skipped`);
   }
+}
+
+/** Every policy trains its part of every acknowledged episode exactly once, or drops it for a reason. */
+function checkPolicy(
+  state: LedgerState,
+  { policy, weights }: { readonly policy: string; readonly weights: ToyWeights | undefined },
+  audit: Audit,
+): void {
+  audit.require(weights !== undefined, 'the server never came back');
+  const times = countTrained(weights, audit);
+  const all = knownEpisodes(state, policy);
+  for (const [id, { fate, reason }] of all) {
+    const count = times.get(id) ?? 0;
+    const text = `in the weights of ${policy}: ${id}`;
+    audit.require(count === (fate === 'trained' ? 1 : 0), `a ${fate} episode is ${count} times ${text}`);
+    audit.require(fate !== 'dropped' || reason !== undefined, `${id} was dropped by ${policy} without a reason`);
+  }
+  for (const id of times.keys()) audit.require(all.has(id), `${id} is in the weights and not in the ledger`);
+  const { acknowledged, unscored, assigned, pooled } = accountOf(state, policy);
+  audit.require(unscored + assigned + pooled === 0, `${assigned} assigned, ${pooled} pooled by ${policy} for ever`);
+  const whole = accountOf(state).acknowledged;
+  audit.require(acknowledged === whole, `${policy} knows ${acknowledged} of ${whole} acknowledged episodes`);
+}
+
+/** What became of all episodes in a policy. */
+function knownEpisodes(state: LedgerState, policy: string): ReadonlyMap<string, KnownEpisode> {
+  const all = new Map<string, KnownEpisode>();
+  for (const episode of state.finishedEpisodes.values()) {
+    const { fate, reason } = episode.parts?.[policy] ?? episode;
+    all.set(episode.episodeId, { fate, reason, bodyHash: episode.bodyHash });
+  }
+  for (const episode of state.episodes.values()) {
+    const { state: fate, reason } = episodePart(episode, policy);
+    all.set(episode.episodeId, { fate, reason, bodyHash: episode.end?.bodyHash });
+  }
+  return all;
 }
 
 type KnownEpisode = {
