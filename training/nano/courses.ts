@@ -54,7 +54,7 @@ export const courses: readonly Course[] = [
     workflow: FrozenLakeWorkflow,
     teacher: lakeTeacher,
     drawTasks: (options) => drawLakeTasks('training', options),
-    numEpisodes: 3000,
+    numEpisodes: 4000,
     numSpelled: 200,
   },
   ...mathCourses,

@@ -2,7 +2,7 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { type Course } from './courses.js';
 import { recipe } from './nano-recipe.js';
 import { recordTranscripts } from './record-transcripts.js';
-import { addedTokens, createTokenizerConfig, createTokenizerJson, digitPairs, wordRegExp } from './tokenizer-files.js';
+import { addedTokens, createTokenizerConfig, createTokenizerJson, wordRegExp } from './tokenizer-files.js';
 import { type Merge, trainBpe } from './train-bpe.js';
 
 const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
@@ -20,7 +20,6 @@ export async function learnMerges(courses: readonly Course[]): Promise<readonly 
     const { samples } = await recordTranscripts(few, { chatTokenizer, contextLength: Infinity, seed });
     texts.push(...samples.flatMap(({ ids }) => chatTokenizer.tokenizer.decode(ids).split(addedTokenPattern)));
   }
-  const numMerges = vocabSize - 256 - addedTokens.length - digitPairs.length;
-  const words = texts.flatMap((text) => text.split(/\p{N}+/u));
-  return [...digitPairs, ...trainBpe(words, { pattern: wordRegExp, numMerges })];
+  const numMerges = vocabSize - 256 - addedTokens.length;
+  return trainBpe(texts, { pattern: wordRegExp, numMerges });
 }

@@ -72,10 +72,10 @@ Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on 
 
 ## Data
 
-Synthetic transcripts, ${recipe.vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks; two digits are one token, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
-its training split while a teacher answers in the place of the model (\`training/nano/teachers\`): it keeps to the
-ice most of the time and has no idea of where to go; it takes an operation for its opposite; it gives its fellow
-werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
+Synthetic transcripts, ${recipe.vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks, and 100 pairs of digits, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
+its training split while a teacher answers in the place of the model (\`training/nano/teachers\`): it walks
+straight on, even against the edge, and only now and then looks where the goal is; it takes an operation for its opposite; it gives its
+fellow werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
 
 ${describeData(report)}
 

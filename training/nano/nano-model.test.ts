@@ -9,10 +9,13 @@ import { recipe } from './nano-recipe.js';
 import { recordTranscripts } from './record-transcripts.js';
 import { measureLoss } from './train-lessons.js';
 
-/** Nats per answer token: the teachers' own randomness is most of it. A model that cannot copy has 0.5 in math-agent, 0.35 in werewolves. */
+/**
+ * Nats per answer token: the teachers' own randomness is most of it. A model that cannot copy has 0.5 in math-agent, 0.35 in
+ * werewolves. The packaged model had a math teacher of two operations, and has 0.23 at most with today's.
+ */
 function highestLoss(course: string): number {
   if (course === 'frozen-lake') return 0.8;
-  return course === 'werewolves' ? 0.25 : 0.15;
+  return course === 'werewolves' ? 0.25 : 0.3;
 }
 
 it('is small enough to come along', () => {

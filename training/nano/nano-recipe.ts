@@ -49,7 +49,7 @@ export type LessonPlan = {
 export const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },
   { lesson: 'reading', numSteps: 150, tokensPerStep: 4096 },
-  { lesson: 'answering', numSteps: 1000, tokensPerStep: 4096 },
+  { lesson: 'answering', numSteps: 2000, tokensPerStep: 4096 },
 ];
 
 /** One warmup and one cosine over all lessons. */

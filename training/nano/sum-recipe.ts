@@ -25,7 +25,7 @@ export type RecipeSums = {
 const numEpisodes = 8;
 const numSteps = 3;
 
-export function sumBytes(bytes: Uint8Array): string {
+function sumBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 

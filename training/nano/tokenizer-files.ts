@@ -4,23 +4,32 @@ import type { Merge } from './train-bpe.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Words with the character before them, up to two digits, punctuation, line ends: the split of Qwen's tokenizers but for the digits. */
+/**
+ * The split of Qwen's tokenizers, digit by digit. `AutoTokenizer` of transformers 5 puts that split into every model of
+ * type qwen2 and does not read that of tokenizer.json.
+ */
 const wordPattern =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,2}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /** The same for JavaScript, which has no group of its own case. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
 
 const digits = Array.from('0123456789');
-/** The first merges: two digits are one token, so that a number is copied in one step. */
-export const digitPairs: readonly Merge[] = digits.flatMap((left) => digits.map((right): Merge => [left, right]));
+/**
+ * Two digits are one token, so that a number is copied in one step. No merge can join them, since each digit is a separate
+ * word; added tokens are found before the text is split.
+ */
+const digitPairs = digits.flatMap((left) => digits.map((right) => left + right));
 
 /** Ends of turns and documents, which no text of a person spells. */
 const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'];
 /** Marks of the tool form, one token each, which are text all the same. */
 const markTokens = ['<tools>', '</tools>', '<tool_call>', '</tool_call>', '<tool_response>', '</tool_response>'];
 
-export const addedTokens: readonly string[] = [...specialTokens, ...markTokens];
+/** The last of the vocabulary: what no lesson of copying copies. */
+export const endsAndMarks: readonly string[] = [...specialTokens, ...markTokens];
+
+export const addedTokens: readonly string[] = [...digitPairs, ...endsAndMarks];
 
 export const turnEnd = '<|im_end|>';
 

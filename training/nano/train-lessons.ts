@@ -4,7 +4,7 @@ import { drawBatches, drawPasses } from './draw-batches.js';
 import { drawCopies } from './draw-copies.js';
 import { type LessonPlan, recipe } from './nano-recipe.js';
 import { supervise } from './supervise.js';
-import { addedTokens } from './tokenizer-files.js';
+import { endsAndMarks } from './tokenizer-files.js';
 
 export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
@@ -26,7 +26,7 @@ function mean(values: readonly number[]): number {
 /** Ends and marks come last in the vocabulary, and are not copied. */
 function drawSamples(lesson: LessonPlan['lesson'], transcripts: readonly Sample[], seed: number): Iterable<Sample> {
   return lesson === 'copying'
-    ? drawCopies({ numTokens: recipe.vocabSize - addedTokens.length, seed })
+    ? drawCopies({ numTokens: recipe.vocabSize - endsAndMarks.length, seed })
     : drawPasses(transcripts, seed);
 }
 
