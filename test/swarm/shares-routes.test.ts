@@ -163,3 +163,16 @@ it('a run that waits for its clients makes a step when one asks for it', async (
   expect(await claim(server, ['a', 'b'])).toBeDefined();
   expect(stepOf(server)).toBe(1);
 });
+
+it('the last groups of a share stay open for its clients once its tasks are through', async () => {
+  const server = await start({ isElastic: true }, { numPlaces: 2, totalEpochs: 1, sharePatienceMs: 60_000 });
+  await tell(server, 'a', 1);
+  await tell(server, 'b', 8);
+  const first = await claim(server, ['a']);
+  await expect.poll(() => claim(server, ['b'])).toBeDefined(); // the server has looked at its groups meanwhile
+  await new Promise((resolve) => setTimeout(resolve, 5 * testSettings.tickMs));
+  const second = await claim(server, ['a']);
+  expect(second?.task_id).toBe('t0');
+  for (const episode of [first, second])
+    expect((await end(server, episode as Claimed, 'a')).body).toMatchObject({ state: 'pooled' });
+});

@@ -70,6 +70,29 @@ it('a run begins from the YAML file of another machine, and the same server goes
   expect(await operator.server()).toMatchObject({ state: expect.stringMatching(/rolling|recovering/) });
 });
 
+it('a commander ends a run and begins another, or goes on with the first under other settings', async () => {
+  const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
+  const config = { model: { path: 'nano' }, onnx: { num_threads: 1 } };
+  const untilOpen = (): Promise<unknown> =>
+    vi.waitUntil(() => operator.server().catch(() => false), { timeout: 20_000, interval: 100 });
+  expect(await operator.begin(config)).toMatchObject({ run: 'runs' });
+  await untilOpen();
+  const first = (await standby.served).runDir;
+  expect(await operator.endRun()).toMatchObject({ run: 'runs' });
+  await expect
+    .poll(() => operator.server().catch((error: unknown) => error), { timeout: 20_000 })
+    .toMatchObject({ code: 'no_run' });
+  await expect(operator.begin(config, 'runs-7')).rejects.toMatchObject({ code: 'other_run' });
+  expect(await operator.begin({ ...config, data: { train_batch_size: 3 } })).toMatchObject({ run: 'runs-2' });
+  await untilOpen();
+  expect((await standby.served).runDir).not.toBe(first);
+  await expect(operator.begin(config, 'runs')).rejects.toMatchObject({ code: 'other_run' });
+  await operator.endRun();
+  await expect.poll(() => operator.begin(config, 'runs').catch(() => undefined), { timeout: 20_000 }).toBeDefined();
+  await untilOpen();
+  expect((await standby.served).runDir).toBe(first);
+});
+
 it('a run that cannot begin is told, and another one may', async () => {
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
   await operator.begin({ model: { path: './not-there' } });

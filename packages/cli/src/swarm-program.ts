@@ -200,9 +200,16 @@ const addOperations: Add = (swarm, setExitCode) => {
     .description('Begins the run of a YAML file on a server that was started with --standby.')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file; workflow, tasks and judge stay here')
+    .option('--run <name>', 'go on with a run that was ended, as `ajet swarm end` called it')
     .action(async (overrides: string[], flags: BeginFlags) => {
       const { beginRun } = await import('./commands/begin-run.js');
       setExitCode(await beginRun(flags, overrides));
+    });
+  toServer(swarm.command('end'))
+    .description('Ends the run of a server that was started with --standby; then another may begin.')
+    .action(async (flags: OperatorFlags) => {
+      const { endRun } = await import('./commands/swarm-operate.js');
+      setExitCode(await endRun(flags));
     });
   for (const operation of operations)
     toServer(swarm.command(operation))

@@ -37,8 +37,11 @@ export class SwarmOperator {
     (await this.#send('GET', after === undefined ? '/server' : `/server?after=${after}&wait=20`)) as ServerAnswer;
 
   /** Begins a run on a server that waits for one, or asks whether its run is this one. Keys are those of a server's YAML file. */
-  begin = async (config: Readonly<Record<string, unknown>>): Promise<RunAnswer> =>
-    (await this.#send('PUT', '/run', { config })) as RunAnswer;
+  begin = async (config: Readonly<Record<string, unknown>>, run?: string): Promise<RunAnswer> =>
+    (await this.#send('PUT', '/run', { config, ...(run !== undefined && { run }) })) as RunAnswer;
+
+  /** Ends the run of a server that waits for runs. The answer names it, so that it can go on later: `begin(config, run)`. */
+  endRun = async (): Promise<RunAnswer> => (await this.#send('DELETE', '/run')) as RunAnswer;
 
   /** Parts that add up to 1. They hold from `from_step` on. */
   share = async (parts: SharesRequest): Promise<ConfigAnswer> =>

@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import path from 'node:path';
 import { serve, type ServerType } from '@hono/node-server';
 import { camelKeys, ConfigError, toErrorMessage, type CommonConfig, type JsonObject } from '@agentjet/core';
-import { WireError } from '@agentjet/swarm-wire';
+import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
 import { createLobby, type LobbyOptions } from './http/lobby.js';
 import { requireSafe } from './http/swarm-server.js';
@@ -12,25 +12,32 @@ import { refuseClientKeys } from './http/run-config.js';
 import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
 
 /**
- * A server that waits for its run: a commander sends the configuration with PUT /run, from any machine. Its folder keeps the run
- * that was begun, so the same command goes on with it, and the hash of the commander's key.
+ * A server that waits for its run: a commander sends the configuration with PUT /run, from any machine, and ends the run with
+ * DELETE /run; then it waits for another. Its folder keeps the run that was begun, so the same command goes on with it, and the
+ * hash of the commander's key.
  */
 export type StandbyOptions<Config extends CommonConfig> = Omit<
   ServeSwarmOptions<Config>,
   'config' | 'run' | 'isNew' | 'firstKey' | 'port'
-> & { readonly dir: string; readonly port: number };
+> & {
+  readonly dir: string;
+  readonly port: number;
+  /** What running episodes have to end when the run is ended. Default: 30 seconds. */
+  readonly drainMs?: number;
+};
 
 export type Standby = {
   readonly url: string;
   /** Made at the first start, and shown then only. */
   readonly firstKey: string | undefined;
-  /** Resolves with the server of the run, once one has begun. */
+  /** Resolves with the server of the present run, or of the next one. */
   readonly served: Promise<ServedSwarm>;
   readonly close: () => Promise<void>;
 };
 
+/** @throws ConfigError if it would listen beyond loopback without a proxy, or is to speak TLS */
 export async function serveStandby<Config extends CommonConfig>(options: StandbyOptions<Config>): Promise<Standby> {
-  const { dir, port, hostname = '127.0.0.1', onNotice } = options;
+  const { dir, port, hostname = '127.0.0.1' } = options;
   requireSafe(options);
   if (options.tls !== undefined)
     throw new ConfigError(
@@ -39,57 +46,150 @@ export async function serveStandby<Config extends CommonConfig>(options: Standby
     );
   mkdirSync(dir, { recursive: true });
   const { stored, firstKey } = openKey(path.join(dir, 'commander.json'));
-  let lobby: ServerType | undefined;
-  let isClosed = false;
-  const begin = (config: JsonObject, run?: string): Promise<ServedSwarm> =>
-    serveSwarm({ ...options, config: create(options, config), run, firstKey: stored, onNotice });
-  const known = readRun(dir);
-  const served = (async (): Promise<ServedSwarm> => {
-    if (known?.run != null) return begin(known.config, known.run);
-    let config = known?.config; // begun, and never opened: its commander has the answer already
-    for (let failure: string | undefined; ; config = undefined) {
-      config ??= await waitForRun({ ...options, port, hostname, stored, failure }, (opened) => {
-        lobby = opened;
-        if (isClosed) void closed(opened);
-      });
-      lobby = undefined;
-      if (isClosed) throw new Error('closed');
-      try {
-        const swarm = await begin(config);
-        await keepRun(dir, { config, run: swarm.runDir });
-        return swarm;
-      } catch (error) {
-        failure = toErrorMessage(error);
-        await rm(runFile(dir), { force: true });
-        if (isClosed) throw error;
-        onNotice(`The run could not begin: ${failure}`);
-      }
-    }
-  })();
-  served.catch(() => {});
+  const runs = new RunsInTurn({ ...options, hostname, stored });
+  runs.start();
   return {
     url: `http://${hostname}:${port}`,
     firstKey,
-    served,
-    close: async () => {
-      isClosed = true;
-      if (lobby !== undefined) return closed(lobby);
-      await served.then((swarm) => swarm.close()).catch(() => {});
+    get served() {
+      return runs.served;
     },
+    close: () => runs.close(),
   };
+}
+
+type InTurnOptions<Config extends CommonConfig> = StandbyOptions<Config> & {
+  readonly hostname: string;
+  readonly stored: StoredKey;
+};
+
+/** One run after another, each with the same address. */
+class RunsInTurn<Config extends CommonConfig> {
+  served: Promise<ServedSwarm>;
+  #resolve: (swarm: ServedSwarm) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  readonly #options: InTurnOptions<Config>;
+  #lobby: ServerType | undefined;
+  #isClosed = false;
+
+  constructor(options: InTurnOptions<Config>) {
+    this.#options = options;
+    this.served = this.#next();
+  }
+
+  start(): void {
+    void this.#serveAll().catch((error: unknown) => this.#reject(error));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#lobby !== undefined) return closed(this.#lobby);
+    await this.served.then((swarm) => swarm.close()).catch(() => {});
+  }
+
+  #next(): Promise<ServedSwarm> {
+    const served = new Promise<ServedSwarm>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    served.catch(() => {});
+    return served;
+  }
+
+  async #serveAll(): Promise<void> {
+    const { dir, drainMs = 30_000, onNotice } = this.#options;
+    for (let failure: string | undefined; ; ) {
+      // a run that was begun, and never opened: its commander has the answer already
+      const known = readRun(dir) ?? (await this.#wait(failure));
+      if (known === undefined || this.#isClosed) throw new Error('closed');
+      let onEnd = (): void => undefined;
+      const ended = new Promise<void>((resolve) => {
+        onEnd = resolve;
+      });
+      try {
+        const swarm = await this.#begin(known, onEnd);
+        await keepRun(dir, { ...known, run: swarm.runDir });
+        failure = undefined;
+        this.#resolve(swarm);
+        await ended;
+        this.served = this.#next();
+        await swarm.server.finish(drainMs);
+        await swarm.close();
+        await rm(runFile(dir), { force: true });
+        onNotice(`The run ${known.name} is ended. Waiting for another.`);
+      } catch (error) {
+        if (known.run !== null) throw error;
+        failure = toErrorMessage(error);
+        await rm(runFile(dir), { force: true });
+        if (this.#isClosed) throw error;
+        onNotice(`The run could not begin: ${failure}`);
+      }
+    }
+  }
+
+  #begin({ config, run, name }: KnownRun, end: () => void): Promise<ServedSwarm> {
+    const { app, stored, ...others } = this.#options;
+    const created = create(this.#options, { config, name });
+    return serveSwarm({
+      ...others,
+      config: created,
+      run: run ?? undefined,
+      firstKey: stored,
+      app: { ...app, standby: { name, end } },
+    });
+  }
+
+  /** Resolves with the run that was begun; undefined: closed. */
+  async #wait(failure: string | undefined): Promise<KnownRun | undefined> {
+    const { dir } = this.#options;
+    const check = (asked: RunRequest): void => void create(this.#options, toRun(dir, asked));
+    const keep = async (asked: RunRequest): Promise<string> => {
+      const run = toRun(dir, asked);
+      await keepRun(dir, run);
+      return run.name;
+    };
+    await waitForRun({ ...this.#options, limits: this.#options.app?.limits, failure, check, keep }, (opened) => {
+      this.#lobby = opened;
+      if (this.#isClosed) void closed(opened);
+    });
+    this.#lobby = undefined;
+    return readRun(dir);
+  }
 }
 
 type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composition' | 'dir'>;
 
 /** Throws WireError `unknown_config`, for keys that name code too: those belong to clients. */
-function create<Config extends CommonConfig>({ composition, dir }: Create<Config>, given: JsonObject): Config {
-  refuseClientKeys(given);
+function create<Config extends CommonConfig>(
+  { composition, dir }: Create<Config>,
+  { config, name }: Pick<KnownRun, 'config' | 'name'>,
+): Config {
+  refuseClientKeys(config);
   try {
-    const values = { experimentDir: path.join(dir, 'runs'), ...camelKeys(given) };
+    const values = { experimentDir: path.join(dir, name), ...camelKeys(config) };
     return composition.create(values as unknown as Parameters<typeof composition.create>[0]);
   } catch (error) {
     throw error instanceof WireError ? error : new WireError('unknown_config', toErrorMessage(error));
   }
+}
+
+/** Throws WireError `other_run` for a run that is not there. */
+function toRun(dir: string, { config, run }: RunRequest): KnownRun {
+  const names = runNames(dir);
+  if (run !== undefined && !names.includes(run))
+    throw new WireError(
+      'other_run',
+      `There is no run ${JSON.stringify(run)}; there are: ${names.join(', ') || 'none'}.`,
+    );
+  return { config: config as JsonObject, run: null, name: run ?? freeName(dir) };
+}
+
+/** Each run is in a separate folder, so that the server finds the one that it was asked for again: `runs`, `runs-2`, ... */
+const runNames = (dir: string): readonly string[] => readdirSync(dir).filter((name) => /^runs(-\d+)?$/.test(name));
+
+function freeName(dir: string): string {
+  const numbers = runNames(dir).map((name) => Number(name.slice('runs-'.length) || 1));
+  return numbers.length === 0 ? 'runs' : `runs-${Math.max(...numbers) + 1}`;
 }
 
 function openKey(file: string): { readonly stored: StoredKey; readonly firstKey: string | undefined } {
@@ -101,12 +201,13 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
 }
 
 /** `run` is its folder; null: a commander was told that it begins, and it is not open yet. */
-type KnownRun = { readonly config: JsonObject; readonly run: string | null };
+type KnownRun = { readonly config: JsonObject; readonly run: string | null; readonly name: string };
 
 const runFile = (dir: string): string => path.join(dir, 'run.json');
 
 function readRun(dir: string): KnownRun | undefined {
-  return existsSync(runFile(dir)) ? (JSON.parse(readFileSync(runFile(dir), 'utf8')) as KnownRun) : undefined;
+  if (!existsSync(runFile(dir))) return undefined;
+  return { name: 'runs', ...(JSON.parse(readFileSync(runFile(dir), 'utf8')) as Omit<KnownRun, 'name'>) };
 }
 
 /** Resolves when the run is on the disk, whole. */
@@ -121,30 +222,21 @@ async function keepRun(dir: string, run: KnownRun): Promise<void> {
   await rename(`${runFile(dir)}.new`, runFile(dir));
 }
 
-type Lobby<Config extends CommonConfig> = Create<Config> &
-  Pick<LobbyOptions, 'stored' | 'failure'> & { readonly port: number; readonly hostname: string };
+type Lobby = LobbyOptions & { readonly port: number; readonly hostname: string };
 
-/** Answers until a run is begun: to all but that, that there is none. Resolves with its configuration, and the port is free. */
-async function waitForRun<Config extends CommonConfig>(
-  lobby: Lobby<Config>,
-  onOpen: (server: ServerType) => void,
-): Promise<JsonObject> {
-  const { port, hostname, dir } = lobby;
-  const { app, begun } = createLobby({
-    ...lobby,
-    check: (config) => void create(lobby, config),
-    keep: (config) => keepRun(dir, { config, run: null }),
-  });
+/** Answers until a run is begun: to all but that, that there is none. Resolves then, or when it is closed, and the port is free. */
+async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): Promise<void> {
+  const { port, hostname } = lobby;
+  const { app, begun } = createLobby(lobby);
   const server = await new Promise<ServerType>((resolve, reject) => {
     const opened = serve({ fetch: app.fetch, hostname, port }, () => resolve(opened));
     opened.once('error', reject);
   });
   onOpen(server);
-  const config = await Promise.race([begun, once(server, 'close').then(() => undefined)]);
-  if (config === undefined) return {}; // closed meanwhile
+  const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);
+  if (!isBegun) return;
   await new Promise((resolve) => setTimeout(resolve, 50)); // the answer goes first
   await closed(server);
-  return config;
 }
 
 function closed(server: ServerType): Promise<void> {

@@ -41,7 +41,11 @@ const checkpointSchema = z.strictObject({
 
 export const checkpointsAnswerSchema = z.strictObject({ checkpoints: z.array(checkpointSchema) });
 
-export const runRequestSchema = z.strictObject({ config: z.record(z.string(), z.unknown()) });
+/** `run`: the name of an earlier run of a waiting server, which goes on with this configuration. */
+export const runRequestSchema = z.strictObject({
+  config: z.record(z.string(), z.unknown()),
+  run: z.string().optional(),
+});
 
 export const runAnswerSchema = z.strictObject({ run: z.string(), revision: z.number().int() });
 

@@ -46,6 +46,13 @@ export const routes: readonly Route[] = [
     answers: { 200: run.runAnswerSchema, 201: run.runAnswerSchema },
   },
   {
+    method: 'delete',
+    path: '/run',
+    role: 'commander',
+    summary: 'Ends the run of a server that waits for runs: a checkpoint is saved, and another run may begin',
+    answers: { 202: run.runAnswerSchema },
+  },
+  {
     method: 'post',
     path: '/run/{operation}',
     role: 'commander',

@@ -3,13 +3,13 @@ import { AgentJetJob } from 'agentjet';
 import { createOutput } from '../output.js';
 import { openOperator, type OperatorFlags } from './swarm-operate.js';
 
-export type BeginFlags = OperatorFlags & { readonly conf: string };
+export type BeginFlags = OperatorFlags & { readonly conf: string; readonly run?: string };
 
 /** `ajet swarm begin`: sends a server its configuration, and waits until its run is open. */
-export async function beginRun({ conf, ...flags }: BeginFlags, overrides: readonly string[]): Promise<number> {
+export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: readonly string[]): Promise<number> {
   const operator = openOperator(flags);
   const { config } = new AgentJetJob().loadJobFromYaml(conf, overrides);
-  await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)));
+  const begun = await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)), run);
   for (;;) {
     const server = await operator.server().catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'no_run') throw error; // it could not begin, and says why
@@ -17,8 +17,8 @@ export async function beginRun({ conf, ...flags }: BeginFlags, overrides: readon
     });
     if (server !== undefined && server.state !== 'recovering') {
       const output = createOutput(flags);
-      output.writeLine(`The run has begun: ${server.state}, step ${server.step}.`);
-      output.writeJson({ state: server.state, step: server.step });
+      output.writeLine(`The run ${begun.run} has begun: ${server.state}, step ${server.step}.`);
+      output.writeJson({ run: begun.run, state: server.state, step: server.step });
       return 0;
     }
     await new Promise((resolve) => setTimeout(resolve, 500));

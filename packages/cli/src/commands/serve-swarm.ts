@@ -51,6 +51,7 @@ async function standBy(flags: SwarmFlags, { output, signal, onNotice }: StandbyP
     port: toPort(flags.port ?? '8700'),
     dir,
     composition: configuration,
+    drainMs: 1000 * toSeconds(flags.drainSeconds ?? '30'),
     onNotice,
   });
   output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);

@@ -56,6 +56,17 @@ export async function operate(operation: Operation, flags: OperatorFlags): Promi
   return answer.state === 'failed' ? 1 : 0;
 }
 
+/** `ajet swarm end`: ends the run of a server that was started with --standby. */
+export async function endRun(flags: OperatorFlags): Promise<number> {
+  const operator = openOperator(flags);
+  const { run } = await operator.endRun();
+  while ((await operator.server().catch(toCode)) !== 'no_run') await new Promise((resolve) => setTimeout(resolve, 200));
+  tell(flags, [`The run ${run} is ended. It goes on with: ajet swarm begin --conf <file> --run ${run}`], { run });
+  return 0;
+}
+
+const toCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
+
 export type MakeKeyFlags = OperatorFlags & {
   readonly role?: string;
   readonly shares?: string;

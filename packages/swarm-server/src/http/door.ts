@@ -156,4 +156,4 @@ export function answerError(context: Context, error: unknown): Response | Promis
 }
 
 /** Node's own request. Its headers cost nothing; those of a web request are made when they are asked for. */
-const incomingOf = ({ env }: Context): HttpBindings['incoming'] => (env as HttpBindings).incoming;
+export const incomingOf = ({ env }: Context): HttpBindings['incoming'] => (env as HttpBindings).incoming;

@@ -1,27 +1,32 @@
+import { Readable } from 'node:stream';
 import { WireError } from '@agentjet/swarm-wire';
 import { expect, it } from 'vitest';
 import { createKey } from './keys.js';
 import { createLobby } from './lobby.js';
 
-function openLobby(keep: () => Promise<void>) {
+function openLobby(keep: () => Promise<string>) {
   const { stored, answer } = createKey({ name: 'first', role: 'commander' });
-  const { app, begun } = createLobby({ stored, failure: undefined, check: () => undefined, keep });
-  const put = async (config: object): Promise<Response> =>
-    app.request(
-      '/swarm/v1/run',
-      {
-        method: 'PUT',
-        headers: { authorization: `Bearer ${answer.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ config }),
-      },
-      { incoming: { complete: true } },
-    );
+  const { app, begun } = createLobby({
+    stored,
+    failure: undefined,
+    limits: { maxBytes: 1000 },
+    check: () => undefined,
+    keep,
+  });
+  const put = async (config: object): Promise<Response> => {
+    const headers = { authorization: `Bearer ${answer.key}` };
+    const incoming = Object.assign(Readable.from([Buffer.from(JSON.stringify({ config }))]), {
+      headers,
+      complete: true,
+    });
+    return app.request('/swarm/v1/run', { method: 'PUT', headers }, { incoming });
+  };
   return { put, begun };
 }
 
 it('tells a commander that a run begins once its configuration is kept', async () => {
-  let keep: () => void = () => undefined;
-  const kept = new Promise<void>((resolve) => {
+  let keep: (name: string) => void = () => undefined;
+  const kept = new Promise<string>((resolve) => {
     keep = resolve;
   });
   const { put, begun } = openLobby(() => kept);
@@ -29,19 +34,27 @@ it('tells a commander that a run begins once its configuration is kept', async (
   const answered = put({ model: { path: 'a' } }).then(({ status }) => void events.push(`answered ${status}`));
   expect(await (await put({ model: { path: 'b' } })).json()).toMatchObject({ error: { code: 'other_run' } });
   events.push('kept');
-  keep();
+  keep('runs');
   await answered;
   expect(events).toEqual(['kept', 'answered 201']);
-  expect((await put({ model: { path: 'a' } })).status).toBe(200);
-  expect(await begun).toEqual({ model: { path: 'a' } });
+  const again = await put({ model: { path: 'a' } });
+  expect([again.status, await again.json()]).toEqual([200, { run: 'runs', revision: 0 }]);
+  await begun;
 });
 
 it('takes another run if the first could not be kept', async () => {
   let isFull = true;
   const { put } = openLobby(async () => {
     if (isFull) throw new WireError('failed', 'The disk is full.');
+    return 'runs';
   });
   expect((await put({ model: { path: 'a' } })).status).toBe(500);
   isFull = false;
   expect((await put({ model: { path: 'b' } })).status).toBe(201);
+});
+
+it('reads no larger body than a server with a run does', async () => {
+  const { put } = openLobby(async () => 'runs');
+  const answer = await put({ model: { path: 'a'.repeat(2000) } });
+  expect([answer.status, await answer.json()]).toMatchObject([413, { error: { code: 'too_large' } }]);
 });

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Hono } from 'hono';
-import type { JsonObject } from '@agentjet/core';
 import { createState } from '@agentjet/ledger';
-import { parseRequest, runRequestSchema, WireError } from '@agentjet/swarm-wire';
-import { answerError } from './door.js';
+import { parseRequest, runRequestSchema, WireError, type RunRequest } from '@agentjet/swarm-wire';
+import { answerError, incomingOf } from './door.js';
 import { requireKey, type StoredKey } from './keys.js';
+import { defaultLimits, readJson, type BodyLimits } from './read-json.js';
 
 /** What a server that has no run yet answers: that there is none, until a commander begins one. */
 export type LobbyOptions = {
@@ -12,45 +12,47 @@ export type LobbyOptions = {
   readonly stored: StoredKey;
   /** Why the run before could not begin. */
   readonly failure: string | undefined;
-  /** Throws WireError for a configuration that no run can have. */
-  readonly check: (config: JsonObject) => void;
-  /** Resolves when the configuration is on the disk: the commander is answered after that. */
-  readonly keep: (config: JsonObject) => Promise<void>;
+  readonly limits?: Partial<BodyLimits> | undefined;
+  /** Throws WireError for a configuration that no run can have, and for a run that is not there. */
+  readonly check: (asked: RunRequest) => void;
+  /** Resolves with the run's name when it is on the disk: the commander is answered after that. */
+  readonly keep: (asked: RunRequest) => Promise<string>;
 };
 
 export type Lobby = {
   readonly app: Hono;
-  /** The configuration of the run, once it is kept. */
-  readonly begun: Promise<JsonObject>;
+  /** Resolves once the run is kept. */
+  readonly begun: Promise<void>;
 };
 
 export function createLobby(options: LobbyOptions): Lobby {
   const { stored, failure, check, keep } = options;
   const state = createState();
   state.keys.set(stored.name, { kind: 'key', name: stored.name, content: stored });
-  let begin: (config: JsonObject) => void = () => undefined;
-  const begun = new Promise<JsonObject>((resolve) => {
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  let first: { readonly config: JsonObject; readonly kept: Promise<void> } | undefined;
+  const limits = { ...defaultLimits, ...options.limits };
+  let first: { readonly asked: RunRequest; readonly kept: Promise<string> } | undefined;
   const app = new Hono();
   const base = app.basePath('/swarm/v1');
   base.get('/healthz', (context) => context.json({ ok: true }));
   base.get('/readyz', (context) => context.json({ ok: false }, 503));
   base.put('/run', async (context) => {
     requireKey(state, context.req.header('authorization'), 'commander');
-    const given = parseRequest(runRequestSchema, await context.req.json().catch(() => undefined)).config as JsonObject;
-    check(given);
+    const asked = parseRequest(runRequestSchema, await readJson(incomingOf(context), limits));
+    check(asked);
     const isFirst = first === undefined;
-    first ??= { config: given, kept: keep(given) };
-    if (!isDeepStrictEqual(first.config, given))
+    first ??= { asked, kept: keep(asked) };
+    if (!isDeepStrictEqual(first.asked, asked))
       throw new WireError('other_run', 'A run with another configuration is about to begin.');
-    await first.kept.catch((error: unknown) => {
+    const run = await first.kept.catch((error: unknown) => {
       first = undefined;
       throw error;
     });
-    begin(given);
-    return context.json({ run: '', revision: 0 }, isFirst ? 201 : 200, { connection: 'close' });
+    begin();
+    return context.json({ run, revision: 0 }, isFirst ? 201 : 200, { connection: 'close' });
   });
   app.notFound((context) => {
     if (first !== undefined)

@@ -5,6 +5,8 @@ import { WireError } from '@agentjet/swarm-wire';
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxMs: number };
 
+export const defaultLimits: BodyLimits = { maxBytes: 8 * 2 ** 20, maxDepth: 64, maxMs: 30_000 };
+
 /**
  * A JSON body within its limits. An empty body is an empty object.
  * @throws WireError `unsupported_media_type`, `too_large`, `slow_body`, `invalid_json`, `invalid_request` (too deep, cut short)

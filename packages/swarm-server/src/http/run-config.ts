@@ -84,7 +84,7 @@ function notNow(key: string): WireError {
   return reloadable.test(key)
     ? new WireError(
         'needs_reload',
-        `${key} cannot change while the model is open. Stop the server, change its YAML file and start it again.`,
+        `${key} cannot change while the model is open. Stop the server, change its YAML file and start it again; a server with --standby: end the run, and begin it again by its name.`,
       )
     : new WireError('needs_new_run', `${key} cannot change within a run. Begin a new one: ajet swarm serve --new.`);
 }

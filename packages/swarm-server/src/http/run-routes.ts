@@ -15,7 +15,7 @@ import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
 /** The run as a whole: its tasks, its configuration, and what may be done to it. */
-export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): void {
+export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: RunOptions): void {
   base.post(
     '/tasks',
     door.write('worker', tasksRequestSchema, (swarm, tasks) => swarm.addTasks(tasks)),
@@ -23,8 +23,24 @@ export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): v
   base.put(
     '/run',
     door.write('commander', runRequestSchema, async (swarm, request) => {
+      if (request.run !== undefined && request.run !== standby?.name)
+        throw new WireError('other_run', `The run ${standby?.name ?? config.run} is open, not ${request.run}.`);
       config.requireSame(request.config);
-      return { run: config.run, revision: swarm.describe().config_revision };
+      return { run: standby?.name ?? config.run, revision: swarm.describe().config_revision };
+    }),
+  );
+  base.delete(
+    '/run',
+    door.read('commander', async (swarm, context, key) => {
+      if (standby === undefined)
+        throw new WireError(
+          'wrong_method',
+          'This server was started for one run. End it on its machine, or start the server with --standby.',
+        );
+      await audit(swarm, key, { what: 'run_ended' });
+      context.status(202);
+      standby.end();
+      return { run: standby.name, revision: swarm.describe().config_revision };
     }),
   );
   base.put(
@@ -57,6 +73,11 @@ export function addRun(base: Hono, door: Door, config: RunConfig = anyConfig): v
     }),
   );
 }
+
+/** `end` answers at once; the run ends a moment later. */
+export type StandbyRun = { readonly name: string; readonly end: () => void };
+
+type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun };
 
 /** The same aim again is done at once. */
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {

@@ -26,9 +26,9 @@ import {
 import { respondEvents } from './events.js';
 import { addKeys } from './key-routes.js';
 import { renderMetrics } from './metrics.js';
-import type { BodyLimits } from './read-json.js';
+import { defaultLimits, type BodyLimits } from './read-json.js';
 import type { RunConfig } from './run-config.js';
-import { addRun } from './run-routes.js';
+import { addRun, type StandbyRun } from './run-routes.js';
 
 /**
  * The swarm over HTTP: keys before bodies, bodies within limits, every error with a code of the closed list. `current`
@@ -63,7 +63,7 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
     door.raw('observer', async (swarm, context) => context.text(await renderMetrics(swarm))),
   );
   addEpisodes(base, door, options);
-  addRun(base, door, options.config);
+  addRun(base, door, options);
   addKeys(base, door);
   addCheckpoints(base, door, options.checkpoints);
   app.notFound((context) => answerError(context, unknownRoute(context)));
@@ -79,6 +79,8 @@ export type SwarmAppOptions = {
   readonly origin?: string;
   /** Default: any key of the configuration may be changed, and none is understood. */
   readonly config?: RunConfig;
+  /** The present run of a server that waits for runs. */
+  readonly standby?: StandbyRun;
   /** The folder of the checkpoints that commanders may download. */
   readonly checkpoints?: string;
 };
@@ -106,8 +108,6 @@ function readCount(context: Context, name: string, most: number): number | undef
 }
 
 const longestWaitSeconds = 30;
-
-const defaultLimits: BodyLimits = { maxBytes: 8 * 2 ** 20, maxDepth: 64, maxMs: 30_000 };
 
 function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   base.post(

@@ -69,15 +69,19 @@ export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
 }
 
+/** Shares whose clients are gone. One whose tasks are through may still have clients that run the last of them. */
+function desertedShares(context: OfPolicy & Pick<SwarmContext, 'lives'>): ReadonlySet<string> {
+  const patienceMs = context.settings.sharePatienceMs ?? Infinity;
+  return new Set(shareNames(context).filter((share) => !context.lives.mayServe(share, patienceMs)));
+}
+
 /** What batches and draws need to know that the ledger does not say. */
 export function lookAt(context: SwarmContext): Look {
-  const { ledger, settings, lives } = context;
+  const { ledger, lives } = context;
   const rules = rulesOf(context);
   const isShared = rules.isElastic === true && hasShares(ledger.state, rules);
-  const patienceMs = settings.sharePatienceMs ?? Infinity;
-  const idle = shareNames(context).filter(
-    (share) => isShared && (isExhausted(context, share) || !lives.mayServe(share, patienceMs)),
-  );
+  const deserted = isShared ? desertedShares(context) : new Set<string>();
+  const idle = shareNames(context).filter((share) => isShared && (isExhausted(context, share) || deserted.has(share)));
   return {
     idle: new Set(idle),
     isAgreed: isAgreement(rules) && lives.agree(rules.collection === 'all_clients_ask', context.weights.version),
@@ -114,8 +118,11 @@ export function requireShares(context: OfPolicy, shares: readonly string[]): voi
 }
 
 /** Places that nobody can fill, since nobody works for their share: they are given up, so that their groups hold nothing up. */
-export function giveUpIdle({ ledger }: Pick<SwarmContext, 'ledger'>, idle: ReadonlySet<string>): void {
-  for (const group of openGroupsOf(ledger.state, idle)) {
+export function giveUpDeserted(context: SwarmContext): void {
+  const { ledger } = context;
+  const rules = rulesOf(context);
+  if (rules.isElastic !== true || !hasShares(ledger.state, rules)) return;
+  for (const group of openGroupsOf(ledger.state, desertedShares(context))) {
     const places = group.places.flatMap(({ episodeId, isGivenUp }, index) =>
       episodeId === undefined && !isGivenUp ? [index] : [],
     );

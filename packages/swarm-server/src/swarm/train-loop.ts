@@ -13,7 +13,7 @@ import { AgentJetError } from '@agentjet/core';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
-import { giveUpIdle, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
+import { giveUpDeserted, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
@@ -114,7 +114,7 @@ function manifestOf({ line }: SwarmContext, step: number): ManifestRecord {
 function findBatch(context: SwarmContext): Batch {
   const rules = rulesOf(context);
   const look = lookAt(context);
-  if (rules.isElastic === true && look.idle !== undefined) giveUpIdle(context, look.idle);
+  giveUpDeserted(context);
   const flying = flyingOf(context);
   const { groups, trainable } = flying.flight;
   const isLast = trainable.size === groups.size && isEnding(context) && ownSharesToDraw(context).length === 0;
