@@ -20,15 +20,23 @@ function packedFiles(dir: string, ...flags: readonly string[]): readonly string[
   return report?.files.map((file) => file.path) ?? [];
 }
 
-it('whoever installs the trainer has the GPU worker and what sets it up, and no environment of ours', () => {
+it('an installed trainer has both Python workers and what sets them up, and no environment of ours', () => {
   const packed = packedFiles(trainerDir, '--ignore-scripts');
-  const inFolder = readdirSync(path.join(trainerDir, 'torch/ajet_torch'), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.py'),
-  );
-  const worker = inFolder.map((file) => `torch/ajet_torch/${file.replaceAll(path.sep, '/')}`);
+  const sourcesIn = (folder: string) =>
+    readdirSync(path.join(trainerDir, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.py'))
+      .map((file) => `${folder}/${file.replaceAll(path.sep, '/')}`);
+  const worker = sourcesIn('torch/ajet_torch');
   expect(worker.length).toBeGreaterThan(20);
+  const filesOf = (folder: string) => ['setup.mjs', 'requirements.txt', 'README.md'].map((file) => `${folder}/${file}`);
   expect(packed).toEqual(
-    expect.arrayContaining([...worker, 'torch/setup.mjs', 'torch/requirements.txt', 'torch/README.md']),
+    expect.arrayContaining([
+      ...worker,
+      ...sourcesIn('verl/ajet_verl'),
+      ...filesOf('torch'),
+      ...filesOf('verl'),
+      'make-environment.mjs',
+    ]),
   );
   expect(
     packed.filter((file) => /\.venv|__pycache__|torch\/(tests|bench)\/|\.test\.ts$|\.tsbuildinfo$/.test(file)),

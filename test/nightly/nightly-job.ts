@@ -20,6 +20,7 @@ export const jobs = {
   simulate: 'Does the swarm lose nothing under any order of failures?',
   releases: 'Does each tutorial learn as well and as fast as in the last releases?',
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
+  verl: 'Does verl, in one process on the CPU, train as our other backbones, and survive what Ray does?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',

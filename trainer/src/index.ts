@@ -38,6 +38,8 @@ export { createOnnxBackbone, type OnnxBackboneOptions } from './backbones/embedd
 export type { SchedulerOptions } from './backbones/embedded/sampling/scheduler.js';
 export { trainInPasses, type BuiltInBatch, type TwoPasses } from './slope/train-in-passes.js';
 export { createTinkerBackbone, type TinkerBackboneOptions } from './backbones/tinker/create-tinker-backbone.js';
+export { createVerlBackbone, type VerlBackbone } from './backbones/verl/create-verl-backbone.js';
+export type { VerlBackboneOptions } from './backbones/verl/options.js';
 export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';

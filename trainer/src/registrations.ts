@@ -4,8 +4,9 @@ import { sft } from './algorithms/sft/registration.js';
 import { onnx } from './backbones/embedded/registration.js';
 import { tinker } from './backbones/tinker/registration.js';
 import { torch } from './backbones/torch/registration.js';
+import { verl } from './backbones/verl/registration.js';
 
 /** Every algorithm and backbone of this package. What trains is loaded when one is opened; the first of a list is the default. */
 
 export const algorithms = [grpo, reinforce, sft] as const;
-export const backbones = [onnx, torch, tinker] as const;
+export const backbones = [onnx, torch, tinker, verl] as const;

@@ -76,11 +76,14 @@ describe('a key of the Python AgentJet', () => {
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
     ['task_reader: { type: hf }', 'Use "huggingface_dat_repo"'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'task_judge.rubrics'],
-    ['backbone: verl', '"tinker" with the server of verl'],
     ['backbone: trinity', 'set trainer_common.max_staleness'],
     ['backbone: trl', 'TRL computes advantages'],
   ])('%s is refused with what to use today', (text, advice) => {
     expect(() => load(`ajet:\n  ${text}\n`)).toThrow(advice);
+  });
+
+  it.each(['torch', 'verl'])('backbone: %s is taken as it is', (backbone) => {
+    expect(load(`ajet:\n  backbone: ${backbone}\n`).backbone).toBe(backbone);
   });
 
   it('is taken if another key does the same, and told if both are given and differ', () => {

@@ -138,7 +138,7 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
     .usage('--conf <file.yaml> [sft.transcripts=<run folder or file.jsonl>] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file of the job; its agent and judge are not needed')
-    .option('--backbone <name>', 'onnx, torch or tinker')
+    .option('--backbone <name>', 'onnx, torch, tinker or verl')
     .option('--resume', 'go on from the last checkpoint of the newest such run of this experiment')
     .option('--run <folder>', 'with --resume: the run to go on with')
     .option('--from <checkpoint>', 'with --resume: the checkpoint to go on from, such as step-20')

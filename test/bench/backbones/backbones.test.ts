@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { compareWithGolden } from './bench.js';
 import { subjects } from './subjects.js';
 
-/** PyTorch's worker takes a minute, and the test server opens a model for every step: part of `.ci/run` and of `.ci/nightly engines`. */
+/** PyTorch's worker takes a minute, and the test server opens a model for every step: part of `.ci/run` and of `.ci/nightly engines`; verl.test.ts has verl. */
 const isLong = process.env['AJET_LONG_TESTS'] === '1';
-const asked = subjects().filter(({ name }) => name === 'onnx' || isLong);
+const asked = subjects().filter(({ name }) => name === 'onnx' || (isLong && name !== 'verl'));
 const skipped = subjects().filter(
   (subject) => 'skipped' in subject || !asked.some(({ name }) => name === subject.name),
 );

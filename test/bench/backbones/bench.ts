@@ -20,7 +20,7 @@ import {
   writeTinyModel,
 } from '../parity/question.js';
 import { subjects, type OpenOptions, type Subject } from './subjects.js';
-import { lakeContextLength, lakeLearningRate, trainLake } from './train-lake.js';
+import { lakeContextLength, lakeLearningRate, trainLake, type LakeResult } from './train-lake.js';
 
 type Row =
   | {
@@ -83,7 +83,8 @@ function distance(found: Gradient, expected: Gradient): number {
   return Math.sqrt(difference / size);
 }
 
-async function learnLake({ open }: Opened, steps: number) {
+/** The frozen-lake tutorial on the nano model. */
+export async function learnLake({ open }: Opened, steps: number): Promise<LakeResult> {
   const experimentDir = await mkdtemp(path.join(tmpdir(), 'backbones-'));
   try {
     const backbone = await open({

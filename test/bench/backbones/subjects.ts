@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import type { Backbone, OptimizerOptions } from '@agentjet/core';
-import { createOnnxBackbone, createTinkerBackbone, createTorchBackbone } from '@agentjet/trainer';
+import { createOnnxBackbone, createTinkerBackbone, createTorchBackbone, createVerlBackbone } from '@agentjet/trainer';
 import { TinkerServer } from '@agentjet/trainer/testing';
-import { python } from '../parity/question.js';
+import { python, verlPython } from '../parity/question.js';
 
 export type OpenOptions = {
   readonly modelDir: string;
@@ -30,6 +30,18 @@ const openTorch = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise
     python,
     inference: { slots: 64, kvTokens: contextLength },
     env: { OMP_NUM_THREADS: '1' },
+  });
+
+/** One worker on the CPU, and a Ray for it alone. */
+const openVerl = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise<Backbone> =>
+  createVerlBackbone({
+    modelDir,
+    optimizer,
+    seed: 1,
+    dtype: 'float32',
+    python: verlPython,
+    inference: { slots: 64, kvTokens: contextLength },
+    env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' },
   });
 
 /** Through the test server, which trains with the embedded backbone; closed together. */
@@ -66,10 +78,8 @@ export function subjects(): readonly Subject[] {
       ? { name: 'torch', open: openTorch }
       : { name: 'torch', skipped: `no Python with PyTorch at ${python}: npm run setup:torch makes it` },
     { name: 'tinker', open: openTinker },
-    {
-      name: 'verl',
-      skipped:
-        'verl is reached through the tinker backbone (tinker.profile: verl), whose server needs GPUs; verl 0.9.1 has no CPU platform',
-    },
+    existsSync(verlPython)
+      ? { name: 'verl', open: openVerl }
+      : { name: 'verl', skipped: `no Python with verl at ${verlPython}: npm run setup:verl makes it` },
   ];
 }

@@ -9,6 +9,8 @@ import { adamOptions, createRandomSamples, writeRandomModelFolder } from '@agent
 
 export const python =
   process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/torch/.venv/bin/python');
+export const verlPython =
+  process.env['AJET_VERL_PYTHON'] ?? path.resolve(import.meta.dirname, '../../../trainer/verl/.venv/bin/python');
 export const learningRate = 1e-3;
 
 const configJson = {

@@ -1,5 +1,7 @@
 """Errors that cross the wire. The code becomes the code of a BackboneError or EngineError on the other side."""
 
+from __future__ import annotations
+
 
 class WorkerError(Exception):
     """What is wrong, the value seen and the repair. Codes are those of core's BackboneError and EngineError."""
@@ -7,6 +9,9 @@ class WorkerError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> tuple[type[WorkerError], tuple[str, str]]:
+        return WorkerError, (self.code, str(self))  # it crosses processes
 
 
 def to_error(thrown: BaseException) -> WorkerError:

@@ -168,7 +168,8 @@ class Director:
             self._reply(request_id, value)
         except Exception as error:
             self._fail(request_id, error)
-            if self.ranks.size > 1 and to_error(error).code not in SAME_ON_ALL_RANKS:
+            code = to_error(error).code
+            if code == "worker_died" or (self.ranks.size > 1 and code not in SAME_ON_ALL_RANKS):
                 raise
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()

@@ -39,7 +39,7 @@ const adviceByKey: Readonly<Record<string, string>> = {
   interchange_server: 'Models are handed out in this process; there is no server to set up.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes':
-    'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. Several: "torch.launch=attach" and "torch.num_nodes".',
+    'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. Several: "torch.launch=attach" and "torch.num_nodes", or "verl.num_nodes".',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
   'trainer_common.checkpoint_base_dir': 'Checkpoints are in the run folder: "experiment_dir".',
   'trainer_common.save_trajectory_as_json_file':
@@ -66,7 +66,6 @@ const adviceByKey: Readonly<Record<string, string>> = {
 };
 
 const adviceByValue: Readonly<Record<string, string>> = {
-  'backbone=verl': 'Use "torch" on one machine, or "tinker" with the server of verl\'s workers (tinker.profile: verl).',
   'task_reader.type=hf': 'Use "huggingface_dat_repo".',
   'backbone=trinity':
     'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',

@@ -24,7 +24,7 @@ export async function loadSftInputs<Config extends CommonConfig>(
   if (backbones === undefined)
     throw new ConfigError(
       'no_training',
-      'The backbone debug trains nothing. To imitate transcripts, leave out --backbone=debug, or name onnx, torch or tinker.',
+      'The backbone debug trains nothing. To imitate transcripts, leave out --backbone=debug, or name onnx, torch, tinker or verl.',
     );
   if (readers === undefined) throw new Error('The configuration was checked, so its reader is registered.');
   return {

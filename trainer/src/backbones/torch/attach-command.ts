@@ -1,6 +1,4 @@
-import path from 'node:path';
-
-import { workerDir } from './find-python.js';
+import { torchHome } from './torch-home.js';
 
 export type AttachCommandParts = {
   /** host:port of the control plane. */
@@ -19,7 +17,7 @@ export function attachCommand({ address, token, numNodes, gpusPerNode }: AttachC
   const environment = [
     `AJET_CONNECT=${address}`,
     `AJET_TOKEN=${token}`,
-    `PYTHONPATH=${path.resolve(workerDir)}`,
+    `PYTHONPATH=${torchHome.dir}`,
     'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
   ];
   const meeting =

@@ -13,7 +13,8 @@ import {
 } from '../python-worker/start-python-worker.js';
 import { attachCommand } from './attach-command.js';
 import { torchCapabilities } from './capabilities.js';
-import { findPython, setupCommand } from './find-python.js';
+import { findPython } from '../python-worker/find-python.js';
+import { torchHome } from './torch-home.js';
 import { toWorkerConfig, type AttachOptions, type TorchBackboneOptions } from './options.js';
 import { writeSharedProbe } from './shared-storage.js';
 import { toTorchLaunch } from './torch-launch.js';
@@ -72,7 +73,7 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
 
 async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const door = chooseDoor(doorOf(options));
-  const launch = toTorchLaunch(findPython(options.python), options);
+  const launch = toTorchLaunch(findPython(torchHome, options.python), options);
   await readModelFolder(options.modelDir); // for its errors, which would otherwise come only after the worker has loaded PyTorch
   const worker = await startPythonWorker({ ...common(options), launch, config: toWorkerConfig(options), door });
   return new RunningBackbone(worker, options);
@@ -111,7 +112,14 @@ function doorOf({ listenHost, token }: TorchBackboneOptions): { readonly host?: 
 }
 
 function common({ startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine }: TorchBackboneOptions) {
-  return { name: 'torch', setupCommand, startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine };
+  return {
+    name: 'torch',
+    setupCommand: torchHome.setupCommand,
+    startTimeoutMs,
+    heartbeatTimeoutMs,
+    stallTimeoutMs,
+    onLogLine,
+  };
 }
 
 /** What was started must be what the configuration says: the packs of a step are shared out over that many. */

@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { attachCommand } from './attach-command.js';
-import { workerDir } from './find-python.js';
+import { torchHome } from './torch-home.js';
 import { hasTorch, testPython } from './testing-worker.js';
 
-const read = (name: string): string => readFileSync(path.join(workerDir, 'recipes', name), 'utf8');
+const read = (name: string): string => readFileSync(path.join(torchHome.dir, 'recipes', name), 'utf8');
 
 /** Flags of the line that a run prints, without their values. */
 const flags = attachCommand({ address: 'a:1', token: 'b', numNodes: 2, gpusPerNode: 8 })
@@ -28,7 +28,7 @@ describe('a recipe for several nodes', () => {
   );
 
   test('for Slurm is a shell script', () => {
-    const checked = spawnSync('bash', ['-n', path.join(workerDir, 'recipes/slurm.sh')], { encoding: 'utf8' });
+    const checked = spawnSync('bash', ['-n', path.join(torchHome.dir, 'recipes/slurm.sh')], { encoding: 'utf8' });
     expect(checked).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -53,7 +53,7 @@ describe('a recipe for several nodes', () => {
 
   test.skipIf(!hasTorch)('for Ray makes the same line, without Ray being installed', () => {
     const print = 'import ray_recipe; print(" ".join(ray_recipe.launcher(2, 8, "HEAD")))';
-    const load = `import importlib.util, sys; spec = importlib.util.spec_from_file_location("ray_recipe", ${JSON.stringify(path.join(workerDir, 'recipes/start_on_ray.py'))}); m = importlib.util.module_from_spec(spec); sys.modules["ray_recipe"] = m; spec.loader.exec_module(m); ${print}`;
+    const load = `import importlib.util, sys; spec = importlib.util.spec_from_file_location("ray_recipe", ${JSON.stringify(path.join(torchHome.dir, 'recipes/start_on_ray.py'))}); m = importlib.util.module_from_spec(spec); sys.modules["ray_recipe"] = m; spec.loader.exec_module(m); ${print}`;
     const said = spawnSync(testPython, ['-c', load], { encoding: 'utf8' });
     expect(said.stdout).toContain(
       'torch.distributed.run --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=HEAD:29500',

@@ -1,6 +1,7 @@
 import { composeConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
-import { torch, toTorchOptions, toWorkerNotice } from './registration.js';
+import { toWorkerNotice } from '../python-worker/worker-notice.js';
+import { torch, toTorchOptions } from './registration.js';
 import { adamOptions } from '../../testing/adam-options.js';
 
 const optimizer = adamOptions(1, { maxGradNorm: 1 });

@@ -1,5 +1,6 @@
 import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
+import { toWorkerNotice } from '../python-worker/worker-notice.js';
 import { torchCapabilities } from './capabilities.js';
 import { estimateTorch } from './estimate-need.js';
 import type { TorchBackboneOptions } from './options.js';
@@ -124,12 +125,6 @@ export function toTorchOptions(
     ...(torch.python === null ? {} : { python: torch.python }),
     ...(torch.token === null ? {} : { token: torch.token }),
   };
-}
-
-/** What a line of the worker's log says to the user; undefined for what matters only after a failure. */
-export function toWorkerNotice(line: string): string | undefined {
-  const said = / ajet_torch (?:INFO|WARNING) (.+)$/.exec(line)?.[1];
-  return said === undefined ? undefined : `torch worker: ${said}`;
 }
 
 export const torch = defineBackbone({

@@ -7,14 +7,15 @@ import type { TrainBatch, TreePack } from '@agentjet/core';
 
 import { createModelFolder } from '../embedded/training/create-model-folder.js';
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
-import { venvPython } from './find-python.js';
+import { venvPython } from '../python-worker/find-python.js';
+import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 import { adamOptions } from '../../testing/adam-options.js';
 
 /** Whether the worker's virtual environment is there; tests say that they are skipped where it is not. */
-export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython());
+export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome));
 
-export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython();
+export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome);
 
 const tinyConfig = {
   model_type: 'qwen2',

@@ -1,14 +1,14 @@
 import path from 'node:path';
 
 import type { WorkerLaunch } from '../python-worker/worker-process.js';
-import { workerDir } from './find-python.js';
+import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /** One process, or one per GPU under torchrun; they meet through a file, so that no port is opened for that. */
 export function toTorchLaunch(python: string, { numGpus = 1, cpuOffload, env }: TorchBackboneOptions): WorkerLaunch {
   return {
     command: python,
-    cwd: workerDir,
+    cwd: torchHome.dir,
     env: workerEnvironment(env),
     inScratchDir: (dir) => ({
       args: launchArguments(numGpus, dir),

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 import { expect, test } from 'vitest';
 
-import { workerDir } from './find-python.js';
+import { torchHome } from './torch-home.js';
 import { hasTorch, testPython } from './testing-worker.js';
 
 if (!hasTorch)
@@ -18,7 +18,7 @@ if (hasTorch && !isAsked)
 test.skipIf(!hasTorch || !isAsked)('the tests of the Python package pass', { timeout: 900_000 }, () => {
   const env = { ...process.env, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
   const done = spawnSync(testPython, ['-m', 'pytest', '-q', '--no-header', '-p', 'no:cacheprovider'], {
-    cwd: workerDir,
+    cwd: torchHome.dir,
     encoding: 'utf8',
     env,
   });

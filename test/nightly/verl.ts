@@ -1,0 +1,10 @@
+import type { NightlyOutcome } from './nightly-job.js';
+import { runInEnvironment } from './vitest-outcome.js';
+
+/** verl's workers on a Ray of this machine's CPU: the contracts, the golden gradient, ten steps of the frozen lake, and what goes wrong. */
+export async function run(): Promise<NightlyOutcome> {
+  return runInEnvironment('trainer/verl/setup.mjs', [
+    'trainer/src/backbones/verl',
+    'test/bench/backbones/verl.test.ts',
+  ]);
+}

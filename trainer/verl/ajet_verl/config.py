@@ -1,0 +1,36 @@
+"""The driver's configuration, as it comes over the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from ajet_torch.config import InferenceConfig, OptimizerConfig
+
+
+@dataclass(frozen=True)
+class DriverConfig:
+    """ray_address: of the cluster to join, `auto` or host:port; empty starts Ray on this machine. num_nodes nodes with gpus_per_node
+    processes each, one a GPU, or that many processes on CPUs if the cluster has no GPU. dtype: of the compute; masters and moments are
+    float32. max_pack_tokens: of a micro-batch, which one longer row may exceed. attn_implementation: a name that transformers knows.
+    shard_over: several nodes: `node` shards within each and keeps a replica on each; `all` shards over all processes.
+    """
+
+    model_dir: str = ""
+    seed: int = 0
+    ray_address: str = ""
+    num_nodes: int = 1
+    gpus_per_node: int = 1
+    dtype: str = "auto"
+    max_pack_tokens: int = 8192
+    attn_implementation: str = "sdpa"
+    activation_checkpointing: bool = False
+    cpu_offload: bool = False
+    shard_over: str = "all"
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    loss: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_workers(self) -> int:
+        return self.num_nodes * self.gpus_per_node

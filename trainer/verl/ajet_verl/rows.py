@@ -1,0 +1,127 @@
+"""Rows of a step: what verl's workers are asked, and what they answered, put back in the order of the packs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from verl.utils import tensordict_utils
+
+from ajet_torch.errors import WorkerError
+from ajet_torch.pack import LossTerms, TreePack
+
+TERM_TYPES = {"at": torch.int64, "sequence": torch.int64, "weights": torch.float32, "advantages": torch.float32, "logprobs": torch.float32, "proximal": torch.float32, "reference": torch.float32}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of tokens at one temperature. `term_K`: which terms of its pack it supervises; `at_K`: the token of the row that predicts each."""
+
+    pack: int
+    ids_T: np.ndarray
+    temperature: float
+    term_K: np.ndarray
+    at_K: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scores:
+    """logprob_T[t] is that of ids[t + 1]; the last entry means nothing. entropy_T of the distribution it is drawn from, if asked for."""
+
+    logprob_T: np.ndarray
+    entropy_T: np.ndarray | None
+
+
+def to_rows(packs: list[TreePack], temperature: float) -> list[Row]:
+    """One row a pack, or one for each temperature of its terms; a greedy token (0) counts at 1. Raises `bad_batch` for a tree."""
+    rows = []
+    for index, pack in enumerate(packs):
+        require_row(pack, index)
+        terms = pack.terms
+        own = np.full(len(terms.pair), temperature) if terms.temperatures is None else np.where(terms.temperatures > 0, terms.temperatures, 1.0)
+        for value in np.unique(own) if len(own) else [temperature]:
+            chosen = np.flatnonzero(own == value)
+            rows.append(Row(index, pack.ids, float(value), chosen, pack.predictors[terms.pair[chosen]]))
+    return rows
+
+
+def plain_row(ids_T: np.ndarray) -> Row:
+    nothing = np.zeros(0, np.int64)
+    return Row(0, ids_T, 1.0, nothing, nothing)
+
+
+def require_row(pack: TreePack, index: int) -> None:
+    one_row = np.array_equal(pack.positions, np.arange(pack.num_tokens)) and bool(np.all(pack.ends == pack.num_tokens))
+    follows = one_row and bool(np.all(pack.predictors + 1 < pack.num_tokens)) and np.array_equal(pack.ids[pack.predictors + 1], pack.targets)
+    if not follows:
+        raise WorkerError("bad_batch", f"Pack {index} is not one row, but the verl backbone takes rows. Pack with packRows or packFor.")
+
+
+def deal_out(rows: list[Row], num_workers: int) -> list[int]:
+    """Order in which verl's equal, consecutive shares are alike: the longest rows first, dealt one by one. A row may come twice, as filling."""
+    order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids_T))
+    order += order[-1:] * (-len(order) % num_workers)
+    return [index for worker in range(num_workers) for index in order[worker::num_workers]]
+
+
+def to_batch(rows: list[Row], max_tokens: int, terms: Iterable[dict[str, np.ndarray]] = ()) -> TensorDict:
+    """As verl's engines take it: ragged tensors, one row of the batch for each."""
+    lengths = [len(row.ids_T) for row in rows]
+    columns = {
+        "input_ids": ragged([row.ids_T for row in rows], torch.int64),
+        "position_ids": ragged([np.arange(length) for length in lengths], torch.int64),
+        "loss_mask": ragged([np.ones(length) for length in lengths], torch.float32),
+        "temperature": torch.tensor([row.temperature for row in rows], dtype=torch.float32),
+    }
+    of_rows = list(terms)
+    for name in of_rows[0] if of_rows else ():
+        columns[f"term_{name}"] = ragged([of_row[name] for of_row in of_rows], TERM_TYPES[name])
+    batch = TensorDict(columns, batch_size=[len(rows)])
+    tensordict_utils.assign_non_tensor(
+        batch, use_dynamic_bsz=True, max_token_len_per_gpu=max(max_tokens, *lengths), calculate_entropy=bool(of_rows), compute_loss=bool(of_rows),
+    )
+    return batch
+
+
+def ragged(arrays: list[np.ndarray], dtype: torch.dtype) -> torch.Tensor:
+    return torch.nested.as_nested_tensor([torch.from_numpy(np.array(array)).to(dtype) for array in arrays], layout=torch.jagged)
+
+
+def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dict[str, np.ndarray]:
+    """The terms of a row for the loss. A row without any gets one of weight 0: ragged tensors with empty rows are not handled everywhere."""
+    optional = {"proximal": terms.proximal, "reference": reference_K}
+    columns = {"sequence": terms.sequence, "weights": terms.weights, "advantages": terms.advantages, "logprobs": terms.logprobs}
+    columns |= {name: values for name, values in optional.items() if values is not None}
+    if len(row.term_K) == 0:
+        return {"at": np.zeros(1), **{name: np.zeros(1) for name in columns}}
+    return {"at": row.at_K, **{name: values[row.term_K] for name, values in columns.items()}}
+
+
+def without_weight(terms: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """For the copy of a row that only fills up a share."""
+    return {**terms, "weights": np.zeros_like(terms["weights"])}
+
+
+def read_scores(output: TensorDict, order: list[int]) -> dict[int, Scores]:
+    """By row, from what came back in the order of `deal_out`."""
+    logprobs = output["log_probs"].unbind()
+    entropies = output["entropy"].unbind() if "entropy" in output.keys() else [None] * len(logprobs)
+    scores: dict[int, Scores] = {}
+    for index, logprob, entropy in zip(order, logprobs, entropies):
+        scores.setdefault(index, Scores(to_numpy(logprob), None if entropy is None else to_numpy(entropy)))
+    return scores
+
+
+def to_numpy(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().float().cpu().numpy()
+
+
+def gather_terms(packs: list[TreePack], rows: list[Row], values_T: list[np.ndarray]) -> list[np.ndarray]:
+    """Per pack [K]: of each term, the row's value at the token that predicts it."""
+    found = [np.zeros(len(pack.terms.pair), np.float32) for pack in packs]
+    for row, values in zip(rows, values_T):
+        found[row.pack][row.term_K] = values[row.at_K]
+    return found
