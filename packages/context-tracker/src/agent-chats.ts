@@ -55,7 +55,7 @@ export class AgentChats {
   }
 
   of(agent: AgentIdentity): ChatSide {
-    const key = JSON.stringify([agent.agentName, agent.targetTag]);
+    const key = `${agent.agentName.length} ${agent.agentName} ${agent.targetTag}`;
     const known = this.#byAgent.get(key);
     if (known !== undefined) return known;
     const chatTokenizer = this.#options.chatOf?.(agent) ?? this.#default;

@@ -31,6 +31,7 @@ import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
 import type { RecordedCall } from './tokens/recorded-call.js';
 import { toSamples } from './tokens/samples.js';
+import { type SampledRow, toSampledRows } from './tokens/sampled-rows.js';
 import { layRows, type TokenRow } from './tokens/token-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
@@ -86,6 +87,7 @@ class EpisodeTracker implements ContextTracker {
   readonly #temperature: number;
   #numBegun = 0;
   #rows: readonly TokenRow[] | undefined;
+  #sampled: readonly SampledRow[] | undefined;
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
 
@@ -153,16 +155,23 @@ class EpisodeTracker implements ContextTracker {
 
   finish(): readonly Sample[] {
     this.#isFinished = true;
-    return this.#toSamples();
+    this.#samples ??= toSamples(this.#episodeId, this.#toSampled());
+    return this.#samples;
+  }
+
+  finishRows(): readonly SampledRow[] {
+    this.#isFinished = true;
+    return this.#toSampled();
   }
 
   stats(): TrackerStats {
-    const samples = this.#toSamples();
+    const rows = this.#toSampled();
+    const spans = rows.flatMap((row) => row.spans);
     return {
       calls: this.#calls.length,
       generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
-      trainedTokens: samples.reduce((sum, { lossMask }) => sum + countOnes(lossMask), 0),
-      samples: samples.length,
+      trainedTokens: spans.reduce((sum, { start, end }) => sum + end - start, 0),
+      samples: rows.length,
       ...countByAgent(this.#calls),
     };
   }
@@ -175,12 +184,9 @@ class EpisodeTracker implements ContextTracker {
     return toTranscripts(this.#answers);
   }
 
-  #toSamples(): readonly Sample[] {
-    this.#samples ??= toSamples(this.#episodeId, this.#toRows(), {
-      calls: this.#calls,
-      temperature: this.#temperature,
-    });
-    return this.#samples;
+  #toSampled(): readonly SampledRow[] {
+    this.#sampled ??= toSampledRows(this.#toRows(), { calls: this.#calls, temperature: this.#temperature });
+    return this.#sampled;
   }
 
   #toRows(): readonly TokenRow[] {
@@ -254,6 +260,7 @@ class EpisodeTracker implements ContextTracker {
     };
     this.#calls.push({ id, index, agent, end, ...recorded, ...said });
     this.#rows = undefined;
+    this.#sampled = undefined;
     this.#samples = undefined;
     return committed;
   }
@@ -348,10 +355,4 @@ function countEach<Name extends string>(names: readonly Name[]): Counts<Name> {
   const counts: Partial<Record<Name, number>> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
-}
-
-function countOnes(mask: Uint8Array): number {
-  let ones = 0;
-  for (const value of mask) ones += value;
-  return ones;
 }

@@ -8,6 +8,7 @@ import type {
   ForkCause,
   Sample,
 } from '@agentjet/core';
+import type { SampledRow } from './tokens/sampled-rows.js';
 
 /** Whose call it is. Histories are told apart by `agentName`; `targetTag` is recorded. */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
@@ -148,6 +149,8 @@ export interface ContextTracker {
   countPromptTokens(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): number;
   /** Closes the episode; asked again, it returns the same. */
   finish(): readonly Sample[];
+  /** Closes the episode as `finish` does, and tells the same rows in spans: no token of them is copied. */
+  finishRows(): readonly SampledRow[];
   stats(): TrackerStats;
   /** Every committed call and where its tokens stand in the samples: what inspection shows. */
   describe(): readonly TurnDescription[];

@@ -22,3 +22,4 @@ export type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './inspec
 export { forkReasons } from './inspection/fork-reasons.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
 export { readTurnRecords, toTurnRecord, type TurnRecord } from './inspection/turn-record.js';
+export type { SampledRow, SampledSpan } from './tokens/sampled-rows.js';

@@ -53,11 +53,9 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     requestId: (choice) => `${callId}:${choice}`,
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
-      return generate(
-        session.model,
-        { ...chatRequest, ...mark },
-        { signal: AbortSignal.any([left.signal, session.signal]), ...listeners },
-      );
+      const answer = generate(session.model, { ...chatRequest, ...mark }, { signal: left.signal, ...listeners });
+      // A signal made of both would stay with that of the episode until the episode ends.
+      return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));
     },
     countPromptTokens: async (chatRequest) => {
       if (session.signal.aborted) throw endedEpisode();
@@ -80,8 +78,9 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
 }
 
 /**
- * Calls `leave` if the client goes away before the answer is complete. Node keeps a request's signal alive as long as it
- * has a listener, and the listener holds the whole episode, so it is taken off as soon as the answer is there.
+ * Calls `leave` if the signal aborts before the answer is complete: when the client goes away, or the episode ends. Node keeps a
+ * request's signal alive as long as it has a listener, and the listener holds the whole episode, so it is taken off as soon as the
+ * answer is there.
  */
 async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: () => void): Promise<T> {
   if (signal.aborted) leave();

@@ -1,4 +1,5 @@
 export { endOfString } from './end-of-string.js';
+export { LatestMap } from './latest-map.js';
 export { readBody, type BodyOptions } from './read-body.js';
 export { LoopTurns } from './loop-turns.js';
 export { refuse } from './refuse.js';

@@ -43,6 +43,11 @@ export class AttemptIndex {
     return this.#running.size;
   }
 
+  /** Attempts that neither ended nor were dropped. A copy: the caller may drop some on the way. */
+  get running(): readonly string[] {
+    return [...this.#running.keys()];
+  }
+
   /** What a policy has in flight. */
   flightOf(policy: string): Flight {
     return this.#flights.get(policy) ?? createFlight();

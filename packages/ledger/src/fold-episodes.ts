@@ -25,7 +25,7 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
   const episode = findEpisode(state, record.episodeId);
   requireRecord(episode.end === undefined, `episode "${record.episodeId}" ended twice`);
   requireRecord(episode.state === 'running', `episode "${record.episodeId}" ended after it was ${episode.state}`);
-  const { content: _content, ...end } = record; // rows are large, and few readers need them
+  const { content: _content, bytes: _bytes, ...end } = record; // rows are large, and few readers need them
   episode.end = end;
   if (record.status === 'outage') return dropEpisode(state, episode, { ...record, reason: 'outage' });
   const isZero = record.status === 'failed' && record.policy === 'zero_reward';

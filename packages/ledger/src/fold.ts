@@ -121,7 +121,7 @@ function applyGroup(state: LedgerState, record: GroupRecord): void {
     isGivenUp: false,
     episodeId: undefined,
   }));
-  const undecided = { fate: undefined, step: undefined, parts: undefined, scoreRevision: null };
+  const undecided = { episodeIds: [], fate: undefined, step: undefined, parts: undefined, scoreRevision: null };
   state.groups.set(record.groupId, { ...record, places, ...undecided });
   for (const policy of policiesOf(record)) lineOf(state, policy);
   if (record.purpose === 'train') setDraw(state, record, 'open');
@@ -139,6 +139,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
   requireRecord(!state.finishedEpisodes.has(episodeId), `the episode id "${episodeId}" was used twice`);
   place.attempts = record.attempt + 1;
   place.episodeId = episodeId;
+  group.episodeIds.push(episodeId);
   state.claims.set(claimId, episodeId);
   state.episodes.set(episodeId, {
     ...record,

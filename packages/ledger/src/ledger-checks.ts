@@ -91,6 +91,9 @@ export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): Man
   }));
 }
 
+/** A record of which nothing follows but itself. */
+export const isPlain = ({ kind }: LedgerRecord): boolean => kind === 'call' || kind === 'memo';
+
 /** Whether a record may drop attempts that are running. */
 export function isDropping(record: LedgerRecord): record is DropRecord | GiveUpRecord | GroupDroppedRecord {
   return record.kind === 'drop' || record.kind === 'give_up' || record.kind === 'group_dropped';

@@ -3,10 +3,12 @@ import type { DropReason } from './drop-reasons.js';
 import type { Flying } from './collection.js';
 import { AttemptIndex, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
+import { forgetGroup } from './forget-group.js';
 import { LeaseClock } from './lease-clock.js';
 import {
   isDropping,
   isForExactly,
+  isPlain,
   notWhole,
   requireNewGroup,
   requireOpenSeat,
@@ -20,7 +22,7 @@ import { LedgerError } from './ledger-error.js';
 import { LiveAccount, overall } from './live-account.js';
 import { Patience, type OpenWork } from './patience.js';
 import { defaultPolicy, groupPart, lineOf, named } from './policies.js';
-import { canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
+import { attemptsOf, canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
 import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
   GroupStatus,
@@ -200,6 +202,7 @@ export class Ledger {
       ...(end.rewards !== undefined && { rewards: end.rewards }),
       ...(end.turnRewards !== undefined && { turnRewards: end.turnRewards }),
       ...(end.content !== undefined && { content: end.content }),
+      ...(end.bytes !== undefined && { bytes: end.bytes }),
     });
     return episode;
   }
@@ -317,6 +320,16 @@ export class Ledger {
     return episode;
   }
 
+  /** Attempts that neither ended nor were dropped. */
+  *running(): Generator<Readonly<LedgerEpisode>> {
+    for (const episodeId of this.#index.running) yield this.episode(episodeId);
+  }
+
+  /** All attempts of groups that are in no step yet, lost ones too. */
+  *undecided(): Generator<Readonly<LedgerEpisode>> {
+    for (const group of this.#index.undecided) yield* attemptsOf(this.state, group);
+  }
+
   /** Episodes that hold a place of the group, in the order of places. */
   membersOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
     return membersOf(this.state, this.group(groupId));
@@ -329,25 +342,15 @@ export class Ledger {
 
   /** Lets go of a group that is over, in a run that keeps no store: memory stays bounded. Its draw is still known. */
   forget(groupId: string): void {
-    const group = this.group(groupId);
-    if (group.fate === undefined || group.fate === 'assigned') {
-      throw new LedgerError('group_over', `Group "${groupId}" is not over yet; it cannot be forgotten.`);
-    }
-    for (const episode of this.state.episodes.values()) {
-      if (episode.groupId !== groupId) continue;
-      this.#account.forget(episode.episodeId);
-      this.state.episodes.delete(episode.episodeId);
-      this.state.claims.delete(episode.claimId);
-    }
-    this.state.groups.delete(groupId);
-    const manifest = group.step === undefined ? undefined : this.state.manifests.get(group.step);
-    if (manifest === undefined || manifest.groups.some((each) => this.state.groups.has(each.groupId))) return;
-    this.state.manifests.delete(manifest.step);
-    this.state.outcomes.delete(manifest.step);
+    forgetGroup(this.state, this.group(groupId), (episodeId) => this.#account.forget(episodeId));
   }
 
   /** Applies records of the caller's own (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
   append(...records: readonly LedgerRecord[]): void {
+    if (records.every(isPlain)) {
+      for (const record of records) applyRecord(this.state, record);
+      return this.#journal(records);
+    }
     const dropped: LedgerEpisode[] = [];
     for (const record of records) {
       const running = this.#attemptsOf(record);
@@ -360,7 +363,7 @@ export class Ledger {
     }
     this.#journal(records);
     for (const episode of dropped) this.#onDrop(episode);
-    for (const record of records) if ('groupId' in record && record.kind !== 'call') this.#settle(record.groupId);
+    for (const record of records) if ('groupId' in record && !isPlain(record)) this.#settle(record.groupId);
   }
 
   /** A group that can no longer become trainable is dropped at once. */
@@ -368,9 +371,7 @@ export class Ledger {
     const group = this.state.groups.get(groupId);
     if (group === undefined || group.fate !== undefined || group.purpose !== 'train') return;
     if (canBecomeTrainable(this.state, group, this.rules)) return;
-    const hasFailed = [...this.state.episodes.values()].some(
-      (episode) => episode.groupId === groupId && episode.reason === 'failed',
-    );
+    const hasFailed = attemptsOf(this.state, group).some(({ reason }) => reason === 'failed');
     const returns = !hasFailed && group.expiries < this.rules.maxExpiries;
     this.append({ kind: 'group_dropped', groupId, reason: 'group_expired', returns });
   }

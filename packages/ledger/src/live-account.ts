@@ -63,23 +63,23 @@ export class LiveAccount {
     const over = live === undefined ? finishedEpisodes.get(episodeId) : undefined;
     if (live !== undefined) {
       const isAcknowledged = live.end !== undefined;
-      this.#count(overall, live.state, { ...live, isAcknowledged }, change);
+      this.#count(overall, live.state, { reason: live.reason, isAcknowledged }, change);
       for (const policy of groups.get(live.groupId)?.policies ?? []) {
         const { state, reason } = episodePart(live, policy);
         this.#count(policy, state, { reason, isAcknowledged }, change);
       }
     } else if (over !== undefined) {
       const isAcknowledged = over.bodyHash !== undefined;
-      this.#count(overall, over.fate, { ...over, isAcknowledged }, change);
+      this.#count(overall, over.fate, { reason: over.reason, isAcknowledged }, change);
       for (const [policy, part] of Object.entries(over.parts ?? {}))
-        this.#count(policy, part.fate, { ...part, isAcknowledged }, change);
+        this.#count(policy, part.fate, { reason: part.reason, isAcknowledged }, change);
     }
   }
 
   #count(
     policy: string,
     fate: EpisodeState,
-    { isAcknowledged, reason }: { readonly isAcknowledged: boolean; readonly reason?: DropReason | undefined },
+    { isAcknowledged, reason }: { readonly isAcknowledged: boolean; readonly reason: DropReason | undefined },
     change: 1 | -1,
   ): void {
     const counts = this.#countsOf(policy);

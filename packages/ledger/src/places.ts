@@ -53,6 +53,11 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
   });
 }
 
+/** All attempts of the group that the state still has. */
+export function attemptsOf(state: LedgerState, { episodeIds }: LedgerGroup): LedgerEpisode[] {
+  return episodeIds.flatMap((episodeId) => state.episodes.get(episodeId) ?? []);
+}
+
 /** Under partial_group a group of one place is trainable when it is filled: two episodes cannot be asked of it. */
 function isEnough(numFilled: number, { places }: LedgerGroup, rules: LedgerRules): boolean {
   if (numFilled === places.length) return true;

@@ -88,6 +88,8 @@ export type CallRecord = {
   /** Which policy answered, and whose version it is. Absent: `default`. */
   readonly policy?: string;
   readonly content?: unknown;
+  /** Numbers of the content that would be long as text; kept as they are. */
+  readonly bytes?: readonly Uint8Array[];
 };
 
 /** What a running episode has to remember for its next call. The fold ignores it. */
@@ -128,6 +130,8 @@ export type EndRecord = {
   readonly turnRewards?: readonly PolicyTurnReward[];
   /** The sealed rows and what else was said of the episode. The state does not keep it: it is read from the store. */
   readonly content?: unknown;
+  /** Numbers of the content that would be long as text; kept as they are. */
+  readonly bytes?: readonly Uint8Array[];
 };
 
 /** `policy`: whose turn it is. Absent: `default`. */

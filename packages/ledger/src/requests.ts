@@ -85,7 +85,7 @@ export type NewEnd = {
   /** What a failure means here. Default: the rules'. */
   readonly policy?: FailedEpisodePolicy;
   readonly content?: unknown;
-} & Pick<EndRecord, 'rewards' | 'turnRewards'>;
+} & Pick<EndRecord, 'rewards' | 'turnRewards' | 'bytes'>;
 
 export type NewScores = {
   readonly revision: string;

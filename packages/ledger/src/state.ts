@@ -78,6 +78,8 @@ export type Place = {
 
 export type LedgerGroup = GroupRecord & {
   readonly places: readonly Place[];
+  /** All of its attempts so far, those too that were lost. */
+  readonly episodeIds: string[];
   /** What became of it; undefined while it is sampled or pooled. */
   fate: GroupFate | undefined;
   /** The step whose manifest holds it; with several policies the parts say it. */
@@ -98,8 +100,8 @@ export type LedgerEpisode = ClaimRecord & {
   /** By policy, once one of several has taken it. */
   parts: Map<string, EpisodePart> | undefined;
   readonly calls: CallMark[];
-  /** The accepted end, without its content. */
-  end: Omit<EndRecord, 'content'> | undefined;
+  /** The accepted end, without its content and its bytes. */
+  end: Omit<EndRecord, 'content' | 'bytes'> | undefined;
   reward: number | null;
   isSuccess: boolean | null;
   /** By target, if they differ. */

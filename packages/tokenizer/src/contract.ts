@@ -19,7 +19,12 @@ export interface Tokenizer {
   idOf(token: string): number | undefined;
   /** A streaming decoder: `push` returns the text that is certain by now (never half a character), `flush` the rest. */
   createStreamDecoder(): StreamDecoder;
+  /** What a stream decoder says of these ids, found at once. Undefined (or no such function): ask a stream decoder. */
+  decodeEach?(ids: Int32Array): DecodedIds | undefined;
 }
+
+/** The text of ids, and where that of each ends in it, in UTF-16 code units. */
+export type DecodedIds = { readonly text: string; readonly ends: ArrayLike<number> };
 
 /** Ids in, text out, piece by piece; together the pieces are what `decode` gives. */
 export interface StreamDecoder {

@@ -97,6 +97,27 @@ describe('a byte-level tokenizer', () => {
     );
   });
 
+  test('decodes whole characters at once, each token where the stream has it', () => {
+    const anyIds = fc.oneof(
+      hardText.map((text) => tokenizer.encode(text)),
+      fc.array(fc.integer({ min: -1, max: tokenizer.vocabSize })).map((ids) => Int32Array.from(ids)),
+    );
+    let numQuick = 0;
+    fc.assert(
+      fc.property(anyIds, (ids) => {
+        const quick = tokenizer.decodeEach?.(ids);
+        if (quick === undefined) return;
+        numQuick++;
+        const decoder = tokenizer.createStreamDecoder();
+        let text = '';
+        const ends = Array.from(ids, (id) => (text += decoder.push(id)).length);
+        expect([quick.text, [...Int32Array.from(quick.ends)]]).toEqual([text + decoder.flush(), ends]);
+      }),
+    );
+    expect(numQuick).toBeGreaterThan(10);
+    expect(tokenizer.decodeEach?.(tokenizer.encode('a😀b').slice(0, 2))).toBeUndefined(); // half a character
+  });
+
   test('holds an emoji back until its last byte', () => {
     const ids = [...tokenizer.encode('a😀b')];
     const decoder = tokenizer.createStreamDecoder();

@@ -5,6 +5,7 @@ import { type HfLibrary, openHfLibrary } from './hf-library.js';
 import { createMarkedEncoder } from './marked-encoder.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes, TokenTexts } from './stream-decoder.js';
 import { checkTokenIds } from './token-ids.js';
+import { QuickDecoder } from './quick-decoder.js';
 import { createTokenBound } from './token-bound.js';
 import { createWordEncoder } from './word-encoder.js';
 
@@ -48,10 +49,12 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   if (isByteLevel(tokenizerJson['decoder'])) {
     const bytesOf = createByteTable(library, vocabSize);
     const texts = new TokenTexts(bytesOf, vocabSize);
+    let quick: QuickDecoder | undefined;
     return {
       ...common,
       decode: (ids) => decodeBytes(ids, bytesOf),
       createStreamDecoder: () => createByteStreamDecoder(bytesOf, texts),
+      decodeEach: (ids) => (quick ??= new QuickDecoder(bytesOf, { texts, vocabSize })).decode(ids),
     };
   }
   const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };

@@ -4,6 +4,7 @@ export type {
   ParsedReply,
   RenderOptions,
   ReplyStreamParser,
+  DecodedIds,
   StreamDecoder,
   TextKind,
   Tokenizer,

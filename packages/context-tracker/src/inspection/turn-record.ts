@@ -1,11 +1,28 @@
-import { camelKeys, snakeKeys } from '@agentjet/core';
+import { camelKeys } from '@agentjet/core';
 import type { TurnDescription } from '../contract.js';
 
 /** A turn as an episode's record keeps it under `turns`: snake_case keys. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
-export function toTurnRecord(turn: TurnDescription): TurnRecord {
-  return snakeKeys(turn);
+/** Key by key, since it is done for every turn of a run: looking for capitals in names costs more than the description. */
+export function toTurnRecord({ isTrained, ...turn }: TurnDescription): TurnRecord {
+  return {
+    turn_id: turn.turnId,
+    index: turn.index,
+    agent_name: turn.agentName,
+    target_tag: turn.targetTag,
+    prompt_tokens: turn.promptTokens,
+    reused_tokens: turn.reusedTokens,
+    generated_tokens: turn.generatedTokens,
+    policy_version: turn.policyVersion,
+    is_truncated: turn.isTruncated,
+    ...(isTrained !== undefined && { is_trained: isTrained }),
+    fork: turn.fork,
+    sample: turn.sample,
+    splices: turn.splices,
+    foreign_messages: turn.foreignMessages,
+    parts: turn.parts,
+  };
 }
 
 /** The turns of an episode's record; undefined if the record is older than turns are. */

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '@agentjet/core';
-import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
+import type { ChatTokenizer, DecodedIds, Tokenizer } from '@agentjet/tokenizer';
 import type { TurnPart } from '../contract.js';
 import { findEnd, type TurnMarks } from '../prompt/turn-marks.js';
 import type { RecordedCall } from '../tokens/recorded-call.js';
@@ -71,32 +71,27 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
   return name === undefined ? {} : { name };
 }
 
-/** The text of all ids, and where the text of each ends in it. */
-function decodeEach(
-  ids: Int32Array,
-  tokenizer: Tokenizer,
-): { readonly text: string; readonly ends: readonly number[] } {
+function decodeEach(ids: Int32Array, tokenizer: Tokenizer): DecodedIds {
+  const quick = tokenizer.decodeEach?.(ids);
+  if (quick !== undefined) return quick;
   const decoder = tokenizer.createStreamDecoder();
-  const pieces: string[] = [];
-  const ends: number[] = [];
-  let length = 0;
-  for (const id of ids) {
-    const piece = decoder.push(id);
-    length += piece.length;
-    pieces.push(piece);
-    ends.push(length);
+  const ends = new Int32Array(ids.length);
+  let text = '';
+  for (const [at, id] of ids.entries()) {
+    text += decoder.push(id);
+    ends[at] = text.length;
   }
-  return { text: pieces.join('') + decoder.flush(), ends };
+  return { text: text + decoder.flush(), ends };
 }
 
 /** The token with which the text after this place begins; tokens that hold the first bytes of its first character count. */
-function firstToken(ends: readonly number[], place: number): number {
+function firstToken(ends: ArrayLike<number>, place: number): number {
   const at = place === 0 ? -1 : tokenAt(ends, place);
   return ends[at] === undefined || ends[at] === place ? at + 1 : at;
 }
 
 /** The first token that ends at or after this place of the text. */
-function tokenAt(ends: readonly number[], place: number): number {
+function tokenAt(ends: ArrayLike<number>, place: number): number {
   let low = 0;
   let high = ends.length - 1;
   while (low < high) {

@@ -6,7 +6,7 @@ import { laneOf, type Lane } from '../store/store.js';
 
 /**
  * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]` for
- * what the file says of itself. A value is the number of its commit (4 bytes), a checksum (4 bytes) and JSON.
+ * what the file says of itself. A value is the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes.
  */
 export class LmdbFile {
   readonly number: number;
@@ -38,14 +38,17 @@ export class LmdbFile {
 
   /** Runs the change in one transaction that sees the newest metadata. Throwing in `check` leaves the file unchanged. */
   async transact(check: (meta: FileMeta) => Partial<FileMeta>, entries: readonly Entry[] = []): Promise<void> {
-    const values = entries.map((entry) => ({ key: keyOf(entry), bytes: encodeRecord(entry.record) }));
+    const values = entries.map((entry) => ({ key: keyOf(entry), bytes: encodeRecord(entry.record, commitBytes) }));
     const thrown = await this.#database.transaction((): unknown => {
       try {
         const meta = this.readMeta();
         const change = check(meta);
         const numCommits = meta.numCommits + 1;
         this.#putMeta({ ...change, numCommits });
-        for (const { key, bytes } of values) void this.#database.put(key, withCommit(numCommits, bytes));
+        for (const { key, bytes } of values) {
+          bytes.writeUInt32LE(numCommits, 0);
+          void this.#database.put(key, bytes);
+        }
         return undefined;
       } catch (error) {
         return error; // an error thrown in a transaction of lmdb does not undo its writes, so none came before it
@@ -75,7 +78,7 @@ export class LmdbFile {
   readAfter(lane: Lane, numCommits: number): readonly Entry[] {
     const found: Entry[] = [];
     for (const { key, value } of this.#database.getRange({ start: [lane, Infinity], end: [lane], reverse: true })) {
-      const isAfter = value.length < 4 || value.readUInt32LE(0) > numCommits;
+      const isAfter = value.length < commitBytes || value.readUInt32LE(0) > numCommits;
       if (isAfter) found.push(this.#toEntry(lane, key, value, { isWhole: true }));
       else if (lane === 'events') break; // events are committed in the order of their numbers
     }
@@ -84,15 +87,15 @@ export class LmdbFile {
 
   #toEntry(lane: Lane, key: Key, value: Buffer, { isWhole }: { readonly isWhole: boolean }): Entry {
     const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
-    if (value.length < 4) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
-    const record = decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`, { isWhole });
+    if (value.length < commitBytes) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
+    const record = decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`, { isWhole });
     return lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
   }
 
   find(sequence: number): Entry | undefined {
     const value = this.#database.get(['events', sequence]);
     if (value === undefined) return undefined;
-    return { sequence, record: decodeRecord(value.subarray(4), `Entry ${sequence} of ${this.path}`) };
+    return { sequence, record: decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`) };
   }
 
   async close(): Promise<void> {
@@ -133,8 +136,5 @@ export type FileMeta = {
 
 const keyOf = (entry: Entry): Key => [laneOf(entry), entry.sequence];
 
-function withCommit(numCommits: number, bytes: Buffer): Buffer {
-  const number = Buffer.allocUnsafe(4);
-  number.writeUInt32LE(numCommits, 0);
-  return Buffer.concat([number, bytes]);
-}
+/** Of the number of a commit, before each record. */
+const commitBytes = 4;

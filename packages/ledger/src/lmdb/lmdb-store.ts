@@ -300,9 +300,9 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-2';
+const format = 'agentjet-ledger-3';
 /** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
-const olderFormats: readonly string[] = ['agentjet-ledger-1'];
+const olderFormats: readonly string[] = ['agentjet-ledger-1', 'agentjet-ledger-2'];
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;

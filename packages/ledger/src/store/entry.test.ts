@@ -34,6 +34,20 @@ it('leaves the content of large records out if it is not asked for', () => {
   expect(decodeRecord(encodeRecord(key), 'it', { isWhole: false })).toEqual(key);
 });
 
+it('keeps bytes as they are, with content and without, and leaves them out if they are not asked for', () => {
+  const { content: _content, ...bare } = call;
+  const bytes = [Buffer.from([0, 1, 0, 255]), Buffer.alloc(0), Buffer.from([7])];
+  for (const record of [
+    { ...call, bytes },
+    { ...bare, bytes },
+    { ...bare, bytes: [] },
+  ] as LedgerRecord[]) {
+    expect(decodeRecord(encodeRecord(record), 'it')).toEqual(record);
+    expect(decodeRecord(encodeRecord(record, 4).subarray(4), 'it')).toEqual(record);
+    expect(decodeRecord(encodeRecord(record), 'it', { isWhole: false })).toEqual(bare);
+  }
+});
+
 it('finds a damaged content before it is asked for', () => {
   const bytes = encodeRecord(call);
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 2) ^ 1, bytes.length - 2);

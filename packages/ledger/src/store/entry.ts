@@ -31,20 +31,24 @@ const lasting: ReadonlySet<RecordKind> = new Set([
 export const isLasting = ({ record }: Entry): boolean => lasting.has(record.kind);
 
 /**
- * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes last, after a zero byte: it may be large,
- * and a fold does not need it.
+ * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes next, after a zero byte: it may be large,
+ * and a fold does not need it. Its `bytes` come last, after one more zero byte: how many there are and how long each is, in numbers of
+ * four bytes, then the bytes themselves. `room`: so many free bytes come first.
  */
-export function encodeRecord(record: LedgerRecord): Buffer {
-  const text = Buffer.from(toText(record));
-  const bytes = Buffer.allocUnsafe(4 + text.length);
-  bytes.writeUInt32LE(crc32(text), 0);
-  text.copy(bytes, 4);
-  return bytes;
+export function encodeRecord(record: LedgerRecord, room = 0): Buffer {
+  const { text, blobs } = toText(record);
+  const start = room + 4;
+  const textBytes = Buffer.byteLength(text);
+  const whole = Buffer.allocUnsafe(start + textBytes + sizeOf(blobs));
+  whole.write(text, start);
+  if (blobs !== undefined) writeBlobs(whole, start + textBytes, blobs);
+  whole.writeUInt32LE(crc32(whole.subarray(start)), room);
+  return whole;
 }
 
 /**
  * Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. Unless it is to be
- * whole, a call, a memo or an end comes without its content.
+ * whole, a call, a memo or an end comes without its content and its bytes.
  */
 export function decodeRecord(
   bytes: Uint8Array,
@@ -63,13 +67,51 @@ export function decodeRecord(
   if (end === -1) return JSON.parse(text.toString()) as LedgerRecord;
   const record = JSON.parse(text.toString('utf8', 0, end)) as LedgerRecord;
   if (!isWhole && bulky.has(record.kind)) return record;
-  return { ...record, content: JSON.parse(text.toString('utf8', end + 1)) as unknown } as LedgerRecord;
+  const next = text.indexOf(0, end + 1); // no JSON text holds a zero byte
+  const contentEnd = next === -1 ? text.length : next;
+  return {
+    ...record,
+    ...(contentEnd > end + 1 && { content: JSON.parse(text.toString('utf8', end + 1, contentEnd)) as unknown }),
+    ...(next !== -1 && { bytes: readBlobs(text, next + 1) }),
+  } as LedgerRecord;
 }
 
-function toText(record: LedgerRecord): string {
-  if (!('content' in record) || record.content === undefined || record.content === null) return JSON.stringify(record);
-  const { content, ...head } = record;
-  return `${JSON.stringify(head)}\0${JSON.stringify(content)}`;
+type Blobs = readonly Uint8Array[];
+
+function toText(record: LedgerRecord): { readonly text: string; readonly blobs: Blobs | undefined } {
+  const {
+    content,
+    bytes: blobs,
+    ...head
+  } = record as LedgerRecord & { readonly content?: unknown; readonly bytes?: Blobs };
+  const isApart = content !== undefined && content !== null;
+  if (!isApart && blobs === undefined) return { text: JSON.stringify(record), blobs };
+  const own = JSON.stringify(content === null ? { ...head, content } : head);
+  const text = isApart ? `${own}\0${JSON.stringify(content)}` : `${own}\0`;
+  return { text: blobs === undefined ? text : `${text}\0`, blobs };
+}
+
+function sizeOf(blobs: Blobs | undefined): number {
+  return blobs === undefined ? 0 : blobs.reduce((size, blob) => size + 4 + blob.length, 4);
+}
+
+function writeBlobs(into: Buffer, start: number, blobs: Blobs): void {
+  let at = into.writeUInt32LE(blobs.length, start);
+  for (const { length } of blobs) at = into.writeUInt32LE(length, at);
+  for (const blob of blobs) {
+    into.set(blob, at);
+    at += blob.length;
+  }
+}
+
+function readBlobs(from: Buffer, start: number): Blobs {
+  const count = from.readUInt32LE(start);
+  let at = start + 4 + 4 * count;
+  return Array.from({ length: count }, (_none, index) => {
+    const length = from.readUInt32LE(start + 4 + 4 * index);
+    at += length;
+    return from.subarray(at - length, at);
+  });
 }
 
 /** Of these the content may be large, and nobody asks for it but those who look for one record. */

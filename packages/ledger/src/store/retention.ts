@@ -1,4 +1,5 @@
 import { hasAllOutcomes } from '../fold-steps.js';
+import { attemptsOf } from '../places.js';
 import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
 import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord } from '../records.js';
 import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
@@ -78,7 +79,7 @@ function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[
 /** What stays of a group when its records go. */
 function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord {
   const { groupId, draw, share, tryIndex, expiries, purpose, fate, step } = group;
-  const episodes = [...state.episodes.values()].filter((episode) => episode.groupId === groupId);
+  const episodes = attemptsOf(state, group);
   const known = scheduleOf(state, share).draws.get(draw);
   return {
     kind: 'finished',

@@ -3,6 +3,7 @@ import {
   type AgentIdentity,
   type AgentTranscript,
   createContextTracker,
+  type SampledRow,
   type TrackerStats,
 } from '@agentjet/context-tracker';
 import type { Episode, Policy, SamplingDefaults } from '../contract.js';
@@ -28,11 +29,16 @@ const nothingTracked: TrackerStats = {
 /** What the models of an episode have said: as trainable rows, as turns, and counted. */
 export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 
+/** The same with its rows told in spans. */
+export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
+
 type EpisodeRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly read: () => Omit<Recorded, 'samples'>;
   /** The tracker takes no further calls. */
   readonly finish: () => Recorded;
+  /** As `finish`, without a copy of any token. */
+  readonly finishRows: () => RecordedRows;
   readonly transcripts: () => readonly AgentTranscript[];
   /** Puts the calls of an earlier record of the episode into this one, which has none. */
   readonly replay: (calls: readonly RecordedCall[]) => void;
@@ -74,6 +80,7 @@ export function openRecord(
       },
       read,
       finish: () => ({ samples: [], ...read() }),
+      finishRows: () => ({ rows: [], ...read() }),
       transcripts: () => conversations.read(),
       replay: (calls) => {
         if (calls.length > 0) throw new Error('Calls of a model of others are not recorded, so none can be replayed.');
@@ -109,6 +116,7 @@ export function openRecord(
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
+    finishRows: () => ({ rows: tracker.finishRows(), ...read() }),
     transcripts: () => tracker.transcripts(),
     replay: (calls) =>
       replayCalls({ tracker, ledger, onTurn, chatOf: (agent) => chat?.(agent) ?? policy.chatTokenizer }, calls),

@@ -7,7 +7,7 @@ import type { RequestSampling } from '../model/sampling.js';
 import type { OutageCause } from '../outage/outage-of.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife } from './episode-life.js';
-import { openRecord, type Recorded } from './episode-record.js';
+import { openRecord, type Recorded, type RecordedRows } from './episode-record.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
@@ -44,6 +44,10 @@ export type OpenEpisode = {
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
   readonly finish: () => EpisodeRecord;
+  /** Ends the episode as `finish` does, and tells its rows in spans, without a copy of any token. */
+  readonly finishRows: () => RecordedRows;
+  /** Ends the episode, if it has not ended, and reads nothing of it. */
+  readonly close: () => void;
 };
 
 /** All that is known of an episode, except how good it was. */
@@ -111,6 +115,10 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
   const sessions = new EpisodeSessions({ host: options.environment, episodeId, signal, onLost, span: spans.measure });
   let finished: EpisodeRecord | undefined;
+  const close = (): void => {
+    life.close();
+    untrained.close();
+  };
   return {
     episodeId,
     signal,
@@ -143,9 +151,13 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     replay: recorder.replay,
     fail: life.fail,
     finish: () => {
-      life.close();
-      untrained.close();
+      close();
       return (finished ??= complete(recorder.finish()));
     },
+    finishRows: () => {
+      close();
+      return recorder.finishRows();
+    },
+    close,
   };
 }

@@ -73,7 +73,7 @@ export class CallLedger {
 
   /** By agent and name. */
   get ignoredParameters(): CountsByAgent<string> {
-    return structuredClone(this.#ignored);
+    return Object.fromEntries(Object.entries(this.#ignored).map(([agentName, counts]) => [agentName, { ...counts }]));
   }
 
   countIgnored(agentName: string, names: readonly string[]): void {

@@ -162,10 +162,11 @@ export class PlaceKeeper implements AttemptKeeper {
 
   /** Whether the place was tried again after this attempt, or is going to be. */
   #isRetried(id: string, { groupId, place, episodeId }: Pick<Attempt, 'groupId' | 'place' | 'episodeId'>): boolean {
-    const { episodes } = this.#ledger.state;
+    const { episodes, groups } = this.#ledger.state;
     const known = this.#record.newestOf(episodeId, id);
-    const later = [...episodes.values()].some(
-      (other) => other.groupId === id && other.place === place && other.attempt > (known?.attempt ?? 0) && other.end,
+    const others = (groups.get(id)?.episodeIds ?? []).flatMap((other) => episodes.get(other) ?? []);
+    const later = others.some(
+      (other) => other.place === place && other.attempt > (known?.attempt ?? 0) && other.end !== undefined,
     );
     return later || this.#isOpen(groupId, place);
   }

@@ -1,5 +1,16 @@
 import type { Sample } from '@agentjet/core';
-import { packFloats, packInts, packRuns, unpackFloats, unpackInts, unpackRuns } from './packed-numbers.js';
+import type { SampledRow, SampledSpan } from '@agentjet/context-tracker';
+import {
+  bytesOf,
+  floatsIn,
+  intsIn,
+  packFloats,
+  packInts,
+  packRuns,
+  unpackFloats,
+  unpackInts,
+  unpackRuns,
+} from './packed-numbers.js';
 
 /** A trainable row as an end record keeps it: logprobs of generated tokens only, everything to the last bit. */
 export type SealedRow = {
@@ -12,6 +23,78 @@ export type SealedRow = {
   readonly turns?: readonly number[];
   readonly temperatures?: readonly number[];
 };
+
+/** A sealed row whose ids and logprobs are in the bytes of its record: ids first, then logprobs, row after row. */
+export type RowHead = Omit<SealedRow, 'ids' | 'logprobs'>;
+
+export type SealedRows = { readonly rows: readonly RowHead[]; readonly bytes: readonly Uint8Array[] };
+
+/** Rows of a tracker. The bytes of their ids are those of the tracker's memory, so they are to be written at once. */
+export function sealRows(rows: readonly SampledRow[]): SealedRows {
+  return {
+    rows: rows.map(toHead),
+    bytes: rows.flatMap(({ ids, spans }) => [bytesOf(ids), bytesOf(concat(spans))]),
+  };
+}
+
+/** Rows as an end record keeps them; records of older versions have ids and logprobs in the rows themselves. */
+export function openRows(
+  episodeId: string,
+  rows: readonly (SealedRow | RowHead)[],
+  bytes: readonly Uint8Array[] = [],
+): readonly Sample[] {
+  return rows.map((row, at) => {
+    if ('ids' in row) return openRow(episodeId, row);
+    const [ids = noBytes, logprobs = noBytes] = bytes.slice(2 * at);
+    return toSample(episodeId, row, { ids: intsIn(ids), logprobs: floatsIn(logprobs) });
+  });
+}
+
+const noBytes = new Uint8Array(0);
+
+function toHead({ agentName, targetTag, ids, spans, hasTemperatures }: SampledRow): RowHead {
+  const runs = (between: number, of: (span: SampledSpan) => number): readonly number[] =>
+    runsOf(spans, ids.length, { between, of });
+  return {
+    agent: agentName,
+    target: targetTag,
+    mask: runs(0, () => 1),
+    versions: runs(-1, ({ policyVersion }) => policyVersion),
+    turns: runs(-1, ({ turn }) => turn),
+    ...(hasTemperatures && { temperatures: runs(0, ({ temperature }) => Math.fround(temperature)) }),
+  };
+}
+
+type RunValues = { readonly between: number; readonly of: (span: SampledSpan) => number };
+
+/** The runs that `packRuns` would find in the values token by token. */
+function runsOf(spans: readonly SampledSpan[], length: number, { between, of }: RunValues): readonly number[] {
+  const runs: number[] = [];
+  const add = (value: number, count: number): void => {
+    if (count === 0) return;
+    const last = runs.length - 1;
+    if (Object.is(runs[last - 1], value)) runs[last] = (runs[last] ?? 0) + count;
+    else runs.push(value, count);
+  };
+  let at = 0;
+  for (const span of spans) {
+    add(between, span.start - at);
+    add(of(span), span.end - span.start);
+    at = span.end;
+  }
+  add(between, length - at);
+  return runs;
+}
+
+function concat(spans: readonly SampledSpan[]): Float32Array {
+  const all = new Float32Array(spans.reduce((sum, { start, end }) => sum + end - start, 0));
+  let at = 0;
+  for (const { start, end, logprobs } of spans) {
+    all.set(logprobs, at);
+    at += end - start;
+  }
+  return all;
+}
 
 export function sealRow(sample: Sample): SealedRow {
   const { ids, lossMask, logprobs, policyVersions, turnIndices, temperatures } = sample;
@@ -29,7 +112,15 @@ export function sealRow(sample: Sample): SealedRow {
 
 /** The row as it was sealed, without advantages. */
 export function openRow(episodeId: string, row: SealedRow): Sample {
-  const ids = unpackInts(row.ids);
+  return toSample(episodeId, row, { ids: unpackInts(row.ids), logprobs: unpackFloats(row.logprobs) });
+}
+
+/** `logprobs`: those of the sampled tokens. */
+function toSample(
+  episodeId: string,
+  row: RowHead,
+  { ids, logprobs }: { readonly ids: Int32Array; readonly logprobs: Float32Array },
+): Sample {
   const { length } = ids;
   const lossMask = unpackRuns(row.mask, new Uint8Array(length));
   return {
@@ -38,7 +129,7 @@ export function openRow(episodeId: string, row: SealedRow): Sample {
     targetTag: row.target,
     ids,
     lossMask,
-    logprobs: spread(unpackFloats(row.logprobs), lossMask),
+    logprobs: spread(logprobs, lossMask),
     policyVersions: unpackRuns(row.versions, new Int32Array(length)),
     ...(row.turns !== undefined && { turnIndices: unpackRuns(row.turns, new Int32Array(length)) }),
     ...(row.temperatures !== undefined && { temperatures: unpackRuns(row.temperatures, new Float32Array(length)) }),

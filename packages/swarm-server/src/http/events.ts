@@ -70,6 +70,6 @@ function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly 
 
 function toEvent({ sequence, record }: Entry): string {
   const { kind, ...said } = record;
-  const { content: _content, ...shown } = said as Readonly<Record<string, unknown>>;
+  const { content: _content, bytes: _bytes, ...shown } = said as Readonly<Record<string, unknown>>;
   return `id: ${sequence}\nevent: ${kind}\ndata: ${JSON.stringify(snakeKeys(shown))}\n\n`;
 }

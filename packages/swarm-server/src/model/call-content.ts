@@ -27,24 +27,22 @@ export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'respons
   readonly body?: { readonly hash: string; readonly callId: string };
 };
 
-type Before = { readonly messages: readonly string[]; readonly tools: string };
+type Before = { readonly messages: readonly ChatMessage[]; readonly tools?: ChatRequest['tools'] | undefined };
 
-const nothing: Before = { messages: [], tools: '' };
+const nothing: Before = { messages: [] };
 
 /** Writes and reads the calls of one episode in the order of their records. */
 export class CallContents {
+  /** Of each agent's newest record. */
   readonly #before = new Map<string, Before>();
-  /** Messages of each agent's newest record, for reading. */
-  readonly #read = new Map<string, Pick<ChatRequest, 'messages' | 'tools'>>();
 
   write(call: RecordedCall, body?: CallContent['body']): CallContent {
     const { request, completion, response, ...rest } = call;
     const { messages, tools, requestId: _requestId, ...asked } = request;
     const { agentName } = call.agent;
     const before = this.#before.get(agentName) ?? nothing;
-    const now = { messages: messages.map((message) => JSON.stringify(message)), tools: JSON.stringify(tools ?? null) };
-    this.#before.set(agentName, now);
-    const shared = countShared(before.messages, now.messages);
+    const shared = countShared(before.messages, messages);
+    this.#before.set(agentName, { messages: [...before.messages.slice(0, shared), ...messages.slice(shared)], tools }); // one copy of a history
     const { logprobs = [], ...said } = response;
     return {
       ...rest,
@@ -52,7 +50,7 @@ export class CallContents {
         ...asked,
         shared,
         messages: messages.slice(shared),
-        ...(now.tools !== before.tools && { tools: tools ?? null }),
+        ...(!isSameTools(tools, before.tools) && { tools: tools ?? null }),
       },
       completion: {
         ids: packInts(completion.ids),
@@ -71,15 +69,11 @@ export class CallContents {
     const { request, completion, texts: _texts, body: _body, ...rest } = content;
     const { shared, messages: added, tools: given, ...asked } = request;
     const { agentName } = content.agent;
-    const before = this.#read.get(agentName) ?? { messages: [] };
+    const before = this.#before.get(agentName) ?? nothing;
     const messages = [...before.messages.slice(0, shared), ...added];
     const tools = given === undefined ? before.tools : (given ?? undefined);
     const sent = { messages, ...(tools !== undefined && { tools }) };
-    this.#read.set(agentName, sent);
-    this.#before.set(agentName, {
-      messages: messages.map((message) => JSON.stringify(message)),
-      tools: JSON.stringify(tools ?? null),
-    });
+    this.#before.set(agentName, sent);
     return {
       ...rest,
       temperature: content.temperature ?? undefined,
@@ -104,7 +98,20 @@ export function toResponse({ response, completion, texts }: CallContent): ChatRe
   };
 }
 
-function countShared(before: readonly string[], now: readonly string[]): number {
-  const end = now.findIndex((text, at) => text !== before[at]);
+function countShared(before: readonly ChatMessage[], now: readonly ChatMessage[]): number {
+  const end = now.findIndex((message, at) => !isSame(message, before[at]));
   return end === -1 ? now.length : end;
 }
+
+/** Most messages have a role and a text and nothing else. */
+function isSame(left: ChatMessage, right: ChatMessage | undefined): boolean {
+  if (left === right) return true;
+  if (left.role !== right?.role || left.content !== right.content) return false;
+  return (isBare(left) && isBare(right)) || JSON.stringify(left) === JSON.stringify(right);
+}
+
+const isBare = (message: ChatMessage): boolean => Object.keys(message).length === 2;
+
+/** Letter by letter: a template prints keys in their order. */
+const isSameTools = (left: ChatRequest['tools'], right: ChatRequest['tools']): boolean =>
+  left === right || JSON.stringify(left) === JSON.stringify(right);

@@ -13,5 +13,7 @@ it('opens the episode of the key and no other, with no other secret', () => {
   const keys = new EpisodeKeys(secret);
   expect(keys.opens(keys.keyOf('e1'), 'e1')).toBe(true);
   expect(keys.opens(keys.keyOf('e1'), 'e2')).toBe(false);
+  expect(keys.opens(keys.keyOf('e2'), 'e2')).toBe(true);
+  expect(keys.opens(`${keys.keyOf('e2')}x`, 'e2')).toBe(false);
   expect(keys.opens(new EpisodeKeys(Buffer.alloc(32, 8)).keyOf('e1'), 'e1')).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { AgentJetError } from '@agentjet/core';
+import { LatestMap } from '@agentjet/endpoint';
 
 const prefix = 'sk-ajet-';
 
@@ -11,6 +12,8 @@ const prefix = 'sk-ajet-';
 export class EpisodeKeys {
   readonly #inner: Buffer;
   readonly #outer: Buffer;
+  /** Keys that were given out or came lately, by episode: the same one comes with every model call. Some 150 bytes each. */
+  readonly #known = new LatestMap<string>(20_000);
 
   /** A secret of at most 64 bytes. */
   constructor(secret: Buffer) {
@@ -34,17 +37,22 @@ export class EpisodeKeys {
   }
 
   keyOf(episodeId: string): string {
-    return `${prefix}${episodeId}.${this.#sign(episodeId)}`;
+    const key = this.#known.get(episodeId) ?? `${prefix}${episodeId}.${this.#sign(episodeId)}`;
+    this.#known.set(episodeId, key);
+    return key;
   }
 
   /** Whether the key is the one of this episode. */
   opens(key: string, episodeId: string): boolean {
-    const expected = Buffer.from(this.keyOf(episodeId));
+    const known = this.#known.get(episodeId) ?? `${prefix}${episodeId}.${this.#sign(episodeId)}`;
+    const expected = Buffer.from(known);
     const given = Buffer.from(key);
-    return expected.length === given.length && timingSafeEqual(expected, given);
+    const isRight = expected.length === given.length && timingSafeEqual(expected, given);
+    if (isRight) this.#known.set(episodeId, known);
+    return isRight;
   }
 
-  /** HMAC-SHA-256 (RFC 2104). An object of `createHmac` costs 40 microseconds, and every model call is checked. */
+  /** HMAC-SHA-256 (RFC 2104), without an object of `createHmac`, which costs 40 microseconds. */
   #sign(episodeId: string): string {
     const inner = hash('sha256', Buffer.concat([this.#inner, Buffer.from(episodeId)]), 'buffer');
     return hash('sha256', Buffer.concat([this.#outer, inner]), 'base64url');

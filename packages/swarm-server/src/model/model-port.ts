@@ -31,4 +31,4 @@ export type SealedEnd = {
   readonly content: Readonly<Record<string, unknown>>;
   /** Generated. */
   readonly tokens: number;
-} & Pick<EndRecord, 'turnRewards'>;
+} & Pick<EndRecord, 'turnRewards' | 'bytes'>;

@@ -10,7 +10,14 @@ import {
   type RecordIndex,
 } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
-import { openRow, toLeftOut, type SealedRow, type ServedWeights, type StepRecipe } from '@agentjet/session/served';
+import {
+  openRows,
+  toLeftOut,
+  type RowHead,
+  type SealedRow,
+  type ServedWeights,
+  type StepRecipe,
+} from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
 import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 
@@ -174,15 +181,17 @@ type OneStep = {
 
 /** The content of an end, as `ServedEpisodes.seal` and the end's own request make it. */
 type EndContent = {
-  readonly rows?: readonly SealedRow[];
+  readonly rows?: readonly (SealedRow | RowHead)[];
   readonly turns?: readonly unknown[];
   readonly metadata?: unknown;
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly error?: string;
   readonly messages?: unknown;
   readonly stats?: { readonly generatedTokens?: number };
+  /** Which of the end's bytes is the first one of these rows. Default: 0. */
+  readonly bytes_at?: number;
   /** What differs between several policies. */
-  readonly policies?: Readonly<Record<string, Pick<EndContent, 'rows' | 'turns' | 'stats'>>>;
+  readonly policies?: Readonly<Record<string, Pick<EndContent, 'rows' | 'turns' | 'stats' | 'bytes_at'>>>;
 };
 
 function contentOf(end: EndRecord | undefined, policy: string): EndContent {
@@ -212,7 +221,8 @@ function toRewarded(
   end: EndRecord | undefined,
   policy: string,
 ): RewardedEpisode {
-  const samples: readonly Sample[] = (contentOf(end, policy).rows ?? []).map((row) => openRow(episodeId, row));
+  const { rows = [], bytes_at: from } = contentOf(end, policy);
+  const samples: readonly Sample[] = openRows(episodeId, rows, end?.bytes?.slice(from));
   return {
     episodeId,
     reward,

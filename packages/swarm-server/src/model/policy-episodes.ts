@@ -38,10 +38,17 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     }); // any of them may refuse, and then the episode goes on in all
     const sealed = seals.map(({ name, seal }) => ({ name, ...seal() }));
     const turnRewards = sealed.flatMap((each) => each.turnRewards ?? []);
+    const bytes = sealed.flatMap((each) => each.bytes ?? []);
+    let at = 0;
+    const contents = sealed.map(({ name, content, bytes: own = [] }) => {
+      at += own.length;
+      return [name, { ...content, bytes_at: at - own.length }] as const;
+    });
     return {
       tokens: sealed.reduce((sum, { tokens }) => sum + tokens, 0),
       ...(turnRewards.length > 0 && { turnRewards }),
-      content: { policies: Object.fromEntries(sealed.map(({ name, content }) => [name, content])) },
+      ...(bytes.length > 0 && { bytes }),
+      content: { policies: Object.fromEntries(contents) },
     };
   };
 

@@ -18,7 +18,7 @@ import {
   type OpenEpisodeOptions,
   type RecordedCall,
 } from '@agentjet/rollout';
-import { sealRow } from '@agentjet/session/served';
+import { sealRows } from '@agentjet/session/served';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import { toCallError } from './call-error.js';
@@ -86,12 +86,14 @@ export class ServedEpisodes implements ModelPort {
 
   #seal(episodeId: string, open: OpenEpisode, turnRewards: NonNullable<SealedEnd['turnRewards']>): SealedEnd {
     const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
-    const { samples, turns, stats, calls, ignoredParameters } = open.finish();
+    const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
+    const sealed = isTrained ? sealRows(rows) : undefined;
     return {
       tokens: stats.generatedTokens,
       ...(turnRewards.length > 0 && { turnRewards }),
+      ...(sealed !== undefined && { bytes: sealed.bytes }),
       content: {
-        ...(isTrained && { rows: samples.map(sealRow) }),
+        ...(sealed !== undefined && { rows: sealed.rows }),
         turns: turns.map(toTurnRecord),
         stats,
         calls,
@@ -101,7 +103,7 @@ export class ServedEpisodes implements ModelPort {
   }
 
   close = (episodeId: string): void => {
-    this.#open.get(episodeId)?.open.finish();
+    this.#open.get(episodeId)?.open.close();
     this.#open.delete(episodeId);
   };
 
@@ -136,24 +138,30 @@ export class ServedEpisodes implements ModelPort {
     const episode = this.#get(episodeId);
     episode.numCalls++;
     try {
-      return await this.#answer(episodeId, agent, { key, request: { ...request, requestId }, options });
+      return await this.#answer(episode, agent, { key, request: { ...request, requestId }, options });
     } finally {
       episode.numCalls--;
     }
   }
 
   async #answer(
-    episodeId: string,
+    episode: ServedEpisode,
     agent: AgentIdentity,
     { key, request, options }: { readonly key: string; readonly request: ChatRequest; readonly options: ChatOptions },
   ): Promise<ChatResponse> {
     for (;;) {
       try {
-        const generate = () => this.#sample(episodeId, agent, request, options);
-        const content = await this.#swarmOf().call(episodeId, key, generate, this.#policy);
+        const own: { sampled?: Sampled } = {};
+        const generate = async (): Promise<CallContent> => {
+          own.sampled = await this.#sample(episode, agent, request, options);
+          return own.sampled.content;
+        };
+        const content = await this.#swarmOf().call(episode.open.episodeId, key, generate, this.#policy);
         const turn = this.#turns.take(answerBytes);
         if (turn !== undefined) await turn;
-        const response = toResponse(content as CallContent);
+        const { sampled } = own;
+        const isOwn = sampled !== undefined && sampled.content === content;
+        const response = isOwn ? sampled.response : toResponse(content as CallContent);
         replayDeltas(response, options);
         return response;
       } catch (error) {
@@ -165,18 +173,17 @@ export class ServedEpisodes implements ModelPort {
   }
 
   async #sample(
-    episodeId: string,
+    episode: ServedEpisode,
     agent: AgentIdentity,
     { requestId = '', ...request }: ChatRequest,
     { signal }: ChatOptions,
-  ): Promise<CallContent> {
-    const episode = this.#get(episodeId);
-    this.#requireCallsLeft(episodeId, agent);
+  ): Promise<Sampled> {
+    this.#requireCallsLeft(episode.open.episodeId, agent);
     const model: ChatModel = episode.open.createModel(agent);
-    await this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
+    const response = await this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
     const recorded = episode.recorded.get(request);
     if (recorded === undefined) throw new Error('The tuned model answered a call and did not tell of it.');
-    return episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId));
+    return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
   }
 
   /** An engine that fails several calls in a row, and answers none in between, is dead. */
@@ -283,6 +290,9 @@ export type ServedEpisodesOptions = {
   /** Told once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;
 };
+
+/** An answer, and what is recorded of it. */
+type Sampled = { readonly content: CallContent; readonly response: ChatResponse };
 
 /** What is kept of a stored response. */
 type Memo = { readonly session: string; readonly stored: StoredResponse };

@@ -26,7 +26,24 @@ export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<strin
 /** The key of the configuration that holds the policies. */
 const policiesKey = 'swarm.policies';
 
-export function changesOf(context: OfPolicy): ConfigChanges {
+/** Asked for with every claim, and read anew only when there is another change. */
+export function changesOf({ ledger, policy }: OfPolicy): ConfigChanges {
+  const { configs } = ledger.state;
+  const ofAll = read.get(configs) ?? new Map<string, ReadChanges>();
+  read.set(configs, ofAll);
+  const known = ofAll.get(policy);
+  if (known !== undefined && known.newest === configs.at(-1)) return known.changes;
+  const changes = readChanges({ ledger, policy });
+  ofAll.set(policy, { newest: configs.at(-1), changes });
+  return changes;
+}
+
+type Configs = SwarmContext['ledger']['state']['configs'];
+type ReadChanges = { readonly newest: Configs[number] | undefined; readonly changes: ConfigChanges };
+/** By policy. */
+const read = new WeakMap<Configs, Map<string, ReadChanges>>();
+
+function readChanges(context: OfPolicy): ConfigChanges {
   const changes = changedKeys(context);
   const count = (key: string) => (typeof changes[key] === 'number' ? { [key.split('.')[1] ?? '']: changes[key] } : {});
   return {

@@ -49,8 +49,7 @@ export class EpisodeRoutes {
     this.#model = model;
     const { ledger, settings } = context;
     this.#deadlines = new EpisodeDeadlines(ledger.clock, settings.episodeTimeoutMs);
-    for (const { episodeId, state } of ledger.state.episodes.values())
-      if (state === 'running') this.#deadlines.begin(episodeId);
+    for (const { episodeId } of ledger.running()) this.#deadlines.begin(episodeId);
   }
 
   /** Ends episodes that have run for too long, as failures of their agents. */
@@ -123,10 +122,9 @@ export class EpisodeRoutes {
   async #leave({ client, life }: { readonly client: string; readonly life: string }): Promise<HeartbeatAnswer> {
     const { ledger, lives, writer } = this.#context;
     lives.leave(client, life);
-    const left = [...ledger.state.episodes.values()].filter(
-      (episode) => episode.state === 'running' && episode.client === client && episode.life === life,
-    );
-    for (const { episodeId } of left) ledger.drop(episodeId, 'abandoned', { isCounted: false });
+    const left = [...ledger.running()].filter((episode) => episode.client === client && episode.life === life);
+    for (const { episodeId } of left)
+      if (ledger.episode(episodeId).state === 'running') ledger.drop(episodeId, 'abandoned', { isCounted: false });
     await writer.committed();
     return { renewed: [], gone: left.map(({ episodeId }) => ({ episode_id: episodeId, reason: 'abandoned' })) };
   }
@@ -188,10 +186,8 @@ export class EpisodeRoutes {
     const answer = known ?? this.#generate(episode, { requestId, policy }, generate);
     if (known === undefined) {
       this.#calls.set(name, answer);
-      answer
-        .catch(() => {})
-        .finally(() => this.#calls.delete(name))
-        .catch(() => {});
+      const forget = (): void => void this.#calls.delete(name);
+      answer.then(forget, forget);
     }
     const content = await answer;
     if (this.#context.settings.syncsCalls === true) await writer.synced();
@@ -354,9 +350,7 @@ export class EpisodeRoutes {
   #greet({ client, life }: { readonly client: string; readonly life: string }): void {
     const { ledger, lives } = this.#context;
     if (!lives.greet(client, life)) return;
-    const old = [...ledger.state.episodes.values()].filter(
-      (episode) => episode.state === 'running' && episode.client === client && episode.life !== life,
-    );
+    const old = [...ledger.running()].filter((episode) => episode.client === client && episode.life !== life);
     for (const episode of old)
       if (episode.state === 'running') ledger.drop(episode.episodeId, 'abandoned', { isCounted: false });
   }

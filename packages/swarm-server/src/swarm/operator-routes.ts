@@ -247,10 +247,10 @@ export class OperatorRoutes {
   async dropOf(keyName: string): Promise<number> {
     const { ledger, writer } = this.#context;
     const isOpen = (state: string): boolean => state === 'running' || state === 'ended' || state === 'pooled';
-    const own = [...ledger.state.episodes.values()].filter((episode) => episode.keyName === keyName);
+    const own = [...ledger.undecided()].filter((episode) => episode.keyName === keyName);
     let dropped = 0;
-    for (const { episodeId, state } of own) {
-      if (!isOpen(ledger.episode(episodeId).state) || !isOpen(state)) continue;
+    for (const { episodeId } of own) {
+      if (!isOpen(ledger.episode(episodeId).state)) continue;
       ledger.drop(episodeId, 'abandoned', { isCounted: false });
       dropped++;
     }
@@ -260,9 +260,9 @@ export class OperatorRoutes {
 
   async abandonKey(keyName: string): Promise<void> {
     const { ledger, writer } = this.#context;
-    const own = [...ledger.state.episodes.values()].filter((episode) => episode.keyName === keyName);
-    for (const { episodeId, state } of own)
-      if (state === 'running') ledger.drop(episodeId, 'abandoned', { isCounted: false });
+    const own = [...ledger.running()].filter((episode) => episode.keyName === keyName);
+    for (const { episodeId } of own)
+      if (ledger.episode(episodeId).state === 'running') ledger.drop(episodeId, 'abandoned', { isCounted: false });
     await writer.synced();
   }
 

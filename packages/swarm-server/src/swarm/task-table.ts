@@ -13,7 +13,8 @@ export class TaskTable implements TaskPort {
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>;
   readonly #tables = new Map<string, readonly string[]>();
   #numRead = -1;
-  readonly #orders = new Map<string, { readonly epoch: number; readonly indices: readonly number[] }>();
+  /** Of the two epochs of each share that were asked for last: groups of one are still claimed while the next one is drawn. */
+  readonly #orders = new Map<string, readonly Order[]>();
 
   constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>) {
     this.#state = state;
@@ -55,13 +56,16 @@ export class TaskTable implements TaskPort {
   }
 
   #indicesOf(share: string, epoch: number, length: number): readonly number[] {
-    const known = this.#orders.get(share);
-    if (known?.epoch === epoch) return known.indices;
-    const indices = shuffled(length, deriveSeed(this.#seedOf(share), 'order', epoch));
-    this.#orders.set(share, { epoch, indices });
+    const [newest, older] = this.#orders.get(share) ?? [];
+    if (newest?.epoch === epoch) return newest.indices;
+    const indices =
+      older?.epoch === epoch ? older.indices : shuffled(length, deriveSeed(this.#seedOf(share), 'order', epoch));
+    this.#orders.set(share, [{ epoch, indices }, ...(newest === undefined ? [] : [newest])]);
     return indices;
   }
 }
+
+type Order = { readonly epoch: number; readonly indices: readonly number[] };
 
 /** In the order of the table; none until the part that says the total has come and nothing is missing. */
 function idsOf(records: readonly TaskRecord[]): readonly string[] {

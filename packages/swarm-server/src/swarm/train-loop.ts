@@ -30,7 +30,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     const mayStep = !context.ledger.state.operation.isPaused && !context.evaluation.isRunning;
     const batch = mayStep ? findBatch(context) : undefined;
     if (batch?.kind === 'ready') await makeStep(context, batch);
-    else await context.changes.next(context.settings.tickMs);
+    else await nextChange(context);
     heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? context.ledger.clock.read()) : undefined;
     if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
   }
@@ -41,6 +41,12 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     dropSurplus(context);
     await context.changes.next(context.settings.tickMs);
   }
+}
+
+/** Many ends of one moment are looked at once: when they are written. */
+async function nextChange({ changes, settings, writer }: SwarmContext): Promise<void> {
+  await changes.next(settings.tickMs);
+  await writer.committed();
 }
 
 /** A checkpoint that an operator asked for, or that is the last one: nothing is left to train. */

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { claimRequestSchema, endRequestSchema } from './index.js';
+import { quickChecks } from './quick-requests.js';
+
+const name = fc.oneof(fc.constantFrom('a', 'me', 'x'.repeat(200), 'x'.repeat(201), ''), fc.string({ maxLength: 5 }));
+const number = fc.oneof(fc.constantFrom(0, -0, 1, 64, 65, 30, 30.5, 86_400, 86_401, -1, 2 ** 60), fc.double());
+const anything = fc.oneof(
+  name,
+  number,
+  fc.constant(null),
+  fc.boolean(),
+  fc.constant([]),
+  fc.constant({}),
+  fc.constant(undefined),
+);
+const record = (value: fc.Arbitrary<unknown>) =>
+  fc.dictionary(fc.oneof(fc.constantFrom('moves', '__proto__', 'constructor', ''), name), value, { maxKeys: 3 });
+
+const or = (usual: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: anything });
+
+/** Some of the fields, in any order. */
+function shuffledRecord(fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<object> {
+  const chosen = fc.shuffledSubarray(Object.keys(fields));
+  return fc
+    .tuple(fc.record(fields), chosen)
+    .map(([all, names]) => Object.fromEntries(names.map((key) => [key, all[key]])));
+}
+
+const claims = shuffledRecord({
+  claim_id: or(name),
+  client: or(name),
+  life: or(name),
+  can: or(fc.array(or(fc.constantFrom('default', 'math', 'a/b', '-x', '')), { maxLength: 3 })),
+  count: or(fc.oneof(fc.integer({ min: -1, max: 66 }), number)),
+  purpose: or(fc.constantFrom('train', 'evaluation', 'any', 'else')),
+  revision: or(name),
+  lease_seconds: or(number),
+  wait_seconds: or(number),
+  more: anything,
+});
+
+const ends = shuffledRecord({
+  client: or(name),
+  status: or(fc.constantFrom('completed', 'failed', 'outage', 'done')),
+  reward: or(number),
+  rewards: or(record(or(number))),
+  turn_rewards: or(fc.array(fc.record({ agent: name, turn: number, value: number }), { maxLength: 2 })),
+  is_success: or(fc.boolean()),
+  metadata: or(record(anything)),
+  log_metrics: or(record(or(number))),
+  parts: or(record(number)),
+  reason: or(name),
+  error: or(name),
+  revision: or(name),
+  messages: or(fc.array(or(record(anything)), { maxLength: 2 })),
+  more: anything,
+});
+
+/** As a body comes: what JSON cannot say is not in it. */
+const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
+
+const usual = {
+  claim: { claim_id: 'c', client: 'me', life: 'l', lease_seconds: 60, wait_seconds: 10, can: ['math'] },
+  end: {
+    client: 'me',
+    status: 'completed',
+    reward: 1,
+    is_success: true,
+    metadata: { moves: 7 },
+    log_metrics: { n: 1 },
+  },
+} as const;
+
+describe.each([
+  ['a claim', claimRequestSchema, claims, usual.claim],
+  ['an end', endRequestSchema, ends, usual.end],
+] as const)('the quick check of %s', (_what, schema, bodies, usualBody) => {
+  const check = quickChecks.get(schema);
+  if (check === undefined) throw new Error('It is not in the list.');
+
+  it('takes what clients usually send', () => {
+    expect(check(usualBody)).toEqual(schema.parse(usualBody));
+  });
+
+  it('takes nothing that its schema refuses, and makes the same of what it takes', () => {
+    let numTaken = 0;
+    fc.assert(
+      fc.property(bodies, fc.integer({ min: 1, max: 3 }), (drawn, numOthers) => {
+        const others = Object.fromEntries(Object.entries(drawn).slice(0, numOthers));
+        const body = sent({ ...usualBody, ...others });
+        const taken = check(body);
+        if (taken === undefined) return;
+        numTaken++;
+        expect(taken).toStrictEqual(schema.parse(body));
+      }),
+      { numRuns: 1000 },
+    );
+    expect(numTaken).toBeGreaterThan(100);
+  });
+
+  it.each([[null], [[]], ['text'], [7], [undefined], [{}]])('leaves %j to the schema', (body) => {
+    expect(check(body)).toBeUndefined();
+  });
+});

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import { claimRequestSchema, endRequestSchema, shareName, type ClaimRequest, type EndRequest } from './episodes.js';
+import {
+  createQuickCheck,
+  isIntegerIn,
+  isListOf,
+  isNumber,
+  isOneOf,
+  isOrNull,
+  isRecordOf,
+  isText,
+  type QuickCheck,
+} from './quick-check.js';
+
+const isId = isText(1, 200);
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
+const isAnything = (): boolean => true;
+const isRecord = isRecordOf(isAnything);
+const isDefaultShare = (value: unknown): boolean => value === 'default' || shareName.safeParse(value).success;
+const left = { otherwise: undefined };
+
+const quickClaim = createQuickCheck<ClaimRequest>({
+  claim_id: { accepts: isId },
+  client: { accepts: isId },
+  life: { accepts: isId },
+  can: { accepts: isListOf(isDefaultShare, 1, 100), otherwise: () => ['default'] },
+  count: { accepts: isIntegerIn(1, 64), otherwise: () => 1 },
+  purpose: { accepts: isOneOf('train', 'evaluation', 'any'), otherwise: () => 'any' },
+  revision: { accepts: isText(0, 200), otherwise: () => '' },
+  lease_seconds: { accepts: isAbove(0, 86_400), otherwise: () => 120 },
+  wait_seconds: { accepts: isAbove(-Number.MIN_VALUE, 30), otherwise: () => 0 },
+});
+
+const quickEnd = createQuickCheck<EndRequest>({
+  client: { accepts: isId },
+  status: { accepts: isOneOf('completed', 'failed', 'outage') },
+  reward: { accepts: isOrNull(isNumber), otherwise: () => null },
+  rewards: { accepts: isRecordOf(isNumber), ...left },
+  is_success: { accepts: isOrNull(isBoolean), otherwise: () => null },
+  metadata: { accepts: isRecord, otherwise: () => ({}) },
+  log_metrics: { accepts: isRecordOf(isNumber), otherwise: () => ({}) },
+  parts: { accepts: isRecordOf(isNumber), ...left },
+  reason: { accepts: isText(0, 100_000), ...left },
+  error: { accepts: isText(0, 100_000), ...left },
+  revision: { accepts: isText(0, 200), ...left },
+  messages: { accepts: isListOf(isRecord, 0, Infinity), ...left },
+});
+
+function isAbove(least: number, most: number): (value: unknown) => boolean {
+  return (value) => isNumber(value) && (value as number) > least && (value as number) <= most;
+}
+
+/** The quick checks by their schemas. An end with rewards of turns is left to its schema. */
+export const quickChecks: ReadonlyMap<z.ZodType, QuickCheck<unknown>> = new Map<z.ZodType, QuickCheck<unknown>>([
+  [claimRequestSchema, quickClaim],
+  [endRequestSchema, quickEnd],
+]);

@@ -1,0 +1,69 @@
+import type { DecodedIds } from './contract.js';
+import type { TokenTexts } from './stream-decoder.js';
+
+/** The longest text of a token that is looked up in a table. */
+const longest = 0xfffe;
+const unknown = 0xffff;
+
+/**
+ * Text of many ids at once, with the end of each: from one table of bytes, without a string for each token. It knows
+ * tokens that are whole characters.
+ */
+export class QuickDecoder {
+  readonly #texts: TokenTexts;
+  readonly #bytes: Uint8Array;
+  /** Where the bytes of each id end; they begin where those of the id before it end. */
+  readonly #ends: Uint32Array;
+  /** UTF-16 code units of each id. */
+  readonly #lengths: Uint16Array;
+
+  constructor(
+    bytesOf: (id: number) => Uint8Array,
+    { texts, vocabSize }: { readonly texts: TokenTexts; readonly vocabSize: number },
+  ) {
+    this.#texts = texts;
+    this.#ends = new Uint32Array(vocabSize);
+    let size = 0;
+    for (let id = 0; id < vocabSize; id++) this.#ends[id] = size += bytesOf(id).length;
+    this.#bytes = new Uint8Array(size);
+    for (let id = 0, start = 0; id < vocabSize; start = this.#ends[id++] ?? 0) this.#bytes.set(bytesOf(id), start);
+    this.#lengths = new Uint16Array(vocabSize).fill(unknown);
+  }
+
+  /** Undefined if one of the tokens is not known, or begins or ends within a character. */
+  decode(ids: Int32Array): DecodedIds | undefined {
+    const [lengths, byteEnds] = [this.#lengths, this.#ends];
+    const ends = new Int32Array(ids.length);
+    let length = 0;
+    let size = 0;
+    for (let at = 0; at < ids.length; at++) {
+      const id = ids[at] ?? -1;
+      let own = lengths[id] ?? unknown;
+      if (own === unknown) own = this.#learn(id);
+      if (own === unknown) return undefined;
+      length += own;
+      size += (byteEnds[id] ?? 0) - (id === 0 ? 0 : (byteEnds[id - 1] ?? 0));
+      ends[at] = length;
+    }
+    return { text: this.#read(ids, size), ends };
+  }
+
+  #read(ids: Int32Array, size: number): string {
+    const [all, byteEnds] = [this.#bytes, this.#ends];
+    const bytes = Buffer.allocUnsafe(size);
+    let to = 0;
+    for (let at = 0; at < ids.length; at++) {
+      const id = ids[at] ?? -1;
+      const end = byteEnds[id] ?? 0;
+      for (let from = id === 0 ? 0 : (byteEnds[id - 1] ?? 0); from < end; from++) bytes[to++] = all[from] ?? 0;
+    }
+    return bytes.toString();
+  }
+
+  #learn(id: number): number {
+    const length = id < 0 || id >= this.#lengths.length ? unknown : (this.#texts.of(id)?.length ?? unknown);
+    if (length > longest) return unknown;
+    this.#lengths[id] = length;
+    return length;
+  }
+}
