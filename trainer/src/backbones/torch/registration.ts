@@ -28,7 +28,7 @@ const section = z.strictObject({
   matmul: setting(
     z.enum(['plain', 'fp8']),
     'plain',
-    'plain: in dtype | fp8: faster training on GPUs since Ada and Hopper, with coarser gradients; not with lora',
+    'plain: in dtype | fp8: large models train faster on Ada, Hopper and later, with coarser gradients; not with lora',
   ),
   attention: setting(
     z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
