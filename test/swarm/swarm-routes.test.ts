@@ -149,7 +149,7 @@ describe('checkpoints', () => {
     writeFileSync(path.join(dir, 'step-000002', 'config.json'), '0123456789');
     writeFileSync(path.join(dir, 'step-000002', 'trainer_state', 'state.json'), '{}');
     writeFileSync(path.join(dir, 'secret'), 'no');
-    const server = await start({ app: { checkpoints: dir } });
+    const server = await start({ app: { checkpoints: { '': dir } } });
     const files = [
       { name: 'config.json', bytes: 10 },
       { name: 'trainer_state/state.json', bytes: 2 },

@@ -1,6 +1,6 @@
 import { createRules, LmdbStore, type BatchRules, type Collection } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
-import { openServedRun } from '@agentjet/session/served';
+import { openServedRun, type ServedRun } from '@agentjet/session/served';
 import { createRunConfig } from './http/run-config.js';
 import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
@@ -43,7 +43,7 @@ export async function serveSwarm<Config extends CommonConfig>(
       app: {
         ...listening.app,
         config: createRunConfig(run.folder.dir, config, composition),
-        checkpoints: run.folder.checkpoints.dir,
+        checkpoints: toCheckpointDirs(run),
       },
       onNotice,
     });
@@ -57,6 +57,12 @@ export async function serveSwarm<Config extends CommonConfig>(
     throw error;
   }
 }
+
+/** By policy; a run with one does not name it. */
+const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    policies.map(({ name, folder }) => [policies.length === 1 ? '' : name, folder.checkpoints.dir] as const),
+  );
 
 /** Clients end their episodes themselves when the time is over, and say more of it; the server ends those that did not. */
 const clientGraceMs = 10_000;

@@ -99,7 +99,7 @@ export const endRequestSchema = z.strictObject({
   status: z.enum(['completed', 'failed', 'outage']),
   /** Null: the reward comes later, from a scorer. */
   reward: reward.nullable().default(null),
-  /** Rewards by target, if they differ. */
+  /** Rewards by target, if they differ. The name of a policy stands for all its targets. */
   rewards: z.record(z.string(), reward).optional(),
   /** What agents earned on the way, in addition to the reward. `turn`: which of the agent's answers, from 0. */
   turn_rewards: z
@@ -120,6 +120,12 @@ export const endRequestSchema = z.strictObject({
   messages: z.array(z.record(z.string(), z.unknown())).optional(),
 });
 
+/** What became of an episode in each policy of a server that has several, once one of them has trained it. */
+const parts = z.record(
+  z.string(),
+  z.strictObject({ state: z.string(), reason: z.string().optional(), step: z.number().int().optional() }),
+);
+
 /** What the server says of an accepted end is on its disk. */
 export const receiptSchema = z.strictObject({
   episode_id: z.string(),
@@ -128,6 +134,7 @@ export const receiptSchema = z.strictObject({
   state: z.enum(['ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped']),
   reason: z.string().optional(),
   step: z.number().int().optional(),
+  parts: parts.optional(),
 });
 
 export const abandonRequestSchema = z.strictObject({ client: id, reason: z.string().max(10_000).default('') });
@@ -148,6 +155,7 @@ export const episodeAnswerSchema = z.strictObject({
   reason: z.string().optional(),
   reward: z.number().nullable().optional(),
   step: z.number().int().optional(),
+  parts: parts.optional(),
 });
 
 export const episodesAnswerSchema = z.strictObject({

@@ -35,6 +35,8 @@ export const tasksAnswerSchema = z.strictObject({
 });
 
 const checkpointSchema = z.strictObject({
+  /** Absent in a run with one policy; its files are asked for with `?policy=`. */
+  policy: z.string().optional(),
   step: z.number().int(),
   files: z.array(z.strictObject({ name: z.string(), bytes: z.number().int() })),
 });

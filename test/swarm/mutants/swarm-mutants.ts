@@ -19,6 +19,7 @@ const swarm = 'packages/swarm-server/src/swarm/swarm.ts';
 const places = 'packages/swarm-server/src/swarm/find-place.ts';
 const batches = 'packages/ledger/src/batches.ts';
 const training = 'packages/swarm-server/src/swarm/train-loop.ts';
+const policies = 'packages/ledger/src/policies.ts';
 
 const edit = (file: string, original: string, mutated: string): Edit => ({ file, original, mutated });
 
@@ -389,5 +390,49 @@ export const swarmMutants: readonly SwarmMutant[] = [
         'const isAwaited = this.#pending.length === 0 && this.#waiters.synced',
       ),
     ],
+  },
+  {
+    name: 'one part admitted alone',
+    edits: [edit(places, 'policies: trainingPolicies(context) }', 'policies: trainingPolicies(context).slice(0, 1) }')],
+  },
+  {
+    name: 'place refilled after one policy took it',
+    edits: [
+      edit(policies, "  group.fate = 'assigned';", "  if (policies === undefined) group.fate = 'assigned';"),
+      edit(
+        policies,
+        "  episode.state = 'assigned';",
+        "  if (group.policies === undefined) episode.state = 'assigned';",
+      ),
+    ],
+  },
+  {
+    name: 'redo of the wrong policy',
+    edits: [
+      edit(
+        training,
+        'const manifest = line.manifests.get(step);',
+        'const manifest = (policies.at(-1)?.line ?? line).manifests.get(step);',
+      ),
+      edit(
+        training,
+        'function manifestOf({ line }: SwarmContext',
+        'function manifestOf({ line, policies }: SwarmContext',
+      ),
+    ],
+  },
+  {
+    name: 'a call bears the version of another policy',
+    edits: [
+      edit(
+        episodes,
+        'const { ledger, store, gate, weights, line } = context;',
+        'const { ledger, store, gate, line } = context;\n    const { weights } = this.#context;',
+      ),
+    ],
+  },
+  {
+    name: 'files go by the checkpoints of one policy',
+    edits: [edit(training, '(policy) => oldest.get(policy) ?? 0)', '() => Math.max(...oldest.values()))')],
   },
 ];

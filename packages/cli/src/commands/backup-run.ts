@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
-import { foldStore, LmdbStore } from '@agentjet/ledger';
+import { defaultPolicy, foldStore, lineOf, LmdbStore, type LedgerState } from '@agentjet/ledger';
 import { createOutput } from '../output.js';
 import type { VerifyFlags } from '../swarm-program.js';
 import { findStore } from './verify-store.js';
@@ -43,7 +43,8 @@ async function copyFolder(run: string, target: string, storeDir: string): Promis
   for (const name of await readdir(run)) {
     const from = path.resolve(run, name);
     if (skipped.includes(from) || name === 'writer.json') continue;
-    await cp(from, path.join(target, name), { recursive: true, errorOnExist: true, force: false });
+    const isKept = (file: string): boolean => path.basename(file) !== 'writer.json';
+    await cp(from, path.join(target, name), { recursive: true, errorOnExist: true, force: false, filter: isKept });
   }
 }
 
@@ -58,12 +59,26 @@ async function copyLedger(from: string, to: string): Promise<number | undefined>
   const copy = await LmdbStore.open(to, { isReadOnly: true });
   try {
     const { state } = foldStore(copy);
-    const checkpoints = path.join(path.dirname(to), 'checkpoints');
-    const names = existsSync(checkpoints) ? await readdir(checkpoints) : [];
-    const newest = Math.max(0, ...names.flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? []).map(Number));
-    for (let step = newest + 1; step <= state.step; step++) if (!state.manifests.has(step)) return undefined;
-    return state.step;
+    const policies = [...state.lines.keys()];
+    const steps: number[] = [];
+    for (const policy of policies.length === 0 ? [defaultPolicy] : policies) {
+      const step = await lastStep(state, policy, path.dirname(to));
+      if (step === undefined) return undefined;
+      steps.push(step);
+    }
+    return Math.max(...steps);
   } finally {
     await copy.close();
   }
+}
+
+/** The last step of a policy; undefined if manifests are missing that its newest checkpoint does not hold. */
+async function lastStep(state: LedgerState, policy: string, run: string): Promise<number | undefined> {
+  const { step: last, manifests } = lineOf(state, policy);
+  const folder = policy === defaultPolicy ? run : path.join(run, 'policies', policy);
+  const checkpoints = path.join(folder, 'checkpoints');
+  const names = existsSync(checkpoints) ? await readdir(checkpoints) : [];
+  const newest = Math.max(0, ...names.flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? []).map(Number));
+  for (let step = newest + 1; step <= last; step++) if (!manifests.has(step)) return undefined;
+  return last;
 }

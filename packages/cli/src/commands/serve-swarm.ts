@@ -92,7 +92,7 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
     ...(flags.host !== undefined && { hostname: flags.host }),
     ...(flags.run !== undefined && { run: flags.run }),
     ...(flags.new === true && { isNew: true }),
-    ...(flags.from !== undefined && { rewindTo: toStep(flags.from) }),
+    ...(flags.from !== undefined && { rewindTo: toRewind(flags.from) }),
     ...(flags.takeOver === true && { takeOver: true }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
     ...(flags.behindProxy === true && { isBehindProxy: true }),
@@ -101,6 +101,17 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
       ...(flags.publicUrl !== undefined && { origin: flags.publicUrl.replace(/\/+$/, '') }),
     },
   };
+}
+
+/** `step-20`, or `planner=step-20,worker=step-40` for some of several policies. */
+function toRewind(text: string): number | Readonly<Record<string, number>> {
+  if (!text.includes('=')) return toStep(text);
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [policy = '', step = ''] = part.split('=');
+      return [policy.trim(), toStep(step.trim())] as const;
+    }),
+  );
 }
 
 function toStep(text: string): number {

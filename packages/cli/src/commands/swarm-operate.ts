@@ -172,7 +172,19 @@ export function describeServer(server: ServerAnswer): readonly string[] {
     `${count('acknowledged')} acknowledged = ${count('trained')} trained + ${count('assigned')} assigned + ${count('pooled')} pooled + ${count('unscored')} unscored + ${count('evaluated')} evaluated + ${count('dropped')} dropped`,
     ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
     ...(server.shares === undefined ? [] : describeShares(server.shares)),
+    ...(server.policies === undefined ? [] : describePolicies(server.policies)),
   ];
+}
+
+function describePolicies(policies: NonNullable<ServerAnswer['policies']>): readonly string[] {
+  const width = Math.max(...Object.keys(policies).map((name) => name.length));
+  return Object.entries(policies).map(
+    ([name, { state, step, version, incarnation, account, groups_pooled: pooled }]) => {
+      const raised = incarnation > 0 ? `, incarnation ${incarnation}` : '';
+      const { trained = 0, dropped = 0 } = account;
+      return `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups wait for its step`;
+    },
+  );
 }
 
 function describeShares(shares: NonNullable<ServerAnswer['shares']>): readonly string[] {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetError } from '@agentjet/core';
-import { LmdbStore, verifyStore, type StoreVerdict } from '@agentjet/ledger';
+import { LmdbStore, verifyStore, type PolicyVerdict, type StoreVerdict } from '@agentjet/ledger';
 import type { VerifyFlags } from '../swarm-program.js';
 
 /** `ajet swarm verify`: folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
@@ -30,11 +30,19 @@ const hasStore = (dir: string): boolean =>
 
 function describe(verdict: StoreVerdict): string {
   if (!verdict.isSound) return `The ledger is not sound. ${verdict.problem}`;
-  const { account, steps, incarnation } = verdict;
+  const named = Object.entries(verdict.policies);
+  if (named.length > 0) {
+    const parts = named.map(([policy, found]) => `${policy}: ${describeAccount(found)}`);
+    return [`The ledger is sound, with ${named.length} policies.`, ...parts].join('\n');
+  }
+  return `The ledger is sound: ${describeAccount(verdict)}`;
+}
+
+function describeAccount({ account, steps, incarnation }: PolicyVerdict): string {
   const { acknowledged, trained, assigned, pooled, unscored, evaluated, dropped, droppedByReason } = account;
   const reasons = Object.entries(droppedByReason).map(([reason, count]) => `${count} ${reason}`);
   return [
-    `The ledger is sound: ${steps} steps, incarnation ${incarnation}.`,
+    `${steps} steps, incarnation ${incarnation}.`,
     `${acknowledged} acknowledged = ${trained} trained + ${assigned} assigned + ${pooled} pooled + ${unscored} unscored + ${evaluated} evaluated + ${dropped} dropped`,
     ...(reasons.length > 0 ? [`dropped: ${reasons.join(', ')}`] : []),
     `${account.running} running, ${account.unfinished} lost before they ended`,
@@ -43,7 +51,15 @@ function describe(verdict: StoreVerdict): string {
 
 function toReport(verdict: StoreVerdict): Readonly<Record<string, unknown>> {
   if (!verdict.isSound) return { sound: false, problem: verdict.problem };
-  const { droppedByReason, ...account } = verdict.account;
-  const { steps, incarnation } = verdict;
-  return { sound: true, steps, incarnation, ...account, dropped_by_reason: droppedByReason };
+  const policies = Object.entries(verdict.policies).map(([policy, found]) => [policy, toAccount(found)] as const);
+  return {
+    sound: true,
+    ...toAccount(verdict),
+    ...(policies.length > 0 && { policies: Object.fromEntries(policies) }),
+  };
+}
+
+function toAccount({ account, steps, incarnation }: PolicyVerdict): Readonly<Record<string, unknown>> {
+  const { droppedByReason, ...counts } = account;
+  return { steps, incarnation, ...counts, dropped_by_reason: droppedByReason };
 }

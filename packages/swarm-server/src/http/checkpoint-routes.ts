@@ -6,26 +6,42 @@ import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
 import type { Door } from './door.js';
 
 /** Checkpoints and their files. What is served is a name of the list, never a path that a request made. */
-export function addCheckpoints(base: Hono, door: Door, dir?: string): void {
+export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}): void {
   base.get(
     '/checkpoints',
-    door.read('commander', async () => ({ checkpoints: listCheckpoints(dir) }) satisfies CheckpointsAnswer),
+    door.read('commander', async () => ({ checkpoints: listAll(dirs) }) satisfies CheckpointsAnswer),
   );
   base.get(
     '/checkpoints/:step/:file{.+}',
     door.raw('commander', async (_swarm, { req }) => {
       const { step = '', file = '' } = req.param() as Readonly<Record<string, string>>;
+      const policy = req.query('policy') ?? '';
+      const dir = dirs[policy];
       const found = listCheckpoints(dir).find((each) => String(each.step) === step);
       const listed = found?.files.find(({ name }) => name === file);
       if (dir === undefined || found === undefined || listed === undefined)
         throw new WireError(
           'unknown_route',
-          `There is no file ${JSON.stringify(file)} of a checkpoint of step ${step}.`,
+          `There is no file ${JSON.stringify(file)} of a checkpoint of step ${step}${policy === '' ? sayPolicies(dirs) : ` of the policy "${policy}"`}.`,
         );
       return respondFile(path.join(dir, nameOf(found.step), listed.name), listed.bytes, req.header('range'));
     }),
   );
 }
+
+/** Folders of checkpoints by policy; under the empty name that of a run with one policy. */
+export type CheckpointDirs = Readonly<Record<string, string>>;
+
+function listAll(dirs: CheckpointDirs): CheckpointsAnswer['checkpoints'] {
+  return Object.entries(dirs).flatMap(([policy, dir]) =>
+    listCheckpoints(dir).map((each) => ({ ...each, ...(policy !== '' && { policy }) })),
+  );
+}
+
+const sayPolicies = (dirs: CheckpointDirs): string =>
+  dirs[''] === undefined && Object.keys(dirs).length > 0
+    ? `: name the policy, ${Object.keys(dirs).join(' or ')}, with "?policy="`
+    : '';
 
 const nameOf = (step: number): string => `step-${String(step).padStart(6, '0')}`;
 

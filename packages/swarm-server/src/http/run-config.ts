@@ -1,6 +1,7 @@
 import {
   camelKeys,
   isJsonObject,
+  toSnakeCase,
   toErrorMessage,
   type CommonConfig,
   type ConfigComposition,
@@ -67,11 +68,21 @@ export function createRunConfig<Config extends CommonConfig>(
     requireChangeable: (changes) => {
       for (const [key, value] of Object.entries(changes)) {
         if (clientSide.test(key)) throw clientKey(key);
-        withChanges(nest(key, value));
-        if (!changeable.has(key)) throw notNow(key);
+        const own = ownKey(key, config);
+        withChanges(nest(own, value));
+        if (!changeable.has(own)) throw notNow(own);
       }
     },
   };
+}
+
+/** The key that one of several policies has its own value for. Throws WireError `unknown_config` if there is no such policy. */
+function ownKey(key: string, { swarm }: CommonConfig): string {
+  const [, policy, own] = /^swarm\.policies\.([a-z0-9_]+)\.(.+)$/.exec(key) ?? [];
+  if (policy === undefined || own === undefined) return key;
+  const names = Object.keys(swarm.policies).map(toSnakeCase);
+  if (names.includes(policy)) return own;
+  throw new WireError('unknown_config', `There is no policy "${policy}" here; there is ${names.join(', ') || 'none'}.`);
 }
 
 /** Throws WireError `unknown_config` if a key names code: that runs at the clients. */

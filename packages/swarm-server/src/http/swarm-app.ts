@@ -11,7 +11,7 @@ import {
   type ClaimedEpisode,
 } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
-import { addCheckpoints } from './checkpoint-routes.js';
+import { addCheckpoints, type CheckpointDirs } from './checkpoint-routes.js';
 import {
   answerError,
   audit,
@@ -81,8 +81,8 @@ export type SwarmAppOptions = {
   readonly config?: RunConfig;
   /** The present run of a server that waits for runs. */
   readonly standby?: StandbyRun;
-  /** The folder of the checkpoints that commanders may download. */
-  readonly checkpoints?: string;
+  /** The folders of the checkpoints that commanders may download. */
+  readonly checkpoints?: CheckpointDirs;
 };
 
 /** The address at which this client reached the server; a proxy says what it was asked for. */

@@ -1,5 +1,5 @@
 import { EngineError } from '@agentjet/core';
-import type { LedgerEpisode, LedgerState, NewEnd } from '@agentjet/ledger';
+import { groupPart, type LedgerEpisode, type LedgerState, type NewEnd } from '@agentjet/ledger';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 
@@ -64,23 +64,42 @@ export function randomName(random: () => number): string {
   return part() + part();
 }
 
-export function receiptOf(
-  episodeId: string,
-  state: LedgerEpisode['state'],
-  {
-    status,
-    reason,
-    step,
-  }: { readonly status: Receipt['status']; readonly reason?: string | undefined; readonly step?: number | undefined },
-): Receipt {
+/** What became of an episode in each policy; undefined with one policy, or before the first step that takes it. */
+export function partsOf(state: LedgerState, episodeId: string): Receipt['parts'] {
+  const old = state.finishedEpisodes.get(episodeId)?.parts;
+  if (old !== undefined)
+    return Object.fromEntries(Object.entries(old).map(([name, { fate, ...more }]) => [name, { state: fate, ...more }]));
+  const episode = state.episodes.get(episodeId);
+  const group = episode === undefined ? undefined : state.groups.get(episode.groupId);
+  if (episode?.parts === undefined || group === undefined) return undefined;
+  const rows = [...episode.parts].map(([name, { state: found, reason }]) => {
+    return [name, { state: found, ...toOptional({ reason, step: groupPart(group, name).step }) }] as const;
+  });
+  return Object.fromEntries(rows);
+}
+
+/** Of an episode whose end was accepted. */
+export function receiptOf(ledger: LedgerState, episodeId: string, status: Receipt['status']): Receipt {
+  const old = ledger.finishedEpisodes.get(episodeId);
+  const { state, reason, ...episode } = old === undefined ? findLive(ledger, episodeId) : { ...old, state: old.fate };
+  const step = 'groupId' in episode ? ledger.groups.get(episode.groupId)?.step : episode.step;
+  const parts = partsOf(ledger, episodeId);
   return {
     episode_id: episodeId,
     status,
     state: state === 'running' ? 'ended' : state,
-    ...(reason !== undefined && { reason }),
-    ...(step !== undefined && { step }),
+    ...toOptional({ reason, step }),
+    ...(parts !== undefined && { parts }),
   };
 }
+
+function findLive({ episodes }: LedgerState, episodeId: string): LedgerEpisode {
+  const episode = episodes.get(episodeId);
+  if (episode === undefined) throw new TypeError(`There is no episode "${episodeId}".`);
+  return episode;
+}
+
+export type CallOf = { readonly requestId: string; readonly policy?: string | undefined };
 
 export function endedDifferently(episodeId: string, stored: string): WireError {
   return new WireError('ended_differently', `Episode "${episodeId}" ended already, as ${stored}; this end differs.`, {

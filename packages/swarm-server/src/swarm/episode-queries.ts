@@ -1,6 +1,6 @@
 import type { LedgerState } from '@agentjet/ledger';
 import type { EpisodeAnswer, EpisodesAnswer } from '@agentjet/swarm-wire';
-import { goneError, toOptional, type EpisodesQuery } from './episode-answers.js';
+import { goneError, partsOf, toOptional, type EpisodesQuery } from './episode-answers.js';
 
 /** Running and known episodes in the order in which they were claimed, after one of them. */
 export function listEpisodes(ledger: LedgerState, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
@@ -15,14 +15,16 @@ export function listEpisodes(ledger: LedgerState, { after, limit, state }: Episo
 /** One episode, however old. Throws WireError `gone` for one that nobody knows. */
 export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswer {
   const old = state.finishedEpisodes.get(episodeId);
+  const parts = partsOf(state, episodeId);
+  const more = parts === undefined ? {} : { parts };
   if (old !== undefined) {
     const { fate, reason, step } = old;
-    return { episode_id: episodeId, state: fate, ...toOptional({ reason, step }) };
+    return { episode_id: episodeId, state: fate, ...toOptional({ reason, step }), ...more };
   }
   const episode = state.episodes.get(episodeId);
   if (episode === undefined) throw goneError(state, episodeId);
   const { groupId, place, attempt, client, reward, reason } = episode;
   const { step } = state.groups.get(groupId) ?? {};
   const position = { group_id: groupId, place, attempt, client };
-  return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }) };
+  return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }), ...more };
 }

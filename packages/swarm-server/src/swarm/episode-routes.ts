@@ -23,6 +23,7 @@ import {
   reasonOf,
   receiptOf,
   toNewEnd,
+  type CallOf,
   type ClaimKey,
   type EpisodeAccess,
   type EpisodeParts,
@@ -137,7 +138,7 @@ export class EpisodeRoutes {
     if (old !== undefined) {
       if (old.bodyHash === undefined) throw this.#goneError(episodeId);
       if (old.bodyHash !== bodyHash) throw endedDifferently(episodeId, old.bodyHash);
-      return receiptOf(episodeId, old.fate, { status, reason: old.reason, step: old.step });
+      return receiptOf(ledger.state, episodeId, status);
     }
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
@@ -151,8 +152,7 @@ export class EpisodeRoutes {
     await writer.synced();
     const accepted = episode.end?.bodyHash;
     if (accepted !== bodyHash) throw endedDifferently(episodeId, accepted ?? '');
-    const { step } = ledger.state.groups.get(episode.groupId) ?? {};
-    return receiptOf(episodeId, episode.state, { status, reason: episode.reason, step });
+    return receiptOf(ledger.state, episodeId, status);
   }
 
   async abandon(episodeId: string, request: AbandonRequest, key?: ClaimKey): Promise<AbandonAnswer> {
@@ -389,5 +389,3 @@ export class EpisodeRoutes {
     return goneError(this.#context.ledger.state, episodeId);
   }
 }
-
-type CallOf = { readonly requestId: string; readonly policy?: string | undefined };
