@@ -99,7 +99,7 @@ export const endRequestSchema = z.strictObject({
   status: z.enum(['completed', 'failed', 'outage']),
   /** Null: the reward comes later, from a scorer. */
   reward: reward.nullable().default(null),
-  /** Rewards by target, if they differ. The name of a policy stands for all its targets. */
+  /** Rewards by target, if they differ. The name of a policy is for all its targets. */
   rewards: z.record(z.string(), reward).optional(),
   /** What agents earned on the way, in addition to the reward. `turn`: which of the agent's answers, from 0. */
   turn_rewards: z

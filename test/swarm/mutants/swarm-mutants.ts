@@ -431,8 +431,4 @@ export const swarmMutants: readonly SwarmMutant[] = [
       ),
     ],
   },
-  {
-    name: 'files go by the checkpoints of one policy',
-    edits: [edit(training, '(policy) => oldest.get(policy) ?? 0)', '() => Math.max(...oldest.values()))')],
-  },
 ];
