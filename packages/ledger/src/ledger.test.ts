@@ -224,6 +224,19 @@ describe('time', () => {
     expect(ledger.episode(calling).reason).toBe('lease_expired');
   });
 
+  it('keeps a lease until the last of two calls is answered', () => {
+    const { ledger, claim, pass } = createTestLedger();
+    ledger.openGroup(group);
+    const calling = claim('g', 0, 100);
+    const [first, second] = [ledger.holdLease(calling), ledger.holdLease(calling)];
+    first();
+    pass(150);
+    expect(ledger.episode(calling).state).toBe('running');
+    second();
+    pass(150);
+    expect(ledger.episode(calling).reason).toBe('lease_expired');
+  });
+
   it('gives up the unfilled places of a group some time after its first claim', () => {
     const { ledger, claim, pass, run } = createTestLedger({ groupPatienceMs: 1000 });
     ledger.openGroup(group);

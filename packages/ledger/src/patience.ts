@@ -20,7 +20,8 @@ export class Patience {
   readonly #leases = new Map<string, { readonly untilMs: number; readonly leaseMs: number }>();
   readonly #groups = new Map<string, number>();
   readonly #ends = new Map<string, number>();
-  readonly #held = new Set<string>();
+  /** How many calls of an episode are in flight. */
+  readonly #held = new Map<string, number>();
 
   constructor(clock: LeaseClock) {
     this.#clock = clock;
@@ -39,12 +40,18 @@ export class Patience {
 
   /** While a call is in flight the lease does not run out. Releasing it begins the lease anew. */
   hold(episodeId: string): () => void {
-    this.#held.add(episodeId);
+    this.#held.set(episodeId, (this.#held.get(episodeId) ?? 0) + 1);
     return () => {
-      this.#held.delete(episodeId);
-      const lease = this.#leases.get(episodeId);
-      if (lease !== undefined) this.renew(episodeId, lease.leaseMs);
+      const left = (this.#held.get(episodeId) ?? 1) - 1;
+      if (left > 0) this.#held.set(episodeId, left);
+      else this.#release(episodeId);
     };
+  }
+
+  #release(episodeId: string): void {
+    this.#held.delete(episodeId);
+    const lease = this.#leases.get(episodeId);
+    if (lease !== undefined) this.renew(episodeId, lease.leaseMs);
   }
 
   /** The records that time alone asks for now. */

@@ -68,8 +68,8 @@ const policies = {
 const configOf = (own: Record<string, unknown> = policies) =>
   configuration.create({ ...settings, experimentDir: dir, swarm: { policies: own as never } });
 
-const serve = (): Promise<ServedSwarm> =>
-  serveSwarm({ config: configOf(), composition: configuration, port: 0, onNotice: () => undefined });
+const serve = (port = 0, run?: string): Promise<ServedSwarm> =>
+  serveSwarm({ config: configOf(), composition: configuration, port, run, onNotice: () => undefined });
 
 const linesOf = (run: string, file: string): Record<string, number>[] =>
   readFileSync(path.join(run, file), 'utf8')
@@ -91,15 +91,20 @@ async function verify(run: string): Promise<StoreVerdict> {
   }
 }
 
-it('two models learn opposite answers to the same question, each in its own steps', async () => {
-  const served = await serve();
-  const { url, firstKey } = served.server;
-  const swarm = new SwarmClient({ url, key: firstKey });
-  const result = await swarm.run(walk, { tasks, parallel: 16 });
-  expect(result).toMatchObject({ reason: 'stopped', failed: 0, outages: 0 });
+it('two models learn opposite answers to the same question, each in its own steps, and go on after a restart', async () => {
+  const first = await serve();
+  const { url, firstKey } = first.server;
+  const running = new SwarmClient({ url, key: firstKey }).run(walk, { tasks, parallel: 16 });
+  const stepOf = (name: string): number => first.server.swarm?.describe().policies?.[name]?.step ?? 0;
+  await expect.poll(() => stepOf('planner') >= 2 && stepOf('worker') >= 1, { timeout: 120_000 }).toBe(true);
+  await first.close(); // nothing is saved: the steps since the newest checkpoint are made again
+  const served = await serve(Number(new URL(url).port), first.runDir);
+  expect(await running).toMatchObject({ reason: 'stopped' });
   const { policies: told } = served.server.swarm?.describe() ?? {};
   await served.close();
-  expect(told).toMatchObject({ planner: { step: 6 }, worker: { step: 4 } });
+  expect(told).toMatchObject({ planner: { step: 6, state: 'complete' }, worker: { step: 4, state: 'complete' } });
+  for (const [policy, steps] of [['planner', [1, 2, 3, 4, 5, 6]] as const, ['worker', [1, 2, 3, 4]] as const])
+    expect(linesOf(served.runDir, `policies/${policy}/metrics.jsonl`).map(({ step }) => step)).toEqual(steps);
   expect(gainOf(served.runDir, 'planner')).toBeGreaterThan(0.3);
   expect(gainOf(served.runDir, 'worker')).toBeGreaterThan(0.3);
   const verdict = await verify(served.runDir);

@@ -34,7 +34,7 @@ import { findPlace } from './find-place.js';
 import { isAtWork } from './finish-work.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
-import type { SwarmContext } from './swarm-context.js';
+import { hasPolicies, type SwarmContext } from './swarm-context.js';
 
 /** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
 export class EpisodeRoutes {
@@ -132,8 +132,10 @@ export class EpisodeRoutes {
 
   async end(episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> {
     const { ledger, writer } = this.#context;
-    const status = request.status;
-    const bodyHash = JSON.stringify([status, status === 'completed' ? request.reward : null, request.is_success]);
+    const { status, rewards } = request;
+    const own = hasPolicies(this.#context) && rewards !== undefined ? [rewards] : [];
+    const said = [status, status === 'completed' ? request.reward : null, request.is_success, ...own];
+    const bodyHash = JSON.stringify(said);
     const old = ledger.state.finishedEpisodes.get(episodeId);
     if (old !== undefined) {
       if (old.bodyHash === undefined) throw this.#goneError(episodeId);
