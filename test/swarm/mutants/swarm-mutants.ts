@@ -324,11 +324,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
   {
     name: 'late rescoring accepted',
     edits: [
-      edit(
-        ledger,
-        'if (group.scoreRevision !== replaces) {',
-        'if (group.scoreRevision !== replaces && scores.length === 0) {',
-      ),
+      edit(ledger, 'requireReplaced(group, replaces);', 'if (scores.length === 0) requireReplaced(group, replaces);'),
     ],
   },
   {
