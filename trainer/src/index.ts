@@ -20,7 +20,6 @@ export {
   type TrainOptions,
   type TrainOutcome,
 } from './loop/train.js';
-export { RecoveryBudget } from './loop/recovery-budget.js';
 export {
   prepareBatch,
   type BatchSettings,

@@ -98,4 +98,6 @@ export {
   type SectionOf,
 } from './config/registration.js';
 export { setting, type SettingNotes } from './config/setting.js';
+export { sampleCollections } from './config/swarm-schema.js';
+export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, isSecretKey, showValue, withoutCredentials } from './config/show-value.js';

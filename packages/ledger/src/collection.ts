@@ -1,3 +1,4 @@
+import { sampleCollections } from '@agentjet/core';
 import type { Ledger } from './ledger.js';
 import { membersOf } from './places.js';
 import { shareOf, type GroupsByShare } from './shares.js';
@@ -13,13 +14,7 @@ import type { PolicyLine } from './state.js';
  * - `any_client_asks`, `all_clients_ask`: when a client, or every client that is alive, asks for the step; all that was
  *   sampled until then is trained (any_client_agree_sync_weight, all_client_agree_sync_weight)
  */
-export const collections = [
-  'enough_tasks',
-  'enough_episodes',
-  'enough_informative_tasks',
-  'any_client_asks',
-  'all_clients_ask',
-] as const;
+export const collections = sampleCollections;
 
 export type Collection = (typeof collections)[number];
 

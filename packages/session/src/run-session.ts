@@ -1,6 +1,6 @@
-import { WorkflowError } from '@agentjet/core';
+import { RecoveryBudget, WorkflowError } from '@agentjet/core';
 import { drawsOf } from '@agentjet/run-folder';
-import { batchesAhead, RecoveryBudget, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
+import { batchesAhead, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
 import { pullRecorded } from './recorded/pull-recorded.js';

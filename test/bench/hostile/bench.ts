@@ -30,6 +30,7 @@ type Options = { readonly count: number; readonly report: (line: string) => void
 
 async function attack(dir: string, { count, report }: Options): Promise<BenchResult> {
   const server = await ServerProcess.start('guarded', dir);
+  await server.lookForStalls();
   const requests = new Requests(4);
   const target = await prepare(requests, server);
   const before = await stateOf(server);

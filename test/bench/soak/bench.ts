@@ -37,6 +37,7 @@ type Options = { readonly minutes: number; readonly report: (line: string) => vo
 
 async function soak(dir: string, { minutes, report }: Options): Promise<BenchResult> {
   const server = await ServerProcess.start('soak', dir);
+  await server.lookForStalls();
   const requests = new Requests(numClients);
   await postTasks(requests, server.url, 1000);
   const startMs = performance.now();

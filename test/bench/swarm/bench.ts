@@ -181,6 +181,7 @@ async function measureMixes(dir: string, { args, report }: Options) {
     const server = await ServerProcess.start('swarm', path.join(dir, name));
     try {
       await postTasks(requests, server.url, 2000);
+      await server.lookForStalls();
       const before = await server.usage();
       const { numCalls } = await playMix(requests, server.url, mix);
       const after = await server.usage();

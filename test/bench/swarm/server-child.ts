@@ -130,7 +130,8 @@ const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
 const { fill, open, failOnce, ...serving } = await start();
-let stopStalls = measureStalls();
+/** Looking for stalls costs the processor time of two files of the kernel every ten milliseconds, so it is asked for. */
+let stopStalls: (() => readonly number[]) | undefined;
 
 type Question = { readonly ask: string; readonly id: number; readonly count: number } & FillRequest;
 
@@ -140,13 +141,14 @@ process.on('message', (message: Question) => {
   if (message.ask === 'fail') answer({ failed: failOnce?.() !== undefined });
   if (message.ask === 'open') answer({ opened: open?.(message.count) ?? [] });
   if (message.ask === 'exit') process.exit(0);
+  if (message.ask === 'stalls') answer({ isLooking: (stopStalls ??= measureStalls()) !== undefined });
   if (message.ask === 'fill') void fill?.(message).then(answer);
 });
 
 function readUsage(): object {
   const { user, system } = process.cpuUsage();
-  const stalls = stopStalls();
-  stopStalls = measureStalls();
+  const stalls = stopStalls?.() ?? [];
+  if (stopStalls !== undefined) stopStalls = measureStalls();
   return {
     cpuMs: (user + system) / 1000,
     rssMb: process.memoryUsage.rss() / 2 ** 20,

@@ -52,6 +52,8 @@ export class ServerProcess {
   /** The next sync of its store fails. */
   failOnce = (): Promise<unknown> => this.#ask({ ask: 'fail' });
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
+  /** From now on `usage` says how long its loop was kept from a timer, which costs some processor time. */
+  lookForStalls = (): Promise<unknown> => this.#ask({ ask: 'stalls' });
   /** Episodes of an ordinary run; those before are over. */
   openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>
     (

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Algorithm, Backbone, LossOptions } from '@agentjet/core';
+import type { Algorithm, Backbone, LossOptions, RecoveryBudget } from '@agentjet/core';
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/pack-trees.js';
 import {
@@ -16,7 +16,6 @@ import { creditGroups } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
 import { pullAhead } from './pull-ahead.js';
-import type { RecoveryBudget } from './recovery-budget.js';
 import { toStepMetrics } from './step-metrics.js';
 import type { TrainingGroup } from './training-group.js';
 import type { TokenReport } from './token-reports.js';

@@ -10,7 +10,8 @@ const mostSeconds = 2_000_000;
 
 const shareName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dots, dashes, underscores');
 
-const sampleCollections = [
+/** When enough was sampled for a step. */
+export const sampleCollections = [
   'enough_tasks',
   'enough_episodes',
   'enough_informative_tasks',
@@ -53,7 +54,7 @@ export const swarm = z
     recovery_budget: setting(
       positive.max(mostSeconds),
       120,
-      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds; in a run that is recorded, saving takes a tenth of the time at most',
+      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds; saving takes a tenth of the time at most',
     ),
     store_dir: setting(
       text.nullable(),

@@ -1,26 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { createConfig } from '../testing/test-composition.js';
-import { WorkflowProcess } from './workflow-process.js';
+import { WorkflowProcess, type RemoteRun } from './workflow-process.js';
+
+const options = { hasReadersEnvironment: false, numProcesses: 1 };
+const run: RemoteRun = {
+  task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
+  order: { episodeId: 'e', repeatIndex: 0, seed: 0, attempt: 1, timeoutMs: 1000 },
+  signal: undefined,
+  createModel: () => {
+    throw new Error('It is not asked.');
+  },
+  judgeIsAway: () => undefined,
+};
 
 it('says that a process cannot be started, and closes', async () => {
   const { execPath } = process;
   process.execPath = '/no/such/node';
   try {
-    const options = { hasReadersEnvironment: false, numProcesses: 1 };
     const child = new WorkflowProcess(new URL(import.meta.url), { config: createConfig({}), options, name: 'w' });
-    const run = {
-      task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
-      order: { episodeId: 'e', repeatIndex: 0, seed: 0, attempt: 1, timeoutMs: 1000 },
-      signal: undefined,
-      createModel: () => {
-        throw new Error('It is not asked.');
-      },
-      judgeIsAway: () => undefined,
-    };
     await expect(child.run(run)).rejects.toThrow('ended before it could run a workflow');
     expect(child.isGone).toBe(true);
     await child.close();
   } finally {
     process.execPath = execPath;
+  }
+});
+
+it('gives a process up whose module is never imported, and says so', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'endless-'));
+  try {
+    const file = path.join(dir, 'endless.mjs');
+    writeFileSync(file, 'setInterval(() => undefined, 1000); await new Promise(() => undefined);');
+    const started = { config: createConfig({}), options, name: 'w', startTimeoutMs: 200 };
+    const child = new WorkflowProcess(pathToFileURL(file), started);
+    await expect(child.run(run)).rejects.toMatchObject({
+      code: 'process_failed',
+      message: expect.stringContaining('it was not ready after 0.2 s: the import of a module'),
+    });
+    await child.close();
+    expect(child.isGone).toBe(true);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
   }
 });

@@ -10,6 +10,9 @@ import { fromSentError, toSentError } from './sent-error.js';
 /** How long a process may take to end an episode that has run out of time, or that is not wanted any more. */
 const graceMs = 2000;
 
+/** How long a process may take until its workflow is imported and its environment is open. */
+const longestStartMs = 10 * 60_000;
+
 /** The process of an episode is gone, and took its other episodes with it. */
 export class ProcessLost extends Error {
   /** Of the episodes that ran in it. */
@@ -52,6 +55,7 @@ export class WorkflowProcess {
   readonly #calls = new Map<number, AbortController>();
   readonly #ready: Promise<void>;
   readonly #lastLines: string[] = [];
+  #refuse: (error: ConfigError) => void = () => undefined;
   #isGone = false;
   #numAssigned = 0;
 
@@ -61,7 +65,14 @@ export class WorkflowProcess {
       config,
       options,
       name,
-    }: { readonly config: CommonConfig; readonly options: ProcessOptions; readonly name: string },
+      startTimeoutMs = longestStartMs,
+    }: {
+      readonly config: CommonConfig;
+      readonly options: ProcessOptions;
+      readonly name: string;
+      /** Default: ten minutes. */
+      readonly startTimeoutMs?: number;
+    },
   ) {
     const execArgv = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     this.#child = fork(fileURLToPath(entry), [], {
@@ -71,6 +82,7 @@ export class WorkflowProcess {
     });
     this.#show(name);
     this.#ready = new Promise((resolve, reject) => {
+      this.#refuse = reject;
       this.#child.on('message', (message: FromProcess) => {
         if (message.type === 'ready') resolve();
         else if (message.type === 'refused') reject(fromSentError(message.error));
@@ -86,6 +98,7 @@ export class WorkflowProcess {
       });
     });
     this.#ready.catch(() => undefined); // told to those who run something
+    this.#limitStart(startTimeoutMs);
     this.#send({ type: 'open', config, options });
   }
 
@@ -195,6 +208,19 @@ export class WorkflowProcess {
     const last = this.#lastLines.length === 0 ? '' : ` Its last words:\n${this.#lastLines.join('\n')}`;
     for (const { reject, isLate } of this.#running.values())
       reject(new ProcessLost(`The process of the workflow ended: ${why}.${last}`, { numEpisodes, isBlocked: isLate }));
+  }
+
+  /** At a breakpoint no time passes. */
+  #limitStart(timeoutMs: number): void {
+    const expire = (): void => {
+      if (inspector.url() !== undefined) return;
+      const why = `it was not ready after ${timeoutMs / 1000} s: the import of a module, or the start of an environment, does not end`;
+      this.#refuse(this.#startFailed(why));
+      this.kill();
+    };
+    const timer = setTimeout(expire, timeoutMs);
+    const stop = (): void => clearTimeout(timer);
+    this.#ready.then(stop, stop);
   }
 
   #startFailed(why: string): ConfigError {

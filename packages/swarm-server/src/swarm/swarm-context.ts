@@ -9,6 +9,7 @@ import {
   type Store,
   type StoreWriter,
 } from '@agentjet/ledger';
+import { RecoveryBudget } from '@agentjet/core';
 import { CallGate } from './call-gate.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
@@ -47,8 +48,8 @@ export type SwarmContext = SharedContext & {
   readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
   /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
   readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
-  /** How long the steps since the newest checkpoint took. */
-  sinceSavedMs: number;
+  /** Of the steps since the newest checkpoint. */
+  readonly recovery: RecoveryBudget;
   /** The oldest step that a recovery may have to begin with. */
   oldestStep: number;
 };
@@ -78,7 +79,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
       gate,
       weights: { version: -1, phase: 'recovering' },
       wanted: new Map(),
-      sinceSavedMs: 0,
+      recovery: new RecoveryBudget((settings.recoveryBudgetMs ?? Infinity) / 1000),
       oldestStep: 0,
     });
   }

@@ -130,7 +130,7 @@ function findBatch(context: SwarmContext): Batch {
 type ReadyBatch = Extract<Batch, { readonly kind: 'ready' }>;
 
 async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): Promise<void> {
-  const { host, ledger, policy, writer, trainer, weights, gate, settings } = context;
+  const { host, ledger, policy, writer, trainer, weights, gate, settings, recovery } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
   const startedMs = host.now();
@@ -150,10 +150,8 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
   gate.release('weights');
   context.changes.notify();
   const { save_freq: saveFreq = settings.saveFreq } = changesOf(context).trainer_common;
-  context.sinceSavedMs += host.now() - startedMs;
-  const isDue =
-    (saveFreq > 0 && weights.version % saveFreq === 0) ||
-    context.sinceSavedMs > (settings.recoveryBudgetMs ?? Infinity);
+  recovery.noteStep((host.now() - startedMs) / 1000);
+  const isDue = (saveFreq > 0 && weights.version % saveFreq === 0) || recovery.isDue;
   if (ready.length > 0 && isDue) await saveCheckpoint(context, weights.version);
 }
 
@@ -179,10 +177,11 @@ async function optimizeStep(context: SwarmContext, manifest: ManifestRecord): Pr
 }
 
 async function saveCheckpoint(context: SwarmContext, step: number): Promise<void> {
-  const { policy, trainer, settings, weights } = context;
+  const { host, policy, trainer, settings, weights, recovery } = context;
   weights.phase = 'saving';
+  const startedMs = host.now();
   await trainer.save(step);
-  context.sinceSavedMs = 0;
+  recovery.noteSaved((host.now() - startedMs) / 1000);
   await appendSynced(context, { kind: 'checkpoint', ...named(policy), step });
   const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
   const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));

@@ -2,36 +2,15 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
+import type { Backbone, LossOptions } from '@agentjet/core';
 import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
 import { writeSafetensors } from '../../model-files/safetensors.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
+import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerClient } from './tinker-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
-
-const row = Int32Array.of(1, 2, 3, 4, 0, 1);
-
-/** One row whose last two tokens are trained. */
-function lesson(loss: LossOptions = { kind: 'sft' }): TrainBatch {
-  const pack = {
-    ids: row,
-    positions: Int32Array.from(row.keys()),
-    ends: new Int32Array(row.length).fill(row.length),
-    predictors: Int32Array.of(3, 4),
-    targets: Int32Array.of(0, 1),
-    terms: {
-      pair: Int32Array.of(0, 1),
-      sequence: Int32Array.of(0, 0),
-      weights: Float32Array.of(0.5, 0.5),
-      advantages: Float32Array.of(1, -1),
-      logprobs: Float32Array.of(-1.5, -1.6),
-    },
-    rowTokens: row.length,
-  };
-  return { packs: [pack], loss };
-}
 
 const policy: Extract<LossOptions, { kind: 'policy' }> = {
   kind: 'policy',

@@ -1,33 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Backbone, TrainBatch } from '@agentjet/core';
+import type { Backbone } from '@agentjet/core';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
+import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
 
 /** A server that takes rows as protobuf alone. */
-
-const row = Int32Array.of(1, 2, 3, 4, 0, 1);
-const lesson: TrainBatch = {
-  loss: { kind: 'sft' },
-  packs: [
-    {
-      ids: row,
-      positions: Int32Array.from(row.keys()),
-      ends: new Int32Array(row.length).fill(row.length),
-      predictors: Int32Array.of(3, 4),
-      targets: Int32Array.of(0, 1),
-      terms: {
-        pair: Int32Array.of(0, 1),
-        sequence: Int32Array.of(0, 0),
-        weights: Float32Array.of(0.5, 0.5),
-        advantages: Float32Array.of(1, -1),
-        logprobs: Float32Array.of(-1.5, -1.6),
-      },
-      rowTokens: row.length,
-    },
-  ],
-};
 
 let server: TinkerServer;
 let modelDir: string;
@@ -50,7 +29,7 @@ test('it is found out at its first refusal, told, and trains as this process doe
   expect(notices[0]).toContain('wire protobuf');
   const local = createTinyTaskBackbone(1);
   for (let step = 0; step < 2; step++) {
-    const [found, expected] = [await backbone.trainStep(lesson), await local.trainStep(lesson)];
+    const [found, expected] = [await backbone.trainStep(lesson()), await local.trainStep(lesson())];
     expect(found.loss).toBeCloseTo(expected.loss, 5);
     expect(found.gradNorm).toBeCloseTo(expected.gradNorm ?? Number.NaN, 5);
   }
