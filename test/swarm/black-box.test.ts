@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration, type Task } from 'agentjet';
+import { createProgram } from '@agentjet/cli';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { createProgramWorkflow, routeModels, SwarmClient } from '@agentjet/swarm-client';
@@ -210,6 +211,49 @@ describe('OpenCode', () => {
     expect(await post({ model, messages, tools: [tool], tool_choice: 'auto' })).toContain('all done');
     expect(finish().samples).toHaveLength(1);
   });
+});
+
+it('a judge of a YAML file scores a program', async () => {
+  const yaml = path.join(dir, 'judged.yaml');
+  writeFileSync(
+    path.join(dir, 'judge.mjs'),
+    `export class Judge {
+      async judge(task, output) { return { reward: output.metadata.answer === task.metadata.answer ? 0.75 : 0, isSuccess: true }; }
+    }`,
+  );
+  writeFileSync(
+    path.join(dir, 'tasks.jsonl'),
+    JSON.stringify({ task_id: 't1', main_query: 'Say hello.', metadata: { answer: 'hello' } }),
+  );
+  writeFileSync(
+    yaml,
+    `ajet:
+  task_judge: { judge_type: customized_protocol, judge_protocol: judge.mjs->Judge }
+`,
+  );
+  const config = configuration.create({
+    experimentDir: path.join(dir, 'judged'),
+    model: { path: 'nano' },
+    data: { trainBatchSize: 1 },
+    rollout: { numRepeat: 1, maxResponseLengthInOneTurn: 4 },
+    trainerCommon: { totalTrainingSteps: 1, testFreq: 0, valBeforeTrain: false },
+    onnx: { numThreads: 1 },
+  });
+  const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
+  vi.stubEnv('AJET_SWARM_KEY', served.server.firstKey ?? '');
+  try {
+    const says = program(`await ask([{ role: 'user', content: env.AJET_QUERY }]); console.log('hello');`);
+    const ajet = ['node', 'ajet', 'swarm', 'run', '--server', served.server.url, '--conf', yaml];
+    const run = (...more: readonly string[]): Promise<unknown> =>
+      createProgram(() => {}).parseAsync([...ajet, ...more, '--', says.command, ...says.args]);
+    await expect(run('--tasks', path.join(dir, 'tasks.jsonl'), '--reward', 'echo 1')).rejects.toThrow(/has a judge/);
+    await run('--tasks', path.join(dir, 'tasks.jsonl'));
+    const [episode] = [...(served.server.swarm?.context.ledger.state.episodes.values() ?? [])];
+    expect(episode).toMatchObject({ reward: 0.75, isSuccess: true });
+  } finally {
+    vi.unstubAllEnvs();
+    await served.close();
+  }
 });
 
 it('a swarm trains on what a program was answered', async () => {

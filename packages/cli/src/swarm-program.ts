@@ -98,7 +98,10 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
       '--server <url> --conf <file.yaml> [options] [key.path=value ...] | --server <url> [options] -- <program> [argument ...]',
     )
     .argument('[overrides...]', overridesHelp)
-    .option('--conf <file>', 'the YAML file: workflow, tasks, judge')
+    .option(
+      '--conf <file>',
+      'the YAML file: workflow, tasks, judge; for a program: its judge, and tasks if none are named',
+    )
     .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
     .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
     .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
@@ -124,10 +127,11 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
         const { runSwarm } = await import('./commands/run-swarm.js');
         return setExitCode(await runSwarm(flags, overrides));
       }
-      if (flags.conf !== undefined || overrides.length > program.length)
-        swarm.error('error: give --conf and settings, or a program after --, not both');
+      const settings = overrides.slice(0, overrides.length - program.length);
+      if (flags.conf === undefined && settings.length > 0)
+        swarm.error('error: settings before -- change a YAML file: name it with --conf');
       const { runProgram } = await import('./commands/run-program.js');
-      setExitCode(await runProgram(flags, program));
+      setExitCode(await runProgram(flags, program, settings));
     });
 }
 

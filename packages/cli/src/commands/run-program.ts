@@ -13,19 +13,27 @@ import type { TaskInput } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
-import { describeRun, requireKey, toParallel } from './run-swarm.js';
+import { describeRun, loadConfig, loadRun, requireKey, revisionOf, toParallel } from './run-swarm.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
-/** `ajet swarm run ... -- <program>`: an episode for each run of the program, until its tasks are done or a signal. */
-export async function runProgram(flags: SwarmRunFlags, [command = '', ...args]: readonly string[]): Promise<number> {
+/**
+ * `ajet swarm run ... -- <program>`: an episode for each run of the program, until its tasks are done or a signal. With `--conf` the
+ * judge of a YAML file scores it, and its tasks are run unless others are named.
+ */
+export async function runProgram(
+  flags: SwarmRunFlags,
+  [command = '', ...args]: readonly string[],
+  overrides: readonly string[] = [],
+): Promise<number> {
   const output = createOutput(flags);
   requireProgram(command);
   const routes = await readRoutes(flags);
   const tasks = readTasks(flags);
+  const configured = await readConfigured(flags, overrides, tasks);
   return runInterruptibly(
     () => output.writeLine('Stopping: running programs are ended, and their episodes given back.'),
     async (signal) => {
-      const { server, client: name, share, revision = '' } = flags;
+      const { server, client: name, share, revision = configured.revision } = flags;
       const client = new SwarmClient({
         url: server,
         key: requireKey(flags),
@@ -33,8 +41,10 @@ export async function runProgram(flags: SwarmRunFlags, [command = '', ...args]: 
         ...(name !== undefined && { client: name }),
         ...(share !== undefined && { share }),
       });
-      const { reward, folder, agent: agentName } = flags;
+      const { folder, agent: agentName } = flags;
+      const reward = configured.options.judge === undefined ? flags.reward : false;
       const options: SwarmRunOptions = {
+        ...configured.options,
         parallel: toParallel(flags.parallel) ?? 1,
         timeoutSeconds: toSeconds(flags.timeout ?? '1800'),
         portable: flags.portable !== false,
@@ -51,6 +61,37 @@ export async function runProgram(flags: SwarmRunFlags, [command = '', ...args]: 
       return 0;
     },
   );
+}
+
+type Configured = { readonly revision: string; readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks'> };
+
+/** The judge of a YAML file, and its tasks if no others are named. */
+async function readConfigured(
+  flags: SwarmRunFlags,
+  overrides: readonly string[],
+  tasks: readonly TaskInput[] | undefined,
+): Promise<Configured> {
+  if (flags.conf === undefined) return { revision: '', options: {} };
+  const config = loadConfig(flags, overrides);
+  const { options } = await loadRun(config, flags, {
+    workflow: async () => ({}), // the program takes its place
+    ...(tasks !== undefined && { reader: { trainingTasks: () => tasks, evaluationTasks: () => [] } }),
+  });
+  const { judge } = options;
+  if (judge !== undefined && flags.reward !== undefined)
+    throw new ConfigError(
+      'wrong_value',
+      `${flags.conf} has a judge, and --reward says another reward. Leave one of them out.`,
+    );
+  if (judge === undefined && flags.reward === undefined)
+    throw new ConfigError(
+      'wrong_value',
+      `${flags.conf} has no judge (task_judge), so it says nothing of a program's reward. Leave --conf out, or give --reward.`,
+    );
+  return {
+    revision: revisionOf(config),
+    options: { judge, ...(options.tasks !== undefined && { tasks: options.tasks }) },
+  };
 }
 
 /** A path is that of the shell's folder, wherever the program runs. */

@@ -15,7 +15,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
     () => output.writeLine('Stopping: running episodes are given back.'),
     async (signal) => {
       const client = new SwarmClient({ url: flags.server, key: requireKey(flags), ...namesOf(flags, overrides) });
-      const { workflow, options } = await loadRun(flags, overrides);
+      const { workflow, options } = await loadRun(loadConfig(flags, overrides), flags);
       const printer = new SwarmPrinter(output.writeLine);
       output.writeLine(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
       const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
@@ -49,17 +49,19 @@ function namesOf(
   };
 }
 
-function loadConfig({ conf }: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig {
+export function loadConfig({ conf }: SwarmRunFlags, overrides: readonly string[]): AgentJetConfig {
   if (conf === undefined)
     throw new ConfigError('no_conf', 'Name the job with --conf <file.yaml>, or a program after "--".');
   return new AgentJetJob().loadJobFromYaml(conf, overrides).config;
 }
 
-async function loadRun(
+/** What a configuration says of a client's work. `given`: what takes the place of its workflow or its tasks. */
+export async function loadRun(
+  config: AgentJetConfig,
   flags: SwarmRunFlags,
-  overrides: readonly string[],
+  given: Parameters<typeof loadInputs>[0] = {},
 ): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
-  const { config, inputs } = await loadInputs({}, { config: loadConfig(flags, overrides), composition: configuration });
+  const { inputs } = await loadInputs(given, { config, composition: configuration });
   const { workflow, judge, reader, environment } = inputs;
   const { rollout, trainableTargets, environment: limits } = config;
   return {
@@ -82,7 +84,7 @@ async function loadRun(
 }
 
 /** Changes with the files of workflow and judge; what they import is not read. */
-function revisionOf(config: AgentJetConfig): string {
+export function revisionOf(config: AgentJetConfig): string {
   const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
   return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);
 }
