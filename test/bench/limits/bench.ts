@@ -133,7 +133,7 @@ function sizeOf(dir: string): number {
   return files.filter((stats) => stats.isFile()).reduce((sum, { blocks }) => sum + 512 * blocks, 0);
 }
 
-/** Memory of episodes that run at the same time, each with a call behind it. */
+/** Memory of episodes that run at the same time, each with one call. */
 async function holdEpisodes(dir: string, held: number) {
   const clients = 256;
   const requests = new Requests(clients);
