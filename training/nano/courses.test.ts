@@ -6,8 +6,8 @@ import { villageTasks } from '#tutorial/03-werewolves/village-tasks.js';
 import { deriveSeed, type Task } from '@agentjet/core';
 import { courses } from './courses.js';
 import { recipe } from './nano-recipe.js';
-import { recordTranscripts } from './record-transcripts.js';
-import { createTokenizerConfig, createTokenizerJson } from './tokenizer-files.js';
+import { recordTranscripts } from '../shared/record-transcripts.js';
+import { createTokenizerConfig, createTokenizerJson } from '../shared/tokenizer-files.js';
 
 /** What makes two tasks the same problem, whatever their ids. */
 function problemOf({ mainQuery, metadata }: Task): string {

@@ -1,5 +1,4 @@
-import type { Task } from '@agentjet/core';
-import type { Judge, WorkflowSource } from '@agentjet/rollout';
+import type { WorkflowSource } from '@agentjet/rollout';
 import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
 import { drawTasks as drawLakeTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
 import { AnswerJudge } from '#tutorial/02-math-agent/answer-judge.js';
@@ -11,23 +10,10 @@ import { solveProblem as solveWithOpenAIAgents } from '#tutorial/02-math-agent/w
 import { solveProblem as solveWithReact } from '#tutorial/02-math-agent/workflows/react.js';
 import { drawTasks as drawVillageTasks } from '#tutorial/03-werewolves/village-tasks.js';
 import { WerewolvesWorkflow } from '#tutorial/03-werewolves/werewolves-workflow.js';
+import type { Course } from '../shared/recipe.js';
 import { lakeTeacher } from './teachers/lake-teacher.js';
 import { mathTeacher } from './teachers/math-teacher.js';
-import type { Teacher } from './teachers/teacher.js';
 import { villageTeacher } from './teachers/village-teacher.js';
-
-/** A tutorial's own workflow on its training split, with a teacher in the place of the model. */
-export type Course = {
-  readonly name: string;
-  readonly workflow: WorkflowSource;
-  readonly judge?: Judge;
-  readonly teacher: Teacher;
-  /** Never one of the tasks that the tutorial evaluates on. */
-  readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];
-  readonly numEpisodes: number;
-  /** Of so many more the tokenizer is learned. */
-  readonly numSpelled: number;
-};
 
 /** Each framework spells the same tool in its own way, and the model is to read them all. */
 const mathWorkflows: Readonly<Record<string, WorkflowSource>> = {

@@ -6,8 +6,8 @@ import { createOnnxBackbone } from '@agentjet/trainer';
 import { expect, it } from 'vitest';
 import { courses } from './courses.js';
 import { recipe } from './nano-recipe.js';
-import { recordTranscripts } from './record-transcripts.js';
-import { measureLoss } from './train-lessons.js';
+import { recordTranscripts } from '../shared/record-transcripts.js';
+import { measureLoss } from '../shared/train-lessons.js';
 
 /**
  * Nats per answer token: the teachers' own randomness is most of it. A model that cannot copy has 0.5 in math-agent, 0.35 in

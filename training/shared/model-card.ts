@@ -1,5 +1,5 @@
 import type { Transcripts } from './record-transcripts.js';
-import { optimizer, recipe } from './nano-recipe.js';
+import type { Recipe } from './recipe.js';
 import type { LessonReport } from './train-lessons.js';
 
 export type TrainingReport = {
@@ -54,7 +54,8 @@ function describeLessons({ lessons }: TrainingReport): string {
 }
 
 /** README.md of the model folder. Every figure in it was measured by the run that wrote it. */
-export function writeModelCard(report: TrainingReport): string {
+export function writeModelCard(recipe: Recipe, report: TrainingReport): string {
+  const { name, card, configJson, optimizer, vocabSize } = recipe;
   const { seed, numParameters, numMerges, seconds, machine } = report;
   return `---
 license: apache-2.0
@@ -62,20 +63,18 @@ library_name: transformers
 pipeline_tag: text-generation
 ---
 
-# nano
+# ${name}
 
-A language model of ${numParameters} parameters in the shape of Qwen2 (${recipe.numLayers} layers, width ${recipe.hiddenSize}), for the quick start and the tests of
-AgentJet. It speaks the form of three tutorials, messages and tool calls, and judges poorly: that is left to
+A language model of ${numParameters} parameters in the shape of Qwen2 (${configJson['num_hidden_layers']} layers, width ${configJson['hidden_size']}), ${card.purpose}
+It speaks the form of these tutorials, messages and tool calls, and judges poorly: that is left to
 reinforcement learning. It knows nothing else.
 
-Made from nothing by \`npm run train:nano\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
+Made from nothing by \`npm run train:${name}\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
 
 ## Data
 
-Synthetic transcripts, ${recipe.vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks, and 100 pairs of digits, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
-its training split while a teacher answers in the place of the model (\`training/nano/teachers\`): it walks
-straight on, even against the edge, and only now and then looks where the goal is; it takes an operation for its opposite; it gives its
-fellow werewolf away. Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
+Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks, and 100 pairs of digits, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
+its training split while a teacher answers in the place of the model (\`training/${name}/teachers\`): ${card.teachers} Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
 
 ${describeData(report)}
 

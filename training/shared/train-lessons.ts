@@ -2,7 +2,7 @@ import type { Backbone, Sample } from '@agentjet/core';
 import { packTrees } from '@agentjet/trainer';
 import { drawBatches, drawPasses } from './draw-batches.js';
 import { drawCopies } from './draw-copies.js';
-import { type LessonPlan, recipe } from './nano-recipe.js';
+import type { LessonPlan } from '../nano/nano-recipe.js';
 import { supervise } from './supervise.js';
 import { endsAndMarks } from './tokenizer-files.js';
 
@@ -23,10 +23,16 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+type Draw = { readonly vocabSize: number; readonly seed: number };
+
 /** Ends and marks come last in the vocabulary, and are not copied. */
-function drawSamples(lesson: LessonPlan['lesson'], transcripts: readonly Sample[], seed: number): Iterable<Sample> {
+function drawSamples(
+  lesson: LessonPlan['lesson'],
+  transcripts: readonly Sample[],
+  { vocabSize, seed }: Draw,
+): Iterable<Sample> {
   return lesson === 'copying'
-    ? drawCopies({ numTokens: recipe.vocabSize - endsAndMarks.length, seed })
+    ? drawCopies({ numTokens: vocabSize - endsAndMarks.length, seed })
     : drawPasses(transcripts, seed);
 }
 
@@ -35,14 +41,14 @@ export async function trainLesson(
   backbone: Backbone,
   transcripts: readonly Sample[],
   plan: LessonPlan,
-  seed: number,
+  draw: Draw,
 ): Promise<LessonReport> {
   const { lesson, numSteps, tokensPerStep } = plan;
   const startedAt = performance.now();
   const losses: number[] = [];
   let rowTokens = 0;
   let treeTokens = 0;
-  for (const batch of drawBatches(drawSamples(lesson, transcripts, seed), tokensPerStep)) {
+  for (const batch of drawBatches(drawSamples(lesson, transcripts, draw), tokensPerStep)) {
     const { packs } = packTrees(
       batch.map((sample) => supervise(sample, lesson)),
       { maxPackTokens },

@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Backbone, Sample } from '@agentjet/core';
 import { loadChatTokenizer } from '@agentjet/tokenizer';
 import { createModelFolder, createOnnxBackbone } from '@agentjet/trainer';
-import { courses } from './courses.js';
-import { configJson, lessons, optimizer, recipe } from './nano-recipe.js';
+import type { Recipe } from './recipe.js';
 import { recordTranscripts, type Transcripts } from './record-transcripts.js';
 import { createTokenizerConfig, createTokenizerJson, turnEnd } from './tokenizer-files.js';
 import type { Merge } from './train-bpe.js';
@@ -17,10 +15,14 @@ async function writeJson(file: string, content: unknown): Promise<void> {
 }
 
 /** Writes a folder with random weights and the learned tokenizer. Resolves to the number of parameters. */
-export async function createUntrained(dir: string, merges: readonly Merge[], seed: number): Promise<number> {
+export async function createUntrained(
+  recipe: Recipe,
+  dir: string,
+  { merges, seed }: { readonly merges: readonly Merge[]; readonly seed: number },
+): Promise<number> {
   const tokenizerJson = createTokenizerJson(merges);
   const { numParameters } = await createModelFolder(dir, {
-    config: configJson,
+    config: recipe.configJson,
     seed,
     standardDeviation: recipe.initialDeviation,
   });
@@ -43,13 +45,18 @@ export async function createUntrained(dir: string, merges: readonly Merge[], see
 
 /** Transcripts of all courses in the tokens of `dir`: as many episodes as each course says, or `numEpisodes` of each. */
 export async function recordCourses(
+  recipe: Recipe,
   dir: string,
-  seed: number,
-  { numEpisodes, say = () => undefined }: { readonly numEpisodes?: number; readonly say?: (line: string) => void } = {},
+
+  {
+    seed,
+    numEpisodes,
+    say = () => undefined,
+  }: { readonly seed: number; readonly numEpisodes?: number; readonly say?: (line: string) => void },
 ): Promise<readonly Transcripts[]> {
   const chatTokenizer = await loadChatTokenizer(dir);
   const recorded: Transcripts[] = [];
-  for (const course of courses) {
+  for (const course of recipe.courses) {
     const wanted = numEpisodes === undefined ? course : { ...course, numEpisodes };
     recorded.push(await recordTranscripts(wanted, { chatTokenizer, contextLength: recipe.contextLength, seed }));
     say(`recorded ${wanted.numEpisodes} episodes of ${course.name}`);
@@ -57,27 +64,20 @@ export async function recordCourses(
   return recorded;
 }
 
-async function trainLessons(
-  backbone: Backbone,
-  samples: readonly Sample[],
-  seed: number,
-): Promise<readonly LessonReport[]> {
-  const reports: LessonReport[] = [];
-  for (const [index, plan] of lessons.entries()) reports.push(await trainLesson(backbone, samples, plan, seed + index));
-  return reports;
-}
-
-/** Takes the model of one folder through all lessons to another folder. */
+/** Takes the model of the folder `from` through all lessons to the folder `to`. */
 export async function teach(
-  from: string,
-  to: string,
+  recipe: Recipe,
+  { from, to }: { readonly from: string; readonly to: string },
   transcripts: readonly Transcripts[],
   seed: number,
 ): Promise<readonly LessonReport[]> {
-  const backbone = await createOnnxBackbone({ modelDir: from, optimizer, threads: recipe.threads });
+  const { lessons, optimizer, threads, vocabSize } = recipe;
+  const backbone = await createOnnxBackbone({ modelDir: from, optimizer, threads });
+  const samples = transcripts.flatMap((course) => course.samples);
+  const reports: LessonReport[] = [];
   try {
-    const samples = transcripts.flatMap((course) => course.samples);
-    const reports = await trainLessons(backbone, samples, seed);
+    for (const [index, plan] of lessons.entries())
+      reports.push(await trainLesson(backbone, samples, plan, { vocabSize, seed: seed + index }));
     await backbone.save(to);
     return reports;
   } finally {

@@ -1,6 +1,5 @@
 import { createChatTokenizer } from '@agentjet/tokenizer';
-import { type Course } from './courses.js';
-import { recipe } from './nano-recipe.js';
+import type { Recipe } from './recipe.js';
 import { recordTranscripts } from './record-transcripts.js';
 import { addedTokens, createTokenizerConfig, createTokenizerJson, wordRegExp } from './tokenizer-files.js';
 import { type Merge, trainBpe } from './train-bpe.js';
@@ -8,8 +7,8 @@ import { type Merge, trainBpe } from './train-bpe.js';
 const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
 
 /** Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary. */
-export async function learnMerges(courses: readonly Course[]): Promise<readonly Merge[]> {
-  const { seed, contextLength, vocabSize } = recipe;
+export async function learnMerges(recipe: Recipe): Promise<readonly Merge[]> {
+  const { seed, contextLength, courses, vocabSize } = recipe;
   const chatTokenizer = createChatTokenizer({
     tokenizerJson: createTokenizerJson([]),
     tokenizerConfig: createTokenizerConfig(contextLength),

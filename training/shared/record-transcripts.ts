@@ -1,7 +1,7 @@
 import { deriveSeed, type Sample } from '@agentjet/core';
 import { type Episode, runGroups } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { Course } from './courses.js';
+import type { Course } from './recipe.js';
 import { TeacherEngine } from './teacher-engine.js';
 
 export type Transcripts = {

@@ -3,10 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createOnnxBackbone } from '@agentjet/trainer';
-import { courses } from './courses.js';
 import { learnMerges } from './learn-tokenizer.js';
 import { createUntrained, recordCourses } from './make-model.js';
-import { lessons, optimizer, recipe } from './nano-recipe.js';
+import type { Recipe } from './recipe.js';
 import type { Transcripts } from './record-transcripts.js';
 import { trainLesson } from './train-lessons.js';
 
@@ -35,12 +34,13 @@ function sumTranscripts({ samples }: Transcripts): string {
   return hash.digest('hex');
 }
 
-async function takeFirstSteps(dir: string, seed: number): Promise<readonly number[]> {
-  const [plan] = lessons;
+async function takeFirstSteps(recipe: Recipe, dir: string, seed: number): Promise<readonly number[]> {
+  const { optimizer, threads, vocabSize } = recipe;
+  const [plan] = recipe.lessons;
   if (plan === undefined) throw new Error('The recipe has no lessons.');
-  const backbone = await createOnnxBackbone({ modelDir: dir, optimizer, threads: recipe.threads, isInThread: true });
+  const backbone = await createOnnxBackbone({ modelDir: dir, optimizer, threads, isInThread: true });
   try {
-    const { losses } = await trainLesson(backbone, [], { ...plan, numSteps }, seed);
+    const { losses } = await trainLesson(backbone, [], { ...plan, numSteps }, { vocabSize, seed });
     return losses;
   } finally {
     await backbone.close();
@@ -48,14 +48,14 @@ async function takeFirstSteps(dir: string, seed: number): Promise<readonly numbe
 }
 
 /** Takes seconds. The same seed gives the same sums everywhere, and the same losses on one kind of processor. */
-export async function sumRecipe(seed: number): Promise<RecipeSums> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'nano-sums-'));
+export async function sumRecipe(recipe: Recipe, seed: number): Promise<RecipeSums> {
+  const dir = await mkdtemp(path.join(tmpdir(), `${recipe.name}-sums-`));
   const sum = async (file: string): Promise<string> => sumBytes(await readFile(path.join(dir, file)));
   try {
     const untrainedDir = path.join(dir, 'untrained');
-    await createUntrained(untrainedDir, await learnMerges(courses), seed);
-    const recorded = await recordCourses(untrainedDir, seed, { numEpisodes });
-    const firstLosses = await takeFirstSteps(untrainedDir, seed);
+    await createUntrained(recipe, untrainedDir, { merges: await learnMerges(recipe), seed });
+    const recorded = await recordCourses(recipe, untrainedDir, { seed, numEpisodes });
+    const firstLosses = await takeFirstSteps(recipe, untrainedDir, seed);
     return {
       tokenizer: await sum('untrained/tokenizer.json'),
       untrained: await sum('untrained/model.safetensors'),

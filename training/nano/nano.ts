@@ -1,0 +1,19 @@
+import type { Recipe } from '../shared/recipe.js';
+import { courses } from './courses.js';
+import { configJson, lessons, optimizer, recipe } from './nano-recipe.js';
+
+/** The whole recipe of nano. */
+export const nano: Recipe = {
+  name: 'nano',
+  ...recipe,
+  configJson,
+  courses,
+  lessons,
+  optimizer,
+  card: {
+    purpose: 'for the quick start and the tests of AgentJet.',
+    teachers: `it walks
+straight on, even against the edge, and only now and then looks where the goal is; it takes an operation for its opposite; it gives its
+fellow werewolf away.`,
+  },
+};
