@@ -31,6 +31,7 @@ export const arrows = {
   '@agentjet/adapter-kit': ['@agentjet/rollout', '@agentjet/core'],
   '@agentjet/trackers': ['@agentjet/core'],
   '@agentjet/nano': [],
+  '@agentjet/micro': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
     '@agentjet/data',
@@ -44,6 +45,7 @@ export const arrows = {
     '@agentjet/context-tracker',
     '@agentjet/tokenizer',
     '@agentjet/nano',
+    '@agentjet/micro',
     '@agentjet/core',
   ],
   '@agentjet/swarm-server': [
@@ -76,6 +78,7 @@ export const arrows = {
     '@agentjet/context-tracker',
     '@agentjet/tokenizer',
     '@agentjet/nano',
+    '@agentjet/micro',
     '@agentjet/core',
   ],
   '@agentjet/cli': [

@@ -30,6 +30,9 @@ it.each([
   '06-langgraph-graph/market.yaml',
   'countdown/countdown.yaml',
   'environments/environments.yaml',
+  'learning-to-ask/learning_to_ask.yaml',
+  'office/office.yaml',
+  'documents/documents.yaml',
 ])('%s trains', async (yaml) => {
   const experiment = path.basename(yaml, '.yaml');
   await run('node', [

@@ -8,6 +8,9 @@ export type SeedResult = {
   /** Share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
   readonly success_before: number | null;
   readonly success_after: number | null;
+  /** Means of the judge's parts over the held-out tasks, if it has parts. */
+  readonly parts_before?: { readonly [part: string]: number };
+  readonly parts_after?: { readonly [part: string]: number };
   /** Training success at these steps; null if the run is shorter. */
   readonly success_at: { readonly [step: string]: number | null };
   readonly success_mean_last_20: number;

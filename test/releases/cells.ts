@@ -25,6 +25,7 @@ export type Cell = {
 const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
 const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
 
+const reasoningPython = process.env['REASONING_GYM_PYTHON'] ?? 'python3';
 const lakePython = process.env['LAKE_PYTHON'] ?? 'python3';
 
 export const cells: readonly Cell[] = [
@@ -126,6 +127,43 @@ export const cells: readonly Cell[] = [
     overrides: ['environment.protocol=worlds.ts->overMcp'],
     model: 'nano',
     minutes: 8,
+  },
+  {
+    tutorial: 'learning-to-ask',
+    backbone: 'onnx',
+    conf: 'tutorial/learning-to-ask/learning_to_ask.yaml',
+    overrides: [],
+    model: 'micro',
+    minutes: 9,
+  },
+  {
+    tutorial: 'office',
+    backbone: 'onnx',
+    conf: 'tutorial/office/office.yaml',
+    overrides: [],
+    model: 'micro',
+    minutes: 12,
+  },
+  {
+    tutorial: 'documents',
+    backbone: 'onnx',
+    conf: 'tutorial/documents/documents.yaml',
+    overrides: [],
+    model: 'micro',
+    minutes: 9,
+  },
+  {
+    tutorial: 'reasoning-gym',
+    backbone: 'onnx',
+    conf: 'tutorial/02-math-agent/reasoning-gym/reasoning_gym.yaml',
+    overrides: [],
+    model: 'micro',
+    minutes: 9,
+    env: { REASONING_GYM_PYTHON: reasoningPython },
+    needs: {
+      what: 'a Python with reasoning-gym: pip install reasoning-gym==0.1.25, or REASONING_GYM_PYTHON',
+      isHere: () => spawnSync(reasoningPython, ['-c', 'import reasoning_gym']).status === 0,
+    },
   },
 ];
 

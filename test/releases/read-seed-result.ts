@@ -45,6 +45,14 @@ export async function readOutcomes(runDir: string, step: number): Promise<Readon
   return outcomes;
 }
 
+/** What the judge says of an evaluation besides the success; no field if it says nothing. */
+function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined): Pick<SeedResult, typeof field> {
+  const parts = Object.entries(line ?? {}).flatMap(([key, value]) =>
+    key.startsWith('judge/') && typeof value === 'number' ? [[key.slice('judge/'.length), value] as const] : [],
+  );
+  return parts.length === 0 ? {} : { [field]: Object.fromEntries(parts) };
+}
+
 /** Steps at which the training curve is quoted. */
 const quotedSteps = [5, 10, 20, 40];
 
@@ -56,17 +64,17 @@ export async function readSeedResult(
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
   const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
+  const first = evaluations.find((line) => line['step'] === 0);
   const last = evaluations.at(-1);
   const success = steps.map((step) => number(step, 'success_rate'));
   const total = (key: string): number => steps.reduce((sum, step) => sum + number(step, key), 0);
   const at = quotedSteps.map((step) => [String(step), success[step - 1] ?? null] as const);
   return {
     seed,
-    success_before: numberOrNull(
-      evaluations.find((line) => line['step'] === 0),
-      'success_rate',
-    ),
+    success_before: numberOrNull(first, 'success_rate'),
     success_after: number(last, 'step') === 0 ? null : numberOrNull(last, 'success_rate'),
+    ...partsOf('parts_before', first),
+    ...partsOf('parts_after', last),
     success_at: { ...Object.fromEntries(at), end: success.at(-1) ?? null },
     success_mean_last_20: mean(success.slice(-20)),
     area_under_curve: mean(success),

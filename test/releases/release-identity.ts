@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
+import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
 
 /** What a result says about where it comes from: version, commit, machine, libraries, model. */
@@ -55,9 +56,14 @@ export function libraryVersions(): Readonly<Record<string, string>> {
   );
 }
 
-/** Hash of a model's weights; `nano` is the packaged one, anything else a folder. */
+const packaged = new Map([
+  ['nano', nanoModelDir],
+  ['micro', microModelDir],
+]);
+
+/** Hash of a model's weights; `nano` and `micro` are the packaged ones, anything else a folder. */
 export function hashModel(model: string): string {
-  const dir = model === 'nano' ? nanoModelDir : model;
+  const dir = packaged.get(model) ?? model;
   return createHash('sha256')
     .update(readFileSync(path.join(dir, 'model.safetensors')))
     .digest('hex');

@@ -1,5 +1,5 @@
 import type { OptimizerOptions, Task } from '@agentjet/core';
-import type { Judge, WorkflowSource } from '@agentjet/rollout';
+import type { Environment, Judge, WorkflowSource } from '@agentjet/rollout';
 import type { LessonPlan } from '../nano/nano-recipe.js';
 import type { Teacher } from '../nano/teachers/teacher.js';
 
@@ -8,6 +8,7 @@ export type Course = {
   readonly name: string;
   readonly workflow: WorkflowSource;
   readonly judge?: Judge;
+  readonly environment?: Environment;
   readonly teacher: Teacher;
   /** Never one of the tasks that the tutorial evaluates on. */
   readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];

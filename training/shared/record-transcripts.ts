@@ -1,5 +1,5 @@
 import { deriveSeed, type Sample } from '@agentjet/core';
-import { type Episode, runGroups } from '@agentjet/rollout';
+import { type EnvironmentHost, type Episode, runGroups } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Course } from './recipe.js';
 import { TeacherEngine } from './teacher-engine.js';
@@ -23,6 +23,11 @@ export type RecordOptions = {
 /** An hour: what is recorded must not depend on what else the machine does. */
 const timeoutMs = 3_600_000;
 
+function hostOf({ environment }: Course): EnvironmentHost | undefined {
+  if (environment === undefined) return undefined;
+  return { environment, openTimeoutMs: timeoutMs, callTimeoutMs: timeoutMs };
+}
+
 async function* runCourse(
   course: Course,
   { chatTokenizer, contextLength, seed }: RecordOptions,
@@ -30,6 +35,7 @@ async function* runCourse(
   const groups = runGroups({
     workflow: course.workflow,
     ...(course.judge === undefined ? {} : { judge: course.judge }),
+    environment: hostOf(course),
     policy: {
       kind: 'engine',
       engine: new TeacherEngine({ chatTokenizer, contextLength, teacher: course.teacher }),

@@ -66,6 +66,18 @@ describe('loadConfig', () => {
     expect(config.experimentDir).toBe(path.join(cwd, 'saved_experiments'));
     expect(config.model.path).toBe('nano');
   });
+
+  it('finds patterns by the folder before their first wildcard', () => {
+    mkdirSync(path.join(cwd, 'jobs/documents'), { recursive: true });
+    mkdirSync(path.join(cwd, 'traces'), { recursive: true });
+    writeFileSync(
+      path.join(cwd, 'jobs/run.yaml'),
+      'ajet:\n  task_reader:\n    data_generation: { document_reader: { document_path: [documents/*.md] } }\n    feedback_tracing: { sources: [traces/*.jsonl] }\n',
+    );
+    const { taskReader } = loadConfig('jobs/run.yaml', [], { cwd });
+    expect(taskReader.dataGeneration.documentReader.documentPath).toEqual([path.join(cwd, 'jobs/documents/*.md')]);
+    expect(taskReader.feedbackTracing.sources).toEqual([path.join(cwd, 'traces/*.jsonl')]);
+  });
 });
 
 describe('what is wrong with a configuration', () => {

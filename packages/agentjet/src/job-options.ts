@@ -20,7 +20,7 @@ export type JobOptions = {
   readonly experimentDir?: string;
   /** A name, `path/file.ts->Export`, a registration, or a backbone that is open. It is closed when the job ends. */
   readonly backbone?: AgentJetConfig['backbone'] | BackboneRegistration | Backbone;
-  /** Model folder, or `nano`. */
+  /** Model folder, `nano` or `micro`. */
   readonly model?: string;
   /** How replies are read, if the model's chat template does not show it. */
   readonly templateFamily?: AgentJetConfig['model']['templateFamily'] | TemplateFamily;

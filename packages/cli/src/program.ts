@@ -205,7 +205,7 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
   model
     .command('check')
     .description('Says what memory and time a model needs on each backbone, and what to do if it does not fit.')
-    .argument('<model>', 'a model folder, org/name of the hub, or nano')
+    .argument('<model>', 'a model folder, org/name of the hub, nano or micro')
     .argument('[overrides...]', overridesHelp)
     .option('--conf <file>', 'the YAML file of the job: its lengths, batch and settings; default: the defaults')
     .option('--gpus <number>', 'instead of the GPUs of this machine, with --gpu-memory')
@@ -223,7 +223,7 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     .description('Serves a trained model to clients of OpenAI and Anthropic, until Ctrl-C.')
     .argument(
       '<model>',
-      'a run folder (its last checkpoint), a checkpoint, any model folder, a model of the hub (org/name), or nano',
+      'a run folder (its last checkpoint), a checkpoint, any model folder, a model of the hub (org/name), nano or micro',
     )
     .option('--engine <name>', 'embedded, the default: this CPU; vllm: starts the vLLM that is installed here')
     .option('--port <number>', 'default: 8000; 0 picks a free one')

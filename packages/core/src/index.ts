@@ -82,6 +82,7 @@ export {
   type LoadOptions,
 } from './config/compose-config.js';
 export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
+export { isBundledModel, type BundledModel } from './config/bundled-models.js';
 export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
 export { findNearestName } from './config/nearest-key.js';
 export {

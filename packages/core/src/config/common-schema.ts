@@ -34,7 +34,7 @@ const model = z.strictObject({
   path: setting(
     text,
     'nano',
-    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano, the tiny model of @agentjet/nano',
+    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano or micro, the tiny models of @agentjet/nano and @agentjet/micro',
     {
       path: 'model',
     },

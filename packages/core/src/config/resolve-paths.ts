@@ -2,13 +2,20 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../json-object.js';
+import { isBundledModel } from './bundled-models.js';
 import { isExportReference, isGivenInCode } from './registration.js';
 import { notesOf, shapeOf, type SettingNotes } from './setting.js';
+
+/** What is there if a path is meant: the path itself, or of a pattern the folder before its first wildcard. */
+function fixedPart(file: string): string {
+  const wildcard = file.search(/[*?[{]/);
+  return wildcard === -1 ? file : path.dirname(`${file.slice(0, wildcard)}_`);
+}
 
 /** Makes one path absolute: beside the file that names it if it exists there, else in the working directory. */
 function resolvePath(value: string, folders: readonly string[]): string {
   const candidates = folders.map((folder) => path.resolve(folder, value));
-  return candidates.find((candidate) => existsSync(candidate)) ?? candidates[0] ?? path.resolve(value);
+  return candidates.find((candidate) => existsSync(fixedPart(candidate))) ?? candidates[0] ?? path.resolve(value);
 }
 
 function resolveModule(value: string, folders: readonly string[]): string {
@@ -16,9 +23,9 @@ function resolveModule(value: string, folders: readonly string[]): string {
   return [resolvePath(file.trim(), folders), ...names.map((name) => name.trim())].join('->');
 }
 
-/** `nano` is no folder but the bundled model; a name such as Qwen/Qwen2.5-0.5B that is no folder stays as it is, for messages. */
+/** `nano` is no folder but a bundled model; a name such as Qwen/Qwen2.5-0.5B that is no folder stays as it is, for messages. */
 function resolveModel(value: string, folders: readonly string[]): string {
-  if (value === 'nano') return value;
+  if (isBundledModel(value)) return value;
   const resolved = resolvePath(value, folders);
   const looksLikePath = /^[./~]/.test(value) || path.isAbsolute(value);
   return looksLikePath || existsSync(resolved) ? resolved : value;

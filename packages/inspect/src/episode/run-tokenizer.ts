@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { isJsonObject } from '@agentjet/core';
+import { type BundledModel, isBundledModel, isJsonObject } from '@agentjet/core';
+import { microModelDir } from '@agentjet/micro';
 import { findCachedModel, parseModelName, readHubSettings } from '@agentjet/model-hub';
 import { nanoModelDir } from '@agentjet/nano';
 import type { RunFolder } from '@agentjet/run-folder';
@@ -20,13 +21,15 @@ export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | unde
   return undefined;
 }
 
+const bundledModelDirs: { readonly [name in BundledModel]: string } = { nano: nanoModelDir, micro: microModelDir };
+
 /** Reads one key and nothing else of config.yaml: a run may have sections that only an outside package knows. */
 export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
   const config: unknown = parse(await run.readConfig());
   const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;
   const modelPath = isJsonObject(model) ? model['path'] : undefined;
   if (typeof modelPath !== 'string') return undefined;
-  if (modelPath === 'nano') return nanoModelDir;
+  if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
   const name = existsSync(modelPath) ? undefined : parseModelName(modelPath);
   if (name === undefined) return path.resolve(modelPath);
   return (await findCachedModel(readHubSettings(), name))?.dir;

@@ -7,13 +7,13 @@ import {
   type CachedModel,
 } from '@agentjet/model-hub';
 import { ConfigError } from '@agentjet/core';
-import { nanoModelDir } from '@agentjet/nano';
+import { bundledModelDirs } from '../policy/bundled-models.js';
 import { tellDownload } from '../policy/tell-download.js';
 
 export type KnownModel = {
   /** What `model.path` takes. */
   readonly name: string;
-  /** Null for nano, which comes along. */
+  /** Null for a model that comes along. */
   readonly commit: string | null;
   readonly dir: string;
   readonly bytes: number;
@@ -23,18 +23,16 @@ export type KnownModel = {
 
 export type KnownModels = { readonly cacheDir: string; readonly models: readonly KnownModel[] };
 
-/** nano, and what the cache of the hub holds. */
+/** The models that come along, and what the cache of the hub holds. */
 export async function listModels(): Promise<KnownModels> {
   const settings = readHubSettings();
-  const nano = {
-    name: 'nano',
-    commit: null,
-    dir: nanoModelDir,
-    bytes: await sizeOfSnapshot(nanoModelDir),
-    hasWeights: true,
-  };
+  const bundled = await Promise.all(
+    Object.entries(bundledModelDirs).map(async ([name, dir]): Promise<KnownModel> => {
+      return { name, commit: null, dir, bytes: await sizeOfSnapshot(dir), hasWeights: true };
+    }),
+  );
   const cached = await Promise.all((await listCachedModels(settings)).map(toKnownModel));
-  return { cacheDir: settings.cacheDir, models: [nano, ...cached] };
+  return { cacheDir: settings.cacheDir, models: [...bundled, ...cached] };
 }
 
 export type GetModelOptions = { readonly signal?: AbortSignal; readonly onNotice: (message: string) => void };

@@ -1,3 +1,4 @@
+import { isBundledModel } from '@agentjet/core';
 import { exportModel, readBaseModel, type ExportedModel } from '@agentjet/trainer';
 import { findCheckpoint } from './find-checkpoint.js';
 import { resolveModelDir } from './model-dir.js';
@@ -11,7 +12,7 @@ export type ExportModelOptions = {
 
 /**
  * Writes what a run has trained as a plain model folder, a low-rank adapter merged into the weights.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, or nano
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, nano or micro
  * @throws BackboneError, as `findCheckpoint`, `resolveModelDir` and `exportModel` do
  */
 export async function exportTunedModel(
@@ -20,7 +21,7 @@ export async function exportTunedModel(
   options: ExportModelOptions = {},
 ): Promise<ExportedModel> {
   const { onNotice = () => undefined } = options;
-  const found = await resolveModelDir(dir === 'nano' ? dir : await findCheckpoint(dir, onNotice), { onNotice });
+  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), { onNotice });
   const base = options.base ?? (await readBaseModel(found));
   return exportModel(found, target, base === undefined ? {} : { baseDir: await resolveModelDir(base, { onNotice }) });
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, isBundledModel } from '@agentjet/core';
 import { downloadModel, parseModelName, type ModelName } from '@agentjet/model-hub';
-import { nanoModelDir } from '@agentjet/nano';
+import { bundledModelDirs } from './bundled-models.js';
 import { tellDownload } from './tell-download.js';
 
 /** A run is easily taken for the model that it made. */
@@ -63,7 +63,7 @@ function placesOf(modelPath: string): string {
 
 /** The folder that `model.path` means, if it is one of this machine. Throws BackboneError `bad_model_files`. */
 function findModelDir(modelPath: string): string {
-  if (modelPath === 'nano') return nanoModelDir;
+  if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
   if (existsSync(modelPath)) {
     if (!statSync(modelPath).isDirectory())
       throw new BackboneError(
@@ -74,7 +74,7 @@ function findModelDir(modelPath: string): string {
     return modelPath;
   }
   const repair =
-    'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano", the tiny model that comes along.';
+    'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano" or "micro", the tiny models that come along.';
   throw new BackboneError(
     'bad_model_files',
     `There is no model folder ${modelPath} (model.path)${placesOf(modelPath)}. ${repair}`,

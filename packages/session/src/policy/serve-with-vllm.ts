@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AgentJetError, ConfigError, parseJsonObject } from '@agentjet/core';
+import { AgentJetError, ConfigError, isBundledModel, parseJsonObject } from '@agentjet/core';
 import { readBaseModel } from '@agentjet/trainer';
 import { exportTunedModel } from './export-tuned-model.js';
 import { findCheckpoint } from './find-checkpoint.js';
@@ -70,7 +70,7 @@ async function openFolder(
   dir: string,
   onNotice: (message: string) => void,
 ): Promise<{ readonly dir: string; readonly close: () => Promise<void> }> {
-  const found = await resolveModelDir(dir === 'nano' ? dir : await findCheckpoint(dir, onNotice), { onNotice });
+  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), { onNotice });
   if ((await readBaseModel(found)) === undefined) return { dir: found, close: async () => undefined };
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-serve-'));
   const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { isBundledModel } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
 import { openModel, type FrozenModelOptions } from './open-model.js';
 
@@ -14,7 +15,7 @@ export type TunedModel = Tuner & {
 
 /**
  * Opens what a run has trained, so that the agent keeps its line: `asModel(await openTunedModel(dir), { agentName })`.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, a model of the hub (`org/name`), or `nano`
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, a model of the hub (`org/name`), `nano` or `micro`
  * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
  */
 export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {
@@ -22,7 +23,7 @@ export async function openTunedModel(dir: string, options: TunedModelOptions = {
     import('@agentjet/rollout'),
     import('./find-checkpoint.js'),
   ]);
-  const modelDir = dir === 'nano' ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
+  const modelDir = isBundledModel(dir) ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
   const model = await openModel(modelDir, options);
   const controller = new AbortController();
   const { policy, sampling, seed } = model;

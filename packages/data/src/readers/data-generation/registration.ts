@@ -13,6 +13,7 @@ export const dataGeneration = defineReader({
           z.array(z.string().min(1)),
           [],
           'files or patterns, such as docs/**/*.pdf: .pdf, .docx, .html, .md, .txt; none: variations of the examples',
+          { path: 'file' },
         ),
         chunk_size: setting(z.int().min(200), 5120, 'characters of a passage, in whole sentences'),
       }),

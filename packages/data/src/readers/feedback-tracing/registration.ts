@@ -11,6 +11,7 @@ export const feedbackTracing = defineReader({
         z.array(z.string().min(1)),
         [],
         'files or patterns: OTLP as JSON (gen_ai.* or OpenInference), JSON Lines with messages and answer; or folders of runs that collected transcripts',
+        { path: 'file' },
       ),
       feedback: z.strictObject({
         file_path: setting(

@@ -1,0 +1,73 @@
+import { createServer, type Server } from 'node:http';
+import { pathToFileURL } from 'node:url';
+import { type Attribute, attributes, forms } from './write-documents.js';
+
+/**
+ * Makes up questions in the place of a large model, so that you need no key: an OpenAI-compatible server that asks about the sentences of
+ * a passage. Like a large model it is good and not perfect: now and then its evidence is not what the passage says.
+ */
+
+type Asked = {
+  readonly passage?: string;
+  readonly question?: string;
+  readonly asked_already?: readonly string[];
+};
+
+/** The sentence about an attribute, and its value. */
+function findSentence(passage: string, attribute: Attribute): readonly [sentence: string, value: string] {
+  const [before = '', after = ''] = forms[attribute].tell('@').split('@');
+  const [sentence = '', value = 'unknown'] =
+    new RegExp(`${before}(\\w+)${after.replaceAll('.', '\\.')}`).exec(passage) ?? [];
+  return [sentence, value];
+}
+
+function askAbout(passage: string, asked: readonly string[]): object {
+  const [, place = ''] = /The (\w+ of [A-Z]\w+)/.exec(passage) ?? [];
+  const attribute = attributes.find((each) => !asked.includes(forms[each].ask(place))) ?? attributes[0];
+  const [sentence, value] = findSentence(passage, attribute);
+  const isInvented = attribute === 'cost' && place.length % 4 === 0;
+  return {
+    question: forms[attribute].ask(place),
+    answer: value,
+    evidence: isInvented ? `They say: ${sentence}` : sentence,
+  };
+}
+
+function answer(question: string, passage: string | undefined): object {
+  if (passage === undefined) return { answer: 'unknown' };
+  const [, place = ''] = /the (\w+ of [A-Z]\w+)/.exec(question) ?? [];
+  const attribute = attributes.find((each) => forms[each].ask(place) === question) ?? attributes[0];
+  return { answer: findSentence(passage, attribute)[1] };
+}
+
+function respond(body: string): object {
+  const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] };
+  const { passage, question, asked_already: asked = [] } = JSON.parse(messages[1]?.content ?? '{}') as Asked;
+  const said = question === undefined ? askAbout(passage ?? '', asked) : answer(question, passage);
+  const message = { role: 'assistant', content: JSON.stringify(said) };
+  return { id: 'chat', model: 'writer', choices: [{ index: 0, message, finish_reason: 'stop' }], usage: {} };
+}
+
+/** Resolves when it listens on this machine; 0 picks a free port. */
+export async function openWriterModel(port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      try {
+        response.end(JSON.stringify(respond(text)));
+      } catch (error) {
+        response.statusCode = 400;
+        response.end(JSON.stringify({ error: { message: String(error) } }));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return server;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await openWriterModel(8124);
+  console.log('A writer of questions listens on http://127.0.0.1:8124/v1. Ctrl-C ends it.');
+}

@@ -1,0 +1,31 @@
+import type { OpenAI } from 'openai';
+
+/** Pieces of code after which the agent gives up. */
+const maxPieces = 5;
+
+/** What runs a piece of code and says what came of it. */
+export type RunCode = (code: string) => Promise<{ readonly text: string; readonly isDone: boolean }>;
+
+export type Job = { readonly systemPrompt: string; readonly text: string; readonly run: RunCode };
+
+/** An agent that acts by writing code, over the plain SDK. It knows nothing of training. */
+export async function work({ systemPrompt, text, run }: Job, client: OpenAI, signal?: AbortSignal): Promise<void> {
+  const messages: OpenAI.ChatCompletionMessageParam[] = [
+    { role: 'system', content: systemPrompt },
+    { role: 'user', content: text },
+  ];
+  for (let piece = 0; piece < maxPieces; piece++) {
+    const request = { model: 'gpt-4o-mini', messages };
+    const { choices } = await client.chat.completions.create(request, signal === undefined ? {} : { signal });
+    const message = choices[0]?.message;
+    if (message === undefined) return;
+    const { text: shown, isDone } = await run(readCode(message.content ?? ''));
+    if (isDone) return;
+    messages.push(message, { role: 'user', content: shown });
+  }
+}
+
+/** The code of an answer: what is in its first block, or all of it. */
+export function readCode(answer: string): string {
+  return (/```\w*\n([\s\S]*?)```/.exec(answer)?.[1] ?? answer).trim();
+}
