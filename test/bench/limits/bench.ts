@@ -34,7 +34,6 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
         calls_per_second: best((row) => row.calls_per_second),
         echoes_per_second: best((row) => row.echoes_per_second),
         clients: rows.map(({ clients }) => clients),
-        longest_stall_ms: best((row) => row.longest_stall_ms),
         ...memory,
         bytes_per_episode: rows.at(-1)?.bytes_per_episode,
         bytes_per_call: rows.at(-1)?.bytes_per_call,
@@ -53,7 +52,6 @@ type Row = {
   readonly episodes_per_second: number;
   readonly calls_per_second: number;
   readonly wall_calls_per_second: number;
-  readonly longest_stall_ms: number;
   readonly rss_mb: number;
   readonly bytes_per_episode: number;
   readonly bytes_per_call: number;
@@ -66,12 +64,10 @@ async function measure(
   const requests = new Requests(clients);
   const [echo, swarm] = [await ServerProcess.start('echo', dir), await ServerProcess.start('swarm', dir)];
   const numbers = Array.from({ length: episodes }, (_none, index) => index);
-  let longestStallMs = 0;
   const timed = async (server: ServerProcess, work: () => Promise<unknown>): Promise<Timed> => {
     const [before, start] = [(await server.usage()).cpuMs, performance.now()];
     await work();
     const after = await server.usage();
-    if (server === swarm) longestStallMs = Math.max(longestStallMs, after.longestStallMs);
     return { cpuMs: after.cpuMs - before, wallMs: performance.now() - start };
   };
   try {
@@ -95,7 +91,6 @@ async function measure(
     };
     await sendEchoes(); // until the code is compiled
     await play(1);
-    longestStallMs = 0;
     const sizes = [sizeOf(dir)];
     const echoes = await timed(echo, sendEchoes);
     const { ends } = await play(0);
@@ -111,7 +106,6 @@ async function measure(
       episodes_per_second: perSecond(episodes, ends.cpuMs),
       calls_per_second: perSecond(episodes * callsPerEpisode, asked.cpuMs),
       wall_calls_per_second: perSecond(episodes * callsPerEpisode, asked.wallMs),
-      longest_stall_ms: Math.round(longestStallMs),
       rss_mb: Math.round(rssMb),
       bytes_per_episode: Math.round(perEpisode),
       bytes_per_call: Math.round(((done - between) / episodes - perEpisode) / callsPerEpisode),
@@ -133,21 +127,24 @@ function sizeOf(dir: string): number {
   return files.filter((stats) => stats.isFile()).reduce((sum, { blocks }) => sum + 512 * blocks, 0);
 }
 
-/** Memory of episodes that run at the same time, each with one call. */
+/** Memory of episodes that run at the same time, each with one call, and the longest stall of the server's loop on the way there. */
 async function holdEpisodes(dir: string, held: number) {
   const clients = 256;
   const requests = new Requests(clients);
   const swarm = await ServerProcess.start('swarm', dir);
   try {
     await postTasks(requests, swarm.url, 2000);
+    await swarm.lookForStalls(); // here, since looking costs processor time
     const before = (await swarm.usage()).rssMb;
     const numbers = Array.from({ length: held }, (_none, index) => index);
     await inParallel(numbers, clients, async () => {
       const { base_url, key } = await claim(requests, swarm.url);
       await new Conversation(requests, `${base_url}/main/v1`, { key, system }).ask('What is 6 times 7?');
     });
-    const { rssMb } = await swarm.usage();
+    const { rssMb, longestStallMs } = await swarm.usage();
+    if (longestStallMs === 0) throw new Error('The server measured no stretch between two turns of its loop.');
     return {
+      longest_stall_ms: Math.round(longestStallMs),
       running_episodes: held,
       rss_mb: Math.round(rssMb),
       kb_per_running_episode: Math.round((1024 * (rssMb - before)) / held),
