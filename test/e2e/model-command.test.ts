@@ -72,7 +72,7 @@ it('check downloads the small files alone, and answers for each backbone', async
   });
   expect(hub.requests.some((request) => request.includes('safetensors'))).toBe(false);
   expect(await ask('model', 'list')).toMatchObject({
-    models: [{ name: 'nano' }, { name: 'acme/tiny', has_weights: false }],
+    models: [{ name: 'nano' }, { name: 'micro' }, { name: 'acme/tiny', has_weights: false }],
   });
 });
 
@@ -82,6 +82,7 @@ it('get downloads the rest, and list shows it', async () => {
     cache_dir: path.join(home, 'hub'),
     models: [
       { name: 'nano', has_weights: true },
+      { name: 'micro', has_weights: true },
       { name: 'acme/tiny', dir, commit, has_weights: true },
     ],
   });
