@@ -11,11 +11,11 @@ export const shares = [
     folders: ['test/house', 'test/boundaries', 'test/recipes', 'test/bench', 'test/nightly'],
   },
   { part: 'failures', minutes: 0.25, folders: ['test/failures'] },
-  { part: 'chaos', minutes: 0.5, folders: ['test/chaos'] },
+  { part: 'chaos', minutes: 0.25, folders: ['test/chaos'] },
   { part: 'first hour', minutes: 0.25, folders: ['test/publish', 'test/releases'] },
   {
     part: 'swarm',
-    minutes: 1,
+    minutes: 1.25,
     folders: ['packages/ledger', 'packages/swarm-wire', 'packages/swarm-client', 'packages/swarm-server', 'test/swarm'],
   },
   {
