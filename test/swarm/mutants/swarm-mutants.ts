@@ -192,7 +192,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
       edit(
         training,
         "  weights.phase = 'saving';\n",
-        "  weights.phase = 'saving';\n  await retireFiles(context, step);\n",
+        "  weights.phase = 'saving';\n  context.oldestStep = step;\n  await retireFiles(context);\n",
       ),
     ],
   },
