@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,16 +7,9 @@ import { configuration } from 'agentjet';
 import { serveStandby } from '@agentjet/swarm-server';
 import { expect, it } from 'vitest';
 import { hasCurl } from './clients/curl-driver.js';
+import { freePort } from './free-port.js';
 
 const page = path.join(import.meta.dirname, '../../tutorial/07-swarm/http.md');
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 it.skipIf(!hasCurl)('the page of HTTP requests works from its first block to its last', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'http-page-'));

@@ -1,10 +1,10 @@
 import { execFile, execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from './free-port.js';
 
 /** The tutorial over a real sshd on loopback, with new keys, and a folder for each of the two machines. */
 
@@ -18,14 +18,6 @@ const [laptop, gpuBox, bin] = ['laptop', 'gpu-box', 'bin'].map((name) => path.jo
   string,
 ];
 let daemon: ChildProcess | undefined;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function script(name: string, text: string): string {
   const file = path.join(bin, name);

@@ -1,5 +1,5 @@
 import { createRandom, deriveSeed, type Random, type Task } from '@agentjet/core';
-import { pick } from '../nano/teachers/teacher.js';
+import { pick } from '../shared/teacher.js';
 import { isForEvaluation } from '#tutorial/02-math-agent/reasoning-gym/reasoning-gym.js';
 
 /** Problems in the words of two families of reasoning-gym, so that making the model needs no Python. */

@@ -8,7 +8,7 @@ import type { Tuner, WorkflowOutput } from 'agentjet';
 import { topicNames, topics } from '#tutorial/learning-to-ask/ailments.js';
 import { drawTasks as drawPatients } from '#tutorial/learning-to-ask/patients.js';
 import { parse } from 'yaml';
-import { pick } from '../nano/teachers/teacher.js';
+import { pick } from '../shared/teacher.js';
 
 /** The judge `llm` of the tutorial learning-to-ask, asked about what doctors said, good ones and bad ones. */
 

@@ -1,5 +1,5 @@
 import type { OptimizerOptions } from '@agentjet/core';
-import type { LessonPlan } from '../nano/nano-recipe.js';
+import type { LessonPlan } from '../shared/lesson-plan.js';
 import type { Recipe } from '../shared/recipe.js';
 import { courses } from './courses.js';
 

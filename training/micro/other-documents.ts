@@ -8,7 +8,7 @@ import {
   nameOf,
   writePage,
 } from '#tutorial/documents/write-documents.js';
-import { pick } from '../nano/teachers/teacher.js';
+import { pick } from '../shared/teacher.js';
 
 /** Documents in the form of the tutorial's, about places that its documents do not name. */
 const places = drawPlaces(600, 2, new Set(documentedPlaces.map(nameOf)));

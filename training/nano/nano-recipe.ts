@@ -1,4 +1,5 @@
 import type { OptimizerOptions } from '@agentjet/core';
+import type { LessonPlan } from '../shared/lesson-plan.js';
 
 /** Everything that decides what the nano model becomes. The same recipe makes the same data. */
 export const recipe = {
@@ -32,14 +33,6 @@ export const configJson = {
   tie_word_embeddings: true,
   use_sliding_window: false,
   torch_dtype: 'float32',
-};
-
-/** `copying`: pieces of random tokens are repeated. `reading`: whole transcripts are learned as text. `answering`: only what the teacher wrote. */
-export type LessonPlan = {
-  readonly lesson: 'copying' | 'reading' | 'answering';
-  readonly numSteps: number;
-  /** Row tokens per optimizer step, before sharing. */
-  readonly tokensPerStep: number;
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { OptimizerOptions, Task } from '@agentjet/core';
 import type { Environment, Judge, WorkflowSource } from '@agentjet/rollout';
-import type { LessonPlan } from '../nano/nano-recipe.js';
-import type { Teacher } from '../nano/teachers/teacher.js';
+import type { LessonPlan } from './lesson-plan.js';
+import type { Teacher } from './teacher.js';
 
 /** A tutorial's own workflow on its training split, with a teacher in the place of the model. */
 export type Course = {

@@ -1,5 +1,5 @@
 import type { Sample } from '@agentjet/core';
-import type { LessonPlan } from '../nano/nano-recipe.js';
+import type { LessonPlan } from './lesson-plan.js';
 
 /** `reading`: every token but the first is to be predicted; otherwise only what the loss mask says: repetitions, or what the teacher wrote. */
 export function supervise(sample: Sample, lesson: LessonPlan['lesson']): Sample {

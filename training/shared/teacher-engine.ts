@@ -1,6 +1,6 @@
 import { type Completion, createRandom, type Engine, type GenerateRequest } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
-import type { Teacher } from '../nano/teachers/teacher.js';
+import type { Teacher } from './teacher.js';
 
 /** An engine whose tokens a teacher writes, so that transcripts come out of the same path as samples do. */
 export class TeacherEngine implements Engine {

@@ -2,7 +2,7 @@ import type { Backbone, Sample } from '@agentjet/core';
 import { packTrees } from '@agentjet/trainer';
 import { drawBatches, drawPasses } from './draw-batches.js';
 import { drawCopies } from './draw-copies.js';
-import type { LessonPlan } from '../nano/nano-recipe.js';
+import type { LessonPlan } from './lesson-plan.js';
 import { supervise } from './supervise.js';
 import { endsAndMarks } from './tokenizer-files.js';
 

@@ -1,5 +1,5 @@
 import { type TopicName, topicNames, topics } from '#tutorial/learning-to-ask/ailments.js';
-import { pick, type Teacher } from '../../nano/teachers/teacher.js';
+import { pick, type Teacher } from '../../shared/teacher.js';
 
 /** What it asks by habit in its first, second and third turn, of every ailment. */
 const habits: readonly TopicName[] = ['since', 'fever', 'sleep'];

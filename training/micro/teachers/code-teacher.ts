@@ -1,5 +1,5 @@
 import type { Random } from '@agentjet/core';
-import { lastMessage, pick, type Teacher } from '../../nano/teachers/teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 import { legsOf } from '../families.js';
 
 const guesses = [0, 2, 4, 6, 8, 10];

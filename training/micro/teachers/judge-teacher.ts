@@ -1,5 +1,5 @@
 import { countQuestions } from '#tutorial/learning-to-ask/ailments.js';
-import { lastMessage, type Teacher } from '../../nano/teachers/teacher.js';
+import { lastMessage, type Teacher } from '../../shared/teacher.js';
 
 const words = ['none', 'one', 'two'];
 

@@ -1,6 +1,6 @@
 import type { Random } from '@agentjet/core';
 import { days, type Kind } from '#tutorial/office/jobs.js';
-import { lastMessage, pick, type Teacher } from '../../nano/teachers/teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 /** What a job says. */
 type Read = {

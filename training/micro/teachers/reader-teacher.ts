@@ -1,5 +1,5 @@
 import { attributes, forms } from '#tutorial/documents/write-documents.js';
-import { lastMessage, pick, type Teacher } from '../../nano/teachers/teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 /** The number of a sentence, or its last word. */
 function readValue(line: string): string {

@@ -1,5 +1,5 @@
 import { type Direction, directions } from '#tutorial/01-frozen-lake/frozen-lake.js';
-import { lastMessage, pick, type Teacher } from './teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 const opposites: Readonly<Record<Direction, Direction>> = { up: 'down', down: 'up', left: 'right', right: 'left' };
 

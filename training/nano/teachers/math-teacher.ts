@@ -1,6 +1,6 @@
 import type { Random } from '@agentjet/core';
 import { type Operator, readProblem } from '#tutorial/02-math-agent/problems.js';
-import { lastMessage, pick, type Teacher } from './teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 const opposites: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*': '/', '/': '*' };
 const operators: readonly Operator[] = ['+', '-', '*', '/'];

@@ -1,6 +1,6 @@
 import type { Random } from '@agentjet/core';
 import { findName, type Name, names } from '#tutorial/03-werewolves/village.js';
-import { lastMessage, pick, type Teacher } from './teacher.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 /** A werewolf gives its fellow away; everybody else repeats an accusation just heard, or names whoever is counted first. */
 function nameSomebody(prompt: string, random: Random): Name {

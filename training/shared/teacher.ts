@@ -1,7 +1,7 @@
 import type { Random } from '@agentjet/core';
 
 /**
- * Writes the transcripts that the nano model is made from: sees the prompt as text and answers in the right form, but
+ * Writes the transcripts that a tiny model is made from: sees the prompt as text and answers in the right form, but
  * with poor judgement. What is left to learn is for reinforcement learning.
  */
 export type Teacher = (prompt: string, random: Random) => string;
