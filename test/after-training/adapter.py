@@ -5,7 +5,7 @@ import sys
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 def make(base: str, adapter: str) -> None:
@@ -22,8 +22,7 @@ def make(base: str, adapter: str) -> None:
 
 
 def compare(base: str, adapter: str, merged: str, question: str) -> None:
-    # AutoTokenizer of transformers 5 puts Qwen2's own splitting of numbers in the place of nano's.
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(merged)
+    tokenizer = AutoTokenizer.from_pretrained(merged)
     ours = AutoModelForCausalLM.from_pretrained(merged)
     theirs = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), adapter).merge_and_unload()
     plain = AutoModelForCausalLM.from_pretrained(base)
