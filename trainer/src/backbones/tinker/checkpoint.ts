@@ -1,5 +1,6 @@
 /** Checkpoints of a remote model: a local folder with what came home, and where the server keeps the rest. */
 
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { BackboneError, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
+import { readTensorEntries } from '../../model-files/safetensors.js';
 import { readArchive } from './read-archive.js';
 import type { RemoteModel } from './remote-model.js';
 
@@ -33,6 +35,7 @@ type Files = ReadonlyMap<string, Buffer>;
 
 const stateFile = path.join('trainer_state', 'tinker.json');
 const adapterConfig = 'adapter_config.json';
+const adapterWeights = 'adapter_model.safetensors';
 
 /**
  * Writes config and tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its
@@ -58,7 +61,8 @@ export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckp
 async function writeAsTheyAre(dir: string, files: Files, modelDir: string): Promise<void> {
   await copyCompanions(modelDir, dir);
   await copyFile(path.join(modelDir, 'config.json'), path.join(dir, 'config.json'));
-  for (const [name, content] of files) await writeFile(path.join(dir, name), withBaseModel(name, content, modelDir));
+  for (const [name, content] of files) await writeFile(path.join(dir, name), content);
+  await completeAdapterConfig(dir, modelDir);
 }
 
 async function writeMerged(dir: string, files: Files, modelDir: string): Promise<void> {
@@ -83,11 +87,25 @@ async function download({ model, name, state, notice }: TinkerCheckpoint): Promi
   }
 }
 
-/** An adapter names the model it belongs to: the local one, so that transformers opens the folder. */
-function withBaseModel(name: string, content: Buffer, modelDir: string): Buffer | string {
-  const config = name === adapterConfig ? parseJsonObject(content.toString('utf8')) : undefined;
-  if (config === undefined) return content;
-  return `${JSON.stringify({ ...config, base_model_name_or_path: path.resolve(modelDir) }, null, 2)}\n`;
+/**
+ * An adapter names the model it belongs to, the local one, and the modules that it changes. SkyRL names none, and then peft would take
+ * those of the model's kind, and leave the others' weights out.
+ */
+async function completeAdapterConfig(dir: string, modelDir: string): Promise<void> {
+  const file = path.join(dir, adapterConfig);
+  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  if (config === undefined) return;
+  const modules = config['target_modules'] ?? (await findModules(path.join(dir, adapterWeights)));
+  const complete = { ...config, base_model_name_or_path: path.resolve(modelDir), target_modules: modules };
+  await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
+}
+
+/** As peft names them: the last part of each path, such as `q_proj`. */
+async function findModules(file: string): Promise<readonly string[]> {
+  const names = (await readTensorEntries(file)).flatMap(
+    ({ name }) => /([^.]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? [],
+  );
+  return [...new Set(names)].sort();
 }
 
 /** Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone. */

@@ -1,11 +1,8 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Backbone, LossOptions } from '@agentjet/core';
-import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
-import { writeSafetensors } from '../../model-files/safetensors.js';
-import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
 import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
@@ -176,9 +173,11 @@ test.each([
   ['linear', (c: readonly number[]) => c.map((value) => Math.min(value, 0.6))],
   ['odd', (c: readonly number[]) => c.map((value) => Math.max(value, 0))],
   ['unchanged by zeros', (c: readonly number[]) => c.map((value) => value / c.length)],
+  ['additive', (c: readonly number[], numRows: number) => c.map((value) => value / numRows)],
 ] as const)('a server whose gradient is not %s is refused with that property', async (property, distort) => {
   let calls = 0;
-  server.faults.distort = (c) => (property === 'repeatable' ? c.map((value) => value * (1 + calls++)) : distort(c));
+  server.faults.distort = (c, _loss, numRows) =>
+    property === 'repeatable' ? c.map((value) => value * (1 + calls++)) : distort(c, numRows);
   await expect(open()).rejects.toMatchObject({ code: 'wrong_gradient', message: expect.stringContaining(property) });
 });
 
@@ -239,102 +238,6 @@ test.each([
     message: expect.stringContaining(key),
   });
 });
-
-test('a checkpoint brings home what the server hands out and says where the rest is, never the key', async () => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
-  const backbone = await open();
-  await backbone.trainStep(lesson());
-  await backbone.save(path.join(dir, 'checkpoint'));
-  expect(await readdir(path.join(dir, 'checkpoint'))).toEqual(['config.json', 'trainer_state']);
-  const state = await readFile(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'), 'utf8');
-  expect(JSON.parse(state)).toEqual({ path: expect.stringMatching(/^tinker:/), policyVersion: 1 });
-  expect(state).not.toContain('tml-secret');
-  await rm(dir, { recursive: true });
-});
-
-test('weights that a server keeps stay there, with a notice', async () => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
-  const notices: string[] = [];
-  const backbone = await open({ notice: (message) => notices.push(message) });
-  server.faults.keepsWeights = true;
-  await backbone.save(path.join(dir, 'checkpoint'));
-  expect(notices.at(-1)).toContain('the weights stay on the server');
-  await rm(dir, { recursive: true });
-});
-
-const adapterConfig = { peft_type: 'LORA', r: 1, lora_alpha: 2, base_model_name_or_path: 'theirs' };
-
-/** An adapter of rank 1 that adds 2 to the first weight of the head. */
-async function adapterFiles(dir: string): Promise<ReadonlyMap<string, Buffer>> {
-  const [name, width] = ['base_model.model.model.layers.0.self_attn.o_proj', 8];
-  await writeSafetensors(path.join(dir, 'adapter_model.safetensors'), [
-    {
-      name: `${name}.lora_A.weight`,
-      shape: [1, width],
-      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
-    },
-    {
-      name: `${name}.lora_B.weight`,
-      shape: [width, 1],
-      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
-    },
-  ]);
-  const weights = await readFile(path.join(dir, 'adapter_model.safetensors'));
-  return new Map([
-    ['adapter_config.json', Buffer.from(JSON.stringify(adapterConfig))],
-    ['adapter_model.safetensors', weights],
-  ]);
-}
-
-test('a merged checkpoint is a whole model folder: the weights of model.path with the adapter folded in', async () => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
-  const base = path.join(dir, 'base');
-  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
-  await server.close();
-  server = await TinkerServer.start({
-    open: async () => createTinyTaskBackbone(1),
-    archive: await adapterFiles(dir),
-  });
-  const backbone = await createMergedClient(base);
-  await backbone.save(path.join(dir, 'checkpoint'));
-  expect((await readdir(path.join(dir, 'checkpoint'))).sort()).toEqual([
-    'config.json',
-    'model.safetensors',
-    'trainer_state',
-  ]);
-  const [before, after] = [await firstWeights(base), await firstWeights(path.join(dir, 'checkpoint'))];
-  expect(after[0]).toBeCloseTo((before[0] ?? 0) + 2, 5);
-  expect(after.slice(1)).toEqual(before.slice(1));
-  await rm(dir, { recursive: true });
-});
-
-const tinyConfig = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
-  vocab_size: 5,
-  hidden_size: 8,
-  intermediate_size: 16,
-  num_hidden_layers: 1,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  max_position_embeddings: 64,
-  rms_norm_eps: 1e-6,
-  rope_theta: 10_000,
-  tie_word_embeddings: true,
-  hidden_act: 'silu',
-};
-
-async function createMergedClient(dir: string): Promise<Backbone> {
-  const backbone = await openClient(server, dir, { checkpoint: 'merged' });
-  opened.push(backbone);
-  return backbone;
-}
-
-async function firstWeights(dir: string): Promise<readonly number[]> {
-  const tensor = { name: 'model.layers.0.self_attn.o_proj.weight', shape: [8, 8], data: new Float32Array(64) };
-  await readTensor(await readModelFolder(dir), tensor);
-  return [...tensor.data];
-}
 
 test('with a limit of the importance weight the ratio is against the weights that the batch began with', async () => {
   const backbone = await open({ tisCap: 2 });

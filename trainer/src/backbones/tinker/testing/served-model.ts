@@ -10,8 +10,8 @@ export type AdamParams = Readonly<
   Record<'learning_rate' | 'beta1' | 'beta2' | 'eps' | 'weight_decay' | 'grad_clip_norm', number>
 >;
 
-/** How a server changes the coefficients of a row that it was asked to train. */
-export type Distortion = (coefficients: readonly number[], loss: string) => readonly number[];
+/** How a server changes the coefficients of a row that it was asked to train, one of `numRows`. */
+export type Distortion = (coefficients: readonly number[], loss: string, numRows: number) => readonly number[];
 
 type PendingRow = { readonly ids: readonly number[]; readonly coefficients: readonly number[] };
 
@@ -42,7 +42,7 @@ export class ServedModel {
     const logprobs = await this.forward(data);
     for (const [index, datum] of data.entries()) {
       const asked = coefficientsOf(datum, loss, logprobs[index] ?? []);
-      this.#pending.push({ ids: idsOf(datum), coefficients: distort(asked, loss) });
+      this.#pending.push({ ids: idsOf(datum), coefficients: distort(asked, loss, data.length) });
     }
     return logprobs;
   }

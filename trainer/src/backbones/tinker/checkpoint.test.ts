@@ -1,0 +1,151 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Backbone } from '@agentjet/core';
+import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
+import { writeSafetensors } from '../../model-files/safetensors.js';
+import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
+import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
+import type { TinkerBackboneOptions } from './create-tinker-backbone.js';
+import { lesson } from './testing/lesson.js';
+import { openClient, writeModelConfig } from './testing/open-client.js';
+import { TinkerServer, type TinkerServerOptions } from './testing/tinker-server.js';
+
+let server: TinkerServer;
+let modelDir: string;
+let dir: string;
+const opened: Backbone[] = [];
+
+beforeEach(async () => {
+  server = await serve();
+  modelDir = await writeModelConfig(5);
+  dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-home-'));
+});
+afterEach(async () => {
+  for (const backbone of opened.splice(0)) await backbone.close();
+  await server.close();
+  for (const folder of [modelDir, dir]) await rm(folder, { recursive: true });
+});
+
+const serve = (options: Partial<TinkerServerOptions> = {}): Promise<TinkerServer> =>
+  TinkerServer.start({ open: async () => createTinyTaskBackbone(1), apiKey: 'tml-secret', ...options });
+
+/** A server that hands out these files instead. */
+async function startWith(archive: ReadonlyMap<string, Buffer>): Promise<void> {
+  await server.close();
+  server = await serve({ archive });
+}
+
+async function open(options: Partial<TinkerBackboneOptions> = {}): Promise<Backbone> {
+  const backbone = await openClient(server, modelDir, { apiKey: 'tml-secret', ...options });
+  opened.push(backbone);
+  return backbone;
+}
+
+test('a checkpoint brings home what the server hands out and says where the rest is, never the key', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect(await readdir(path.join(dir, 'checkpoint'))).toEqual(['config.json', 'trainer_state']);
+  const state = await readFile(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'), 'utf8');
+  expect(JSON.parse(state)).toEqual({ path: expect.stringMatching(/^tinker:/), policyVersion: 1 });
+  expect(state).not.toContain('tml-secret');
+});
+
+test('weights that a server keeps stay there, with a notice', async () => {
+  const notices: string[] = [];
+  const backbone = await open({ notice: (message) => notices.push(message) });
+  server.faults.keepsWeights = true;
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect(notices.at(-1)).toContain('the weights stay on the server');
+});
+
+const adapterConfig = { peft_type: 'LORA', r: 1, lora_alpha: 2, base_model_name_or_path: 'theirs' };
+
+/** An adapter of rank 1 that adds 2 to the first weight of the head. */
+async function adapterFiles(dir: string): Promise<ReadonlyMap<string, Buffer>> {
+  const [name, width] = ['base_model.model.model.layers.0.self_attn.o_proj', 8];
+  await writeSafetensors(path.join(dir, 'adapter_model.safetensors'), [
+    {
+      name: `${name}.lora_A.weight`,
+      shape: [1, width],
+      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
+    },
+    {
+      name: `${name}.lora_B.weight`,
+      shape: [width, 1],
+      data: Float32Array.from({ length: width }, (_, at) => +(at === 0)),
+    },
+  ]);
+  const weights = await readFile(path.join(dir, 'adapter_model.safetensors'));
+  return new Map([
+    ['adapter_config.json', Buffer.from(JSON.stringify(adapterConfig))],
+    ['adapter_model.safetensors', weights],
+  ]);
+}
+
+test('a merged checkpoint is a whole model folder: the weights of model.path with the adapter folded in', async () => {
+  const base = path.join(dir, 'base');
+  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
+  await startWith(await adapterFiles(dir));
+  const backbone = await open({ modelDir: base, checkpoint: 'merged' });
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect((await readdir(path.join(dir, 'checkpoint'))).sort()).toEqual([
+    'config.json',
+    'model.safetensors',
+    'trainer_state',
+  ]);
+  const [before, after] = [await firstWeights(base), await firstWeights(path.join(dir, 'checkpoint'))];
+  expect(after[0]).toBeCloseTo((before[0] ?? 0) + 2, 5);
+  expect(after.slice(1)).toEqual(before.slice(1));
+});
+
+test('an adapter at home names the local model and the modules that it changes', async () => {
+  await startWith(await adapterFiles(dir));
+  const backbone = await open();
+  await backbone.save(path.join(dir, 'checkpoint'));
+  const config = await readFile(path.join(dir, 'checkpoint', 'adapter_config.json'), 'utf8');
+  expect(JSON.parse(config)).toEqual({
+    ...adapterConfig,
+    base_model_name_or_path: modelDir,
+    target_modules: ['o_proj'],
+  });
+});
+
+const tinyConfig = {
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  vocab_size: 5,
+  hidden_size: 8,
+  intermediate_size: 16,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  max_position_embeddings: 64,
+  rms_norm_eps: 1e-6,
+  rope_theta: 10_000,
+  tie_word_embeddings: true,
+  hidden_act: 'silu',
+};
+
+async function firstWeights(dir: string): Promise<readonly number[]> {
+  const tensor = { name: 'model.layers.0.self_attn.o_proj.weight', shape: [8, 8], data: new Float32Array(64) };
+  await readTensor(await readModelFolder(dir), tensor);
+  return [...tensor.data];
+}
+
+test('a key of the environment is sent, and told and kept nowhere', async () => {
+  vi.stubEnv('TINKER_API_KEY', 'tml-secret');
+  const notices: string[] = [];
+  const backbone = await open({ apiKey: null, notice: (message) => notices.push(message) });
+  vi.unstubAllEnvs();
+  await backbone.trainStep(lesson());
+  await backbone.save(path.join(dir, 'checkpoint'));
+  const files = await readdir(dir, { recursive: true, withFileTypes: true });
+  const contents = files
+    .filter((file) => file.isFile())
+    .map((file) => readFile(path.join(file.parentPath, file.name), 'utf8'));
+  expect(contents).not.toHaveLength(0);
+  for (const text of [...notices, ...(await Promise.all(contents))]) expect(text).not.toContain('tml-secret');
+});
