@@ -87,7 +87,11 @@ it('a claim gets tasks of the shares that it names, and no more of them than the
   expect(await runAll(server, ['a'])).toBe('');
   expect(await runAll(server, ['b'], 2)).toBe('bb');
   await expect.poll(() => stepOf(server)).toBe(1);
-  expect(server.swarm?.describe().shares).toMatchObject({ a: { part: 0.6, tasks: 8, trained: 2, lent: 0 } });
+  expect(server.swarm?.describe().shares).toMatchObject({
+    a: { part: 0.6, tasks: 8, trained: 2, lent: 0, asked: 2, got: 2 },
+  });
+  const metrics = await fetch(`${server.url}/swarm/v1/metrics`, { headers: { authorization: `Bearer ${commander}` } });
+  expect(await metrics.text()).toContain('agentjet_swarm_share_batch_got{share="b"} 2');
 });
 
 it('a share that the run does not have is refused by name, in claims and in tasks', async () => {

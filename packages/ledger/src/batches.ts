@@ -66,16 +66,16 @@ function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found)
   const carry = carryAfter(parts, line.shares.carry, quotas);
   const chosen = new Set(own);
   const inOrder = (): readonly LedgerGroup[] => ready.filter((group) => chosen.has(group));
-  if (missing === 0) return { groups: inOrder(), shares: accountAfter(line, own, { carry }) };
+  if (missing === 0) return { groups: inOrder(), shares: accountAfter(line, own, { carry, asked: quotas }) };
   const others = ready.filter((group) => !chosen.has(group)).slice(0, missing);
   if (others.length === missing && mayFill(ledger, rules, { look, short })) {
     for (const group of others) chosen.add(group);
     const groups = inOrder();
-    return { groups, shares: accountAfter(line, groups, { carry, lent: short }) };
+    return { groups, shares: accountAfter(line, groups, { carry, lent: short, asked: quotas }) };
   }
   if (look.isLast !== true) return undefined;
   const last = ready.slice(0, own.length + missing);
-  return { groups: last, shares: accountAfter(line, last) };
+  return { groups: last, shares: accountAfter(line, last, { asked: quotas }) };
 }
 
 type Wanted = {
@@ -119,13 +119,23 @@ function mayFill(
 function accountAfter(
   { shares }: PolicyLine,
   groups: readonly LedgerGroup[],
-  { carry = shares.carry, lent = {} }: Partial<Pick<ShareAccount, 'carry' | 'lent'>> = {},
+  { carry = shares.carry, lent = {}, asked }: Partial<Pick<ShareAccount, 'carry' | 'lent' | 'asked'>> = {},
 ): ShareAccount {
-  const trained: Record<string, number> = { ...shares.trained };
-  for (const group of groups) trained[shareOf(group)] = (trained[shareOf(group)] ?? 0) + 1;
-  const sum: Record<string, number> = { ...shares.lent };
-  for (const [share, count] of Object.entries(lent)) sum[share] = (sum[share] ?? 0) + count;
-  return { carry, trained, lent: sum };
+  const got: Record<string, number> = {};
+  for (const group of groups) got[shareOf(group)] = (got[shareOf(group)] ?? 0) + 1;
+  return {
+    carry,
+    trained: add(shares.trained, got),
+    lent: add(shares.lent, lent),
+    got,
+    ...(asked !== undefined && { asked }),
+  };
+}
+
+function add(one: GroupsByShare, other: GroupsByShare): GroupsByShare {
+  const sum: Record<string, number> = { ...one };
+  for (const [share, count] of Object.entries(other)) sum[share] = (sum[share] ?? 0) + count;
+  return sum;
 }
 
 /**

@@ -84,7 +84,13 @@ describe('batches of shares', () => {
     const batch = nextBatch(bench.ledger, elastic, look);
     expect(batch).toMatchObject({
       kind: 'ready',
-      shares: { lent: { b: 2 }, trained: { a: 4 }, carry: { a: 0, b: 0 } },
+      shares: {
+        lent: { b: 2 },
+        trained: { a: 4 },
+        carry: { a: 0, b: 0 },
+        asked: { a: 2, b: 2 },
+        got: { a: 4 },
+      },
     });
   });
 

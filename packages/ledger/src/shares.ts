@@ -28,6 +28,10 @@ export type ShareAccount = {
   readonly trained: GroupsByShare;
   /** Places that were given to other shares, of those that the share should have had. */
   readonly lent: GroupsByShare;
+  /** Groups that the newest batch was to have. Absent for a batch that took what there was. */
+  readonly asked?: GroupsByShare;
+  /** Groups that the newest batch had. Absent in stores of older versions. */
+  readonly got?: GroupsByShare;
 };
 
 export const emptyAccount: ShareAccount = { carry: {}, trained: {}, lent: {} };

@@ -111,6 +111,9 @@ const shareAnswerSchema = z.strictObject({
   in_flight: z.number().int(),
   /** Groups that were trained since the run began. */
   trained: z.number().int(),
+  /** Groups that the newest batch was to have, and that it had. */
+  asked: z.number().int(),
+  got: z.number().int(),
   /** Places of this share that were given to others. */
   lent: z.number().int(),
   /** What rounding owes the share (above 0) or gave it too much, in groups. */

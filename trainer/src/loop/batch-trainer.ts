@@ -52,8 +52,13 @@ export type PreparedBatch = {
    * `isOnPolicy` false, tokens of the present version count as sampled by other weights.
    */
   readonly optimize: (index: number, options?: OptimizeOptions) => Promise<TrainStepMetrics | undefined>;
-  /** Writes down the step, with the episodes that it held. */
-  readonly record: (run: RunFolder, step: number, secondsSampling: number) => Promise<MetricsRecord>;
+  /** Writes down the step, with the episodes that it held. `more`: metrics of whoever chose the batch. */
+  readonly record: (
+    run: RunFolder,
+    step: number,
+    secondsSampling: number,
+    more?: Readonly<Record<string, number>>,
+  ) => Promise<MetricsRecord>;
 };
 
 export type OptimizeOptions = { readonly optimizer?: OptimizerOverrides; readonly isOnPolicy?: boolean };
@@ -78,7 +83,7 @@ export function prepareBatch(
     optimizerSteps: passes,
     leftOut: sorted.leftOut,
     optimize: (index, options) => batch.optimize(index, options),
-    record: (run, step, secondsSampling) => batch.record(run, step, secondsSampling),
+    record: (run, step, secondsSampling, more) => batch.record(run, step, { secondsSampling, more }),
   };
 }
 
@@ -91,6 +96,8 @@ type BatchContent = {
   readonly backbone: Backbone;
   readonly numSteps: number;
 };
+
+type Recorded = { readonly secondsSampling: number; readonly more?: Readonly<Record<string, number>> | undefined };
 
 class Batch {
   readonly seconds = { packing: 0, training: 0 };
@@ -128,17 +135,20 @@ class Batch {
     }
   }
 
-  async record(run: RunFolder, step: number, secondsSampling: number): Promise<MetricsRecord> {
+  async record(run: RunFolder, step: number, { secondsSampling, more = {} }: Recorded): Promise<MetricsRecord> {
     const { groups, credited, sorted, backbone } = this.#content;
-    const metrics = toStepMetrics({
-      ...sorted,
-      step,
-      policyVersion: backbone.policyVersion,
-      groups,
-      updates: this.#updates,
-      isAhead: false,
-      seconds: { sampling: secondsSampling, ...this.seconds },
-    });
+    const metrics = {
+      ...toStepMetrics({
+        ...sorted,
+        step,
+        policyVersion: backbone.policyVersion,
+        groups,
+        updates: this.#updates,
+        isAhead: false,
+        seconds: { sampling: secondsSampling, ...this.seconds },
+      }),
+      ...more,
+    };
     await run.recordStep(metrics, toEpisodeRecords(credited));
     return metrics;
   }

@@ -13,9 +13,13 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
   for (const [name, help] of Object.entries(helps)) gauge(name, help, { '': counts[name as keyof typeof helps] });
   gauge('episodes', 'Episodes by what became of them so far', account, 'fate');
   gauge('episodes_dropped', 'Acknowledged episodes that were dropped', dropped, 'reason');
-  const ofShares = (field: 'part' | 'trained' | 'lent' | 'in_flight'): Readonly<Record<string, number>> =>
+  const ofShares = (
+    field: 'part' | 'asked' | 'got' | 'trained' | 'lent' | 'in_flight',
+  ): Readonly<Record<string, number>> =>
     Object.fromEntries(Object.entries(shares).map(([share, found]) => [share, found[field]]));
   gauge('share_part', 'Part of each share in the next batch', ofShares('part'), 'share');
+  gauge('share_batch_asked', 'Groups of each share that the newest batch was to have', ofShares('asked'), 'share');
+  gauge('share_batch_got', 'Groups of each share that the newest batch had', ofShares('got'), 'share');
   gauge('share_groups_trained', 'Groups of each share that were trained', ofShares('trained'), 'share');
   gauge('share_places_lent', 'Places of each share that were given to others', ofShares('lent'), 'share');
   gauge('share_groups_in_flight', 'Groups of each share that are sampled or pooled', ofShares('in_flight'), 'share');

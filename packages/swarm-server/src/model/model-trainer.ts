@@ -68,7 +68,7 @@ export class ModelTrainer implements TrainerPort {
     const { prepared } = this.#prepare(manifest.groups, recipe);
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
-    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest.step);
+    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest);
     return { isApplied, leftOut };
   };
 
@@ -105,9 +105,9 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  async #record(prepared: PreparedBatch, step: number): Promise<void> {
+  async #record(prepared: PreparedBatch, { step, shares }: ManifestRecord): Promise<void> {
     const seconds = (performance.now() - this.#steppedAt) / 1000;
-    const metrics = await prepared.record(this.#options.folder, step, seconds);
+    const metrics = await prepared.record(this.#options.folder, step, seconds, toShareMetrics(shares));
     this.#steppedAt = performance.now();
     this.#batch = undefined;
     this.#options.onStep?.(step, metrics);
@@ -237,6 +237,17 @@ function toMeans({ rewards = {}, turnRewards }: ManifestEpisode): Readonly<Recor
     ...Object.fromEntries(Object.entries(rewards).map(([target, reward]) => [`reward/${target}`, reward])),
     ...(turnRewards !== undefined && { turn_rewards: turnRewards.reduce((sum, { value }) => sum + value, 0) }),
   };
+}
+
+/** What each share was to have of the batch, and what it had, in groups. Nothing in a run without shares. */
+function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<string, number>> {
+  const { asked = {}, got = {} } = shares ?? {};
+  const names = [...new Set([...Object.keys(asked), ...Object.keys(got)])];
+  const rows = names.flatMap((share) => [
+    [`share/${share}/asked`, asked[share] ?? 0] as const,
+    [`share/${share}/got`, got[share] ?? 0] as const,
+  ]);
+  return Object.fromEntries(rows);
 }
 
 /** The line of an episode in episodes/, without its samples. */

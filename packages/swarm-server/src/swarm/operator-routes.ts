@@ -190,10 +190,11 @@ export class OperatorRoutes {
     const { flight, line } = flyingOf(this.#context);
     if (!hasShares(state, settings.rules)) return {};
     const { idle } = lookAt(this.#context);
-    const { carry, trained, lent } = line.shares;
+    const { carry, trained, lent, asked = {}, got = {} } = line.shares;
     const rows = Object.entries(nextParts(flyingOf(this.#context), settings.rules)).map(([share, part]) => {
       const tasks = [...state.tasks.values()].filter((task) => task.split === undefined && shareOf(task) === share);
-      const counts = { trained: trained[share] ?? 0, lent: lent[share] ?? 0, carry: carry[share] ?? 0 };
+      const newest = { asked: asked[share] ?? 0, got: got[share] ?? 0 };
+      const counts = { trained: trained[share] ?? 0, lent: lent[share] ?? 0, carry: carry[share] ?? 0, ...newest };
       const inFlight = flight.byShare.get(share) ?? 0;
       return [share, { part, tasks: tasks.length, in_flight: inFlight, ...counts, idle: idle?.has(share) === true }];
     });
