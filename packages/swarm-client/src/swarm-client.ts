@@ -16,6 +16,7 @@ import {
 import type {
   AbandonAnswer,
   ClaimAnswer,
+  ClaimedEpisode,
   ClaimRequest,
   EndRequest,
   HeartbeatAnswer,
@@ -52,6 +53,8 @@ export type SwarmClientOptions = {
 export type SwarmRunOptions = {
   /** Told to the server at the start. Left out: the tasks that another client has told it. */
   readonly tasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
+  /** Held-out tasks, told to the server before the others: it evaluates on them when an evaluation is due. Default: none. */
+  readonly evaluationTasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
   /** False: the content of tasks stays here, and only clients that bring them can run them. Default: true. */
   readonly portable?: boolean;
   /** Episodes that run at the same time. Default: 16. */
@@ -162,9 +165,9 @@ export class SwarmClient {
     const endpointHost = options.endpointHost ?? server;
     if (endpointHost === undefined) throw new TypeError('There is an endpoint host by now.');
     try {
-      const book = await this.#tellTasks(options, { signal, notices });
+      const books = await this.#tellTasks(options, { signal, notices });
       const watching = watchServer({ host: this.#host, server: this.server, signal: stopped.signal, onEvent });
-      const worker = this.#createWorker({ workflow, options, book, tally, notices, endpointHost, signal });
+      const worker = this.#createWorker({ workflow, options, books, tally, notices, endpointHost, signal });
       await worker.run().finally(() => stopped.abort());
       await watching;
       return tally.result(signal.aborted);
@@ -176,20 +179,21 @@ export class SwarmClient {
   }
 
   async #tellTasks(
-    { tasks, portable = true }: SwarmRunOptions,
+    { tasks, evaluationTasks = [], portable = true }: SwarmRunOptions,
     { signal, notices }: { readonly signal: AbortSignal; readonly notices: Notices },
-  ): Promise<TaskBook> {
-    const book = await TaskBook.read(tasks ?? []);
-    if (tasks !== undefined && book.size === 0)
+  ): Promise<TaskBooks> {
+    const books = { evaluation: await TaskBook.read(evaluationTasks), train: await TaskBook.read(tasks ?? []) };
+    if (tasks !== undefined && books.train.size === 0)
       throw new ConfigError('no_tasks', 'There are no tasks to run. Give at least one, or leave `tasks` out.');
-    for (const part of book.parts(this.#table(portable, 'train'))) {
-      if (signal.aborted) break;
-      await retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
-    }
-    return book;
+    for (const split of ['evaluation', 'train'] as const)
+      for (const part of books[split].parts(this.#table(portable, split))) {
+        if (signal.aborted) return books;
+        await retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
+      }
+    return books;
   }
 
-  #createWorker({ workflow, options, book, tally, notices, endpointHost, signal }: WorkerParts): Worker {
+  #createWorker({ workflow, options, books, tally, notices, endpointHost, signal }: WorkerParts): Worker {
     const { parallel = 16, leaseSeconds = 60, heartbeatSeconds = 1, timeoutSeconds = 300 } = options;
     const shared = {
       host: this.#host,
@@ -207,7 +211,7 @@ export class SwarmClient {
       onNotice: notices.say,
     };
     const execute: WorkerOptions['execute'] = async (episode, episodeSignal) => {
-      const task = book.find(episode.task_id, episode.task);
+      const task = books[episode.purpose].find(episode.task_id, episode.task);
       tally.begin(episode, this.#host.now());
       if (task === undefined) return unknownTask(episode.task_id, this.client);
       return executeWorkflow(shared, { episode, task, signal: episodeSignal });
@@ -235,10 +239,12 @@ export class SwarmClient {
   }
 }
 
+type TaskBooks = Readonly<Record<ClaimedEpisode['purpose'], TaskBook>>;
+
 type WorkerParts = {
   readonly workflow: WorkflowSource;
   readonly options: SwarmRunOptions;
-  readonly book: TaskBook;
+  readonly books: TaskBooks;
   readonly tally: Tally;
   readonly notices: Notices;
   readonly endpointHost: EndpointHost;

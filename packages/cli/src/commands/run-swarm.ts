@@ -63,11 +63,13 @@ export async function loadRun(
 ): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
   const { inputs } = await loadInputs(given, { config, composition: configuration });
   const { workflow, judge, reader, environment } = inputs;
-  const { rollout, trainableTargets, environment: limits } = config;
+  const { rollout, trainableTargets, trainerCommon, environment: limits } = config;
+  const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
   return {
     workflow,
     options: {
       tasks: reader.trainingTasks(),
+      ...(isEvaluated && { evaluationTasks: reader.evaluationTasks() }),
       judge,
       environment,
       maxSessions: limits.maxSessions,
