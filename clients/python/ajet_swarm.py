@@ -45,7 +45,7 @@ __all__ = ["Episode", "Gone", "Outage", "SwarmClient", "SwarmError"]
 
 WIRE_VERSION = "1"
 Json = Dict[str, Any]
-#: A number, or a dict with any of `reward`, `rewards` (by target), `is_success`, `metadata`, `log_metrics`.
+#: A number, or a dict with any of `reward`, `rewards` (by target or policy), `is_success`, `metadata`, `log_metrics`.
 Output = Any
 
 
@@ -87,6 +87,8 @@ class Episode:
     key: str
     #: The targets that learn; None: all.
     trainable_targets: Optional[List[str]]
+    #: The targets of each policy, if the server has several models: `rewards` may name either. None: it has one.
+    policies: Optional[Dict[str, List[str]]]
     _root: str
     _client: "SwarmClient"
     _over: threading.Event = field(default_factory=threading.Event)
@@ -397,6 +399,7 @@ class SwarmClient:
             **{name: found[name] for name in names},
             task=found.get("task"),
             trainable_targets=found.get("trainable_targets"),
+            policies=found.get("policies"),
             _root=root,
             _client=self,
         )

@@ -56,6 +56,8 @@ export const claimedEpisodeSchema = z.strictObject({
   key: z.string(),
   /** The targets that learn, as the server is configured; absent: the workflow says it. */
   trainable_targets: z.array(z.string()).optional(),
+  /** The targets of each policy of a server that has several; an end may name rewards by either. */
+  policies: z.record(z.string(), z.array(z.string())).optional(),
 });
 
 export const claimAnswerSchema = z.strictObject({

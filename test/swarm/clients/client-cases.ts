@@ -126,3 +126,50 @@ export const clientCases: readonly ClientCase[] = [
     },
   },
 ];
+
+/** What they can do in addition if the server has several models. */
+export const policyCases: readonly ClientCase[] = [
+  {
+    name: 'learns which targets each policy has',
+    check: async ({ client }) => {
+      const episode = await claim(client);
+      expect(episode.policies).toEqual({ solving: ['solver', 'second'], checking: ['critic'] });
+      await abandon(client, episode);
+    },
+  },
+  {
+    name: 'talks to agents of all policies, and rewards them by policy or by target',
+    check: async ({ client }) => {
+      for (const rewards of [
+        { solving: 1, checking: 0 },
+        { solver: 1, second: 0, critic: 0.5 },
+      ]) {
+        const episode = await claim(client);
+        for (const agent of ['solver', 'second', 'critic']) await ok(client, 'chat', { episode, text: 'hello', agent });
+        const end = { episode_id: episode.episode_id, rewards };
+        expect(await ok(client, 'end', end)).toMatchObject({ status: 'completed', state: 'pooled' });
+        expect(await ok(client, 'end', end)).toMatchObject({ status: 'completed' });
+        const other = await client.ask('end', { ...end, rewards: { ...rewards, checking: -1 } });
+        expect(codeOf(other)).toBe('ended_differently');
+      }
+    },
+  },
+  {
+    name: 'cannot reward what no policy has, and the episode is untouched',
+    check: async ({ client }) => {
+      const episode = await claim(client);
+      const { episode_id } = episode;
+      expect(codeOf(await client.ask('end', { episode_id, rewards: { solvr: 1 } }))).toBe('invalid_request');
+      expect(await ok(client, 'end', { episode_id, rewards: { solver: 1 } })).toMatchObject({ state: 'pooled' });
+    },
+  },
+  {
+    name: 'cannot talk to an agent of no policy',
+    check: async ({ client }) => {
+      const episode = await claim(client);
+      const refused = await client.ask('chat', { episode, text: 'hello', agent: 'stranger' });
+      expect(codeOf(refused)).toMatch(/^(target_not_trained|failed)$/);
+      await abandon(client, episode);
+    },
+  },
+];

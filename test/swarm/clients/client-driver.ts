@@ -19,4 +19,6 @@ export type SeenEpisode = {
   readonly base_url: string;
   readonly key: string;
   readonly model: string;
+  /** The targets of each policy, if there are several. */
+  readonly policies?: Readonly<Record<string, readonly string[]>> | null;
 };

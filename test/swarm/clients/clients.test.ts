@@ -7,17 +7,18 @@ import { promisify } from 'node:util';
 import { configuration } from 'agentjet';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientCases } from './client-cases.js';
+import { clientCases, policyCases } from './client-cases.js';
 import type { ClientDriver, DriverOptions } from './client-driver.js';
 import { createCurlDriver, hasCurl } from './curl-driver.js';
 import { createPythonDriver, noPython, python, pythonPath } from './python-driver.js';
 import { createTypeScriptDriver } from './typescript-driver.js';
 
-/** One suite of cases for the clients in all languages, against one real server of the nano model. */
+/** One suite of cases for the clients in all languages, against real servers of the nano model: one with one policy, one with two. */
+
+type Opened = { readonly swarm: ServedSwarm; readonly key: string };
 
 let dir = '';
-let swarm: ServedSwarm;
-let key = '';
+const opened = new Map<string, Opened>();
 
 const tasks = Array.from({ length: 6 }, (_none, index) => ({
   taskId: `täsk-${index}`,
@@ -45,28 +46,47 @@ const rows = {
   total: tasks.length,
 };
 
-beforeAll(async () => {
-  dir = await mkdtemp(path.join(tmpdir(), 'swarm-clients-'));
+const policies = {
+  solving: { trainableTargets: ['solver', 'second'] },
+  checking: { trainableTargets: ['critic'] },
+};
+
+async function open(name: string, more: Parameters<typeof configuration.create>[0]): Promise<Opened> {
   const config = configuration.create({
-    experimentDir: dir,
+    experimentDir: path.join(dir, name),
     model: { path: 'nano' },
     data: { trainBatchSize: 100 },
     rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 4 },
     trainerCommon: { totalEpochs: 1 },
     onnx: { numThreads: 1 },
+    ...more,
   });
-  swarm = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
-  key = swarm.server.firstKey ?? '';
-  const response = await fetch(`${swarm.server.url}/swarm/v1/tasks`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify(rows),
-  });
-  expect(await response.json()).toEqual({ added: tasks.length, known: 0, total: tasks.length });
+  const swarm = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
+  return { swarm, key: swarm.server.firstKey ?? '' };
+}
+
+function find(name: string): Opened {
+  const found = opened.get(name);
+  if (found === undefined) throw new Error(`There is no server with ${name}.`);
+  return found;
+}
+
+beforeAll(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'swarm-clients-'));
+  opened.set('one policy', await open('one', {}));
+  opened.set('two policies', await open('two', { swarm: { policies } }));
+  for (const { swarm, key } of opened.values()) {
+    const response = await fetch(`${swarm.server.url}/swarm/v1/tasks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify(rows),
+    });
+    expect(await response.json()).toEqual({ added: tasks.length, known: 0, total: tasks.length });
+  }
 });
 
 afterAll(async () => {
-  await swarm?.close();
+  for (const { swarm } of opened.values()) await swarm.close();
   await rm(dir, { recursive: true, force: true });
 });
 
@@ -76,23 +96,32 @@ const clients: readonly (readonly [string, (options: DriverOptions) => ClientDri
   ['curl', createCurlDriver, hasCurl ? undefined : 'curl is not installed'],
 ];
 
-describe.each(clients)('a client in %s', (language, create, reason) => {
-  clientCases.forEach(({ name, check }, index) => {
-    it(reason === undefined ? name : `${name} (skipped: ${reason})`, async (context) => {
-      if (reason !== undefined) return context.skip(reason);
-      const open = (options: Partial<DriverOptions> = {}): ClientDriver =>
-        create({ url: swarm.server.url, key, client: `${language}-${index}`, ...options });
-      const client = open();
-      try {
-        return await check({ client, open, tasks, rows });
-      } finally {
-        await client.close();
-      }
+const suites = [
+  ['one policy', clientCases],
+  ['two policies', [...clientCases, ...policyCases]],
+] as const;
+
+describe.each(suites)('of a server with %s', (server, cases) => {
+  describe.each(clients)('a client in %s', (language, create, reason) => {
+    cases.forEach(({ name, check }, index) => {
+      it(reason === undefined ? name : `${name} (skipped: ${reason})`, async (context) => {
+        if (reason !== undefined) return context.skip(reason);
+        const { swarm, key } = find(server);
+        const openClient = (options: Partial<DriverOptions> = {}): ClientDriver =>
+          create({ url: swarm.server.url, key, client: `${language}-${index}`, ...options });
+        const client = openClient();
+        try {
+          return await check({ client, open: openClient, tasks, rows });
+        } finally {
+          await client.close();
+        }
+      });
     });
   });
 });
 
 it.skipIf(noPython !== undefined)('a workflow in Python runs all the tasks that are left', async () => {
+  const { swarm, key } = find('one policy');
   const env = { ...process.env, PYTHONPATH: pythonPath, PYTHONDONTWRITEBYTECODE: '1', AJET_SWARM_KEY: key };
   const script = path.join(import.meta.dirname, 'run_sums.py');
   const { stdout, stderr } = await promisify(execFile)(python, [script, swarm.server.url], { env });

@@ -26,13 +26,13 @@ export function createCurlDriver({ url, key, client }: DriverOptions): ClientDri
     add_tasks: ({ rows }) => send({ url: `${base}/tasks`, body: rows }),
     claim: (args) => send({ url: `${base}/episodes`, body: { ...args, client, life, lease_seconds: 60 } }),
     heartbeat: (args) => send({ url: `${base}/heartbeats`, body: { ...args, client, life } }),
-    end: ({ episode_id, reward }) =>
-      send({ url: `${base}/episodes/${String(episode_id)}/end`, body: { client, status: 'completed', reward } }),
+    end: ({ episode_id, ...said }) =>
+      send({ url: `${base}/episodes/${String(episode_id)}/end`, body: { client, status: 'completed', ...said } }),
     abandon: ({ episode_id }) => send({ url: `${base}/episodes/${String(episode_id)}/abandon`, body: { client } }),
-    chat: async ({ episode, text }) => {
+    chat: async ({ episode, text, agent = 'solver' }) => {
       const { base_url: root, key: own, model } = episode as SeenEpisode;
       const body = { model, messages: [{ role: 'user', content: text }] };
-      const answer = await send({ url: `${root}/solver/v1/chat/completions`, body, key: own });
+      const answer = await send({ url: `${root}/${String(agent)}/v1/chat/completions`, body, key: own });
       if ('error' in answer) return answer;
       const [choice] = answer.ok['choices'] as readonly { readonly message: { readonly content: string } }[];
       return { ok: { content: choice?.message.content } };

@@ -14,20 +14,20 @@ claimed = {}
 def claim(claim_id, wait_seconds):
     episodes = swarm.claim(claim_id=claim_id, wait=wait_seconds)
     claimed.update({episode.episode_id: episode for episode in episodes})
-    shown = ("episode_id", "task_id", "key", "model")
+    shown = ("episode_id", "task_id", "key", "model", "policies")
     return {"episodes": [{**{name: getattr(one, name) for name in shown}, "base_url": one._root} for one in episodes]}
 
 
-def chat(episode, text):
+def chat(episode, text, agent="solver"):
     known = claimed[episode["episode_id"]]
     if episode["key"] != known.key:
         known = ajet_swarm.Episode(**{**known.__dict__, "key": episode["key"]})
-    answer = known.chat([{"role": "user", "content": text}], agent="solver")
+    answer = known.chat([{"role": "user", "content": text}], agent=agent)
     return {"content": answer["choices"][0]["message"]["content"]}
 
 
-def end(episode_id, reward):
-    return swarm.end(episode_id, math.nan if reward == "<NaN>" else reward)
+def end(episode_id, reward=None, rewards=None):
+    return swarm.end(episode_id, math.nan if reward == "<NaN>" else reward, rewards=rewards)
 
 
 verbs = {

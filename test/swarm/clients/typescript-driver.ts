@@ -22,19 +22,20 @@ export function createTypeScriptDriver({ url, key, client }: DriverOptions): Cli
       }),
     heartbeat: ({ episodes, leaving }) =>
       swarm.heartbeat({ client, life, episodes: episodes as string[], leaving: leaving === true }),
-    end: ({ episode_id, reward }) =>
+    end: ({ episode_id, reward = null, rewards }) =>
       swarm.end(String(episode_id), {
         client,
         status: 'completed',
-        reward: reward as number,
+        reward: reward as number | null,
+        ...(rewards !== undefined && { rewards: rewards as Record<string, number> }),
         is_success: null,
         metadata: {},
         log_metrics: {},
       }),
     abandon: ({ episode_id }) => swarm.abandon(String(episode_id)),
-    chat: async ({ episode, text }) => {
+    chat: async ({ episode, text, agent = 'solver' }) => {
       const { base_url: root, key: episodeKey, model: name } = episode as SeenEpisode;
-      const address = `${root}/solver/v1`;
+      const address = `${root}/${String(agent)}/v1`;
       const model = createRemoteModel({ host: systemClientHost, fetch, address, key: episodeKey, name });
       const { message } = await model.generate({ messages: [{ role: 'user', content: String(text) }] });
       return { content: message.content };

@@ -114,3 +114,37 @@ it('two models learn opposite answers to the same question, each in its own step
     expect(Object.keys(account.droppedByReason)).toEqual(['nothing_to_train']);
   }
 });
+
+it('a workflow may reward a policy by its name, or an agent by its target, and neither by another', async () => {
+  const own = { first: { trainableTargets: ['planner'] }, second: { trainableTargets: ['worker'] } };
+  const config = configOf(own);
+  const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
+  const { url, firstKey } = served.server;
+  const given: readonly Record<string, number>[] = [{ first: 1, second: 0 }, { planner: 1, worker: 0 }, { third: 1 }];
+  const pending = [...given];
+  const enough = new AbortController();
+  const ends: unknown[] = [];
+  const run = async (task: Task, tuner: Tuner) => {
+    await ask(tuner, 'planner', task.mainQuery);
+    await ask(tuner, 'worker', task.mainQuery);
+    return { rewards: pending.shift() ?? {} };
+  };
+  await new SwarmClient({ url, key: firstKey }).run(run, {
+    tasks,
+    parallel: 1,
+    signal: enough.signal,
+    onEvent: (event) => {
+      if (event.type === 'episode_ended') ends.push(event.end);
+      if (ends.length === given.length) enough.abort();
+    },
+  });
+  await served.close();
+  expect(ends).toMatchObject([
+    { status: 'completed', rewards: given[0] },
+    { status: 'completed', rewards: given[1] },
+    {
+      status: 'failed',
+      error: expect.stringContaining('and the policies are first, second. Name rewards by') as unknown,
+    },
+  ]);
+});

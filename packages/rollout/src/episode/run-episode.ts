@@ -28,6 +28,8 @@ export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   /** Goes before the workflow's own `trainableTargets`; undefined or null: the workflow's. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly judge?: Judge | undefined;
+  /** Names that `rewards` may use besides target tags: those of several policies, each for all its targets. */
+  readonly policyNames?: readonly string[] | undefined;
   /** Told once the workflow has ended and the judge of its group is to be waited for, which takes no time of the episode. */
   readonly onGroupJudge?: (() => void) | undefined;
   /** Asked about a judge that cannot be reached; without it such an episode fails at once. */
@@ -84,7 +86,7 @@ async function settle(
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
-    const output = checkOutput(returned, open.targets);
+    const output = checkOutput(returned, open.targets, options.policyNames);
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>
       rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal, environment }), signal);

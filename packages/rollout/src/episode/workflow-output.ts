@@ -10,15 +10,22 @@ export type CheckedOutput = {
   readonly logMetrics: Readonly<Record<string, number>>;
 };
 
-/** Throws WorkflowError `bad_output` naming the field and the value seen. `targets`: those of the episode's agents. */
-export function checkOutput(value: unknown, targets: ReadonlySet<string>): CheckedOutput {
+/**
+ * Throws WorkflowError `bad_output` naming the field and the value seen. `targets`: those of the episode's agents; `policyNames`: what
+ * else rewards may be named by.
+ */
+export function checkOutput(
+  value: unknown,
+  targets: ReadonlySet<string>,
+  policyNames: readonly string[] = [],
+): CheckedOutput {
   if (!isJsonObject(value)) {
     throw badOutput(`returned ${show(value)}`, 'Return an object such as { reward: 1 }.');
   }
   const output: WorkflowOutput = value;
   return {
     reward: checkReward(output.reward),
-    rewards: checkRewards(output.rewards, targets),
+    rewards: checkRewards(output.rewards, targets, policyNames),
     isSuccess: checkIsSuccess(output.isSuccess),
     metadata: checkMetadata(output.metadata),
     logMetrics: checkLogMetrics(output.logMetrics),
@@ -35,7 +42,11 @@ function checkReward(reward: unknown): number | null {
   return reward;
 }
 
-function checkRewards(rewards: unknown, targets: ReadonlySet<string>): Readonly<Record<string, number>> | null {
+function checkRewards(
+  rewards: unknown,
+  targets: ReadonlySet<string>,
+  policyNames: readonly string[],
+): Readonly<Record<string, number>> | null {
   if (rewards === undefined || rewards === null) return null;
   const repair = 'Return a finite number for each target tag, such as { wolf: 1, villager: -1 }.';
   if (!isJsonObject(rewards) || Object.keys(rewards).length === 0)
@@ -45,10 +56,11 @@ function checkRewards(rewards: unknown, targets: ReadonlySet<string>): Readonly<
       throw badOutput(`returned rewards[${JSON.stringify(target)}] ${show(reward)}`, repair);
   }
   const names = Object.keys(rewards);
-  if (targets.size > 0 && !names.some((name) => targets.has(name)))
+  const policies = policyNames.length === 0 ? '' : `, and the policies are ${policyNames.join(', ')}`;
+  if (targets.size > 0 && !names.some((name) => targets.has(name) || policyNames.includes(name)))
     throw badOutput(
-      `returned rewards for ${names.join(', ')}, but its agents have the targets ${[...targets].join(', ')}`,
-      "Name rewards by the agents' target tags.",
+      `returned rewards for ${names.join(', ')}, but its agents have the targets ${[...targets].join(', ')}${policies}`,
+      `Name rewards by the agents' target tags${policies === '' ? '' : ', or by policies'}.`,
     );
   return rewards as Readonly<Record<string, number>>;
 }

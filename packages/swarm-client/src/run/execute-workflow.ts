@@ -74,6 +74,7 @@ export async function executeWorkflow(
       sampling: servedSampling,
       timeoutMs,
       trainableTargets: episode.trainable_targets ?? options.trainableTargets,
+      policyNames: Object.keys(episode.policies ?? {}),
       endpointHost,
       environment,
       wrapModel,

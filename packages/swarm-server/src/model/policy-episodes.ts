@@ -1,6 +1,6 @@
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EndpointSession } from '@agentjet/endpoint';
-import type { EndRequest } from '@agentjet/swarm-wire';
+import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import type { EpisodeHolder, ModelPort, SealedEnd } from './model-port.js';
 import type { ServedEpisodes } from './served-episodes.js';
@@ -32,6 +32,7 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
   }
 
   seal = (episodeId: string, request: EndRequest): SealedEnd => {
+    this.#requireKnownRewards(request);
     const seals = this.#parts.map(({ name, episodes }) => {
       const turns = this.#turnRewardsOf(name, episodeId, request);
       return { name, seal: episodes.prepareSeal(episodeId, { ...request, turn_rewards: turns }) };
@@ -62,6 +63,17 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
 
   closeAll(): void {
     for (const { episodes } of this.#parts) episodes.closeAll();
+  }
+
+  /** As workflows may: agents that do not learn may have rewards too, but not they alone. Throws WireError `invalid_request`. */
+  #requireKnownRewards({ rewards = {} }: EndRequest): void {
+    const names = Object.keys(rewards);
+    const known = this.#parts.flatMap(({ name, targets }) => [name, ...targets]);
+    if (names.length === 0 || names.some((name) => known.includes(name))) return;
+    throw new WireError(
+      'invalid_request',
+      `"rewards" names ${names.join(', ')}; the policies and their targets are ${[...new Set(known)].join(', ')}.`,
+    );
   }
 
   /** Turns of an agent are rewarded where it made them; those of an agent that made none are refused by the first policy. */

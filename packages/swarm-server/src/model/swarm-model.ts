@@ -65,6 +65,7 @@ export async function openSwarmModel(
       model: 'agentjet',
       key: keys.keyOf(episodeId),
       ...(trainableTargets !== null && { trainable_targets: [...trainableTargets] }),
+      ...(!isOnly && { policies: Object.fromEntries(models.map(({ name, targets }) => [name, [...targets]])) }),
     }),
     close,
   };

@@ -39,7 +39,7 @@ export type EpisodesQuery = {
 };
 
 /** Where the model of one episode is served, and the key that opens it. */
-export type EpisodeAccess = Pick<ClaimedEpisode, 'base_url' | 'model' | 'key' | 'trainable_targets'>;
+export type EpisodeAccess = Pick<ClaimedEpisode, 'base_url' | 'model' | 'key' | 'trainable_targets' | 'policies'>;
 
 export function toOptional({
   reason,
