@@ -201,7 +201,7 @@ export class AgentJetJob {
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     checkFrom(options);
     const listener = options.onEvent ?? logToStderr;
-    const { config, inputs } = await this.#load(listener);
+    const { config, inputs } = await this.#load(listener, options.signal);
     return withTrackers(config, listener, (onEvent) => tuneJob(config, { ...options, inputs, onEvent }));
   }
 
@@ -215,7 +215,7 @@ export class AgentJetJob {
     const { backbone, templateFamily, reader } = this.#given;
     const { config, inputs } = await loadSftInputs(
       { backbone, templateFamily, reader },
-      { config: base, composition: configuration },
+      { config: base, composition: configuration, signal: options.signal },
     );
     return withTrackers(config, options.onEvent ?? logToStderr, (onEvent) =>
       sftJob(config, { ...options, inputs, onEvent }),
@@ -225,7 +225,7 @@ export class AgentJetJob {
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
     const onEvent = options.onEvent ?? logToStderr;
-    const { config, inputs } = await this.#load(onEvent);
+    const { config, inputs } = await this.#load(onEvent, options.signal);
     return evaluateJob(config, { ...options, inputs, onEvent });
   }
 
@@ -240,7 +240,7 @@ export class AgentJetJob {
       import('@agentjet/session'),
     ]);
     const examples = readLabelledExamples(file);
-    const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration });
+    const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration, signal });
     const outputFields = Object.values(this.#config.taskJudge).flatMap((section: unknown) =>
       isJsonObject(section) && typeof section['outputField'] === 'string' ? [section['outputField']] : [],
     );
@@ -252,9 +252,11 @@ export class AgentJetJob {
   }
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
-  #load(listener: JobListener) {
-    return loadInputs(this.#given, { config: this.#config, composition: configuration, workflowProcess }, (message) =>
-      listener({ type: 'notice', message }),
+  #load(listener: JobListener, signal: AbortSignal | undefined) {
+    return loadInputs(
+      this.#given,
+      { config: this.#config, composition: configuration, workflowProcess },
+      { onNotice: (message) => listener({ type: 'notice', message }), signal },
     );
   }
 }

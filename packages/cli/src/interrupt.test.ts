@@ -35,6 +35,19 @@ it('one signal asks the work to stop, a second one ends the process, however fas
   expect(await interruptAt([5, 6])).toEqual({ code: 130, exits: [130] });
 });
 
+it('work that rejects because of the signal is stopped, not broken', async () => {
+  const interrupt = (reject: (reason: unknown) => unknown) =>
+    runInterruptibly(
+      () => undefined,
+      async (signal) => {
+        process.emit('SIGTERM', 'SIGTERM');
+        throw reject(signal.reason);
+      },
+    );
+  expect(await interrupt((reason) => reason)).toBe(143);
+  await expect(interrupt(() => new Error('the disk is full'))).rejects.toThrow('the disk is full');
+});
+
 it('a Ctrl-C that npm passes on from a terminal is the same one', async () => {
   vi.stubEnv('npm_lifecycle_event', 'start');
   process.stdin.isTTY = true;

@@ -100,7 +100,8 @@ export async function runInterruptibly(
     const name = interrupt.signalName();
     return (name === undefined ? undefined : (codes[name] ?? exitCodes[name])) ?? code;
   } catch (error) {
-    if (interrupt.isExiting()) return interrupt.exitCode() ?? 1;
+    const isStopped = interrupt.signal.aborted && error === interrupt.signal.reason;
+    if (interrupt.isExiting() || isStopped) return interrupt.exitCode() ?? 1;
     throw error;
   } finally {
     process.off('uncaughtExceptionMonitor', onThrown);

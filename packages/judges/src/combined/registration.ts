@@ -5,7 +5,6 @@ import {
   openEntry,
   setting,
   z,
-  type CommonConfig,
   type OpenableEntry,
 } from '@agentjet/core';
 import {
@@ -36,7 +35,7 @@ export const combined = defineJudge({
     gate_reward: setting(z.number(), 0, 'of an episode that a gate stops'),
     success_from: setting(z.number().nullable(), null, 'reward that is a success; null: if every part says so'),
   }),
-  async open({ parts: weights, gates, gateReward, successFrom }, { config }) {
+  async open({ parts: weights, gates, gateReward, successFrom }, { config, signal }) {
     const names = [...new Set([...gates, ...Object.keys(weights)])];
     if (names.length === 0)
       throw new ConfigError(
@@ -49,7 +48,7 @@ export const combined = defineJudge({
     for (const [at, name] of names.entries())
       parts.push({
         name: recorded.indexOf(partName(name)) === at ? partName(name) : name,
-        judge: await openPart(name, config),
+        judge: await openPart(name, { config, signal }),
         weight: weights[name] ?? 0,
         isGate: gates.includes(name),
       });
@@ -57,11 +56,11 @@ export const combined = defineJudge({
   },
 });
 
-async function openPart(name: string, config: CommonConfig): Promise<Judge> {
+async function openPart(name: string, parts: JudgeParts): Promise<Judge> {
   const key = 'task_judge.combined.parts';
   const judge = isExportReference(name)
     ? createJudge(await importUserModule(name, process.cwd(), key), `${key} ${name}`)
-    : await openEntry('judges', await findEntry(name), config, { config });
+    : await openEntry('judges', await findEntry(name), parts.config, parts);
   if (judge !== undefined && !isGroupJudge(judge)) return judge;
   throw new ConfigError(
     'bad_judge',

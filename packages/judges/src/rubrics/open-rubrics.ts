@@ -7,7 +7,7 @@ import { readLabelledExamples } from '../calibration/labelled-examples.js';
 import { learnRubrics, type LearnedRubrics, type LearnOptions } from './learn-rubrics.js';
 import { formatRubrics, parseRubrics, type Criterion } from './rubrics-file.js';
 
-export type OpenRubricsOptions = Omit<LearnOptions, 'signal'> & {
+export type OpenRubricsOptions = LearnOptions & {
   readonly file: string;
   /** Labelled answers, for rubrics that are not there yet. */
   readonly examples: string | null;
@@ -24,8 +24,7 @@ export async function openRubrics(
         'missing_file',
         `task_judge.rubrics.file names ${file}, which does not exist. Write it, or set task_judge.rubrics.examples to learn it from.`,
       );
-    const { signal } = new AbortController();
-    const learned = await learnRubrics(client, readLabelledExamples(examples), { ...options, signal });
+    const learned = await learnRubrics(client, readLabelledExamples(examples), options);
     await mkdir(path.dirname(path.resolve(file)), { recursive: true });
     await writeFile(`${file}.new`, formatRubrics(learned.criteria, describe(learned)));
     await rename(`${file}.new`, file);

@@ -9,7 +9,7 @@ export const rubrics = defineJudge({
   name: 'rubrics',
   summary: 'a language model scores the answer by criteria that were learned from scored answers',
   section: z.strictObject({
-    file: setting(z.string().min(1), 'rubrics.md', 'the criteria, for people to read and edit', { path: 'output' }),
+    file: setting(z.string().min(1), 'rubrics.md', 'the criteria, for people to read and edit', { path: 'file' }),
     examples: setting(
       z.string().min(1).nullable(),
       null,
@@ -31,7 +31,7 @@ export const rubrics = defineJudge({
     ),
     ...modelLimits,
   }),
-  async open(section, { config }) {
+  async open(section, { config, signal = new AbortController().signal }) {
     const { model } = section;
     if (model === null)
       throw new ConfigError(
@@ -43,6 +43,6 @@ export const rubrics = defineJudge({
       import('./rubrics-judge.js'),
     ]);
     const client = await openJudgeModel({ ...section, model }, config);
-    return createRubricsJudge(client, { ...section, criteria: await openRubrics(client, section) });
+    return createRubricsJudge(client, { ...section, criteria: await openRubrics(client, { ...section, signal }) });
   },
 });

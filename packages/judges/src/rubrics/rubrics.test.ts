@@ -108,7 +108,7 @@ describe('learning', () => {
       JSON.stringify({ main_query: mainQuery, answer, score }),
     );
     writeFileSync(examples, lines.join('\n'));
-    const open = () => openRubrics(client, { file, examples, maxCriteria: 3, heldOut: 0.3, maxTokens: 100 });
+    const open = () => openRubrics(client, { file, examples, maxCriteria: 3, heldOut: 0.3, maxTokens: 100, signal });
     const learned = await open();
     expect(existsSync(file)).toBe(true);
     const asked = host.requests.length;
@@ -139,7 +139,7 @@ describe('learning', () => {
     );
     writeFileSync(examples, lines.join('\n'));
     const file = path.join(folder, 'chinese.md');
-    const learned = await openRubrics(client, { file, examples, maxCriteria: 3, heldOut: 0.3, maxTokens: 100 });
+    const learned = await openRubrics(client, { file, examples, maxCriteria: 3, heldOut: 0.3, maxTokens: 100, signal });
     expect(learned.map(({ name, text }) => [name, text])).toEqual([
       ['criterion', '原因 matters'],
       ['criterion_2', '长度 matters'],
@@ -157,8 +157,25 @@ describe('learning', () => {
       maxCriteria: 3,
       heldOut: 0.3,
       maxTokens: 100,
+      signal,
     });
     expect(learned.map(({ name }) => name)).toContain('names_a_cause');
+  });
+
+  it('stops when it is told to, and writes no file', async () => {
+    const controller = new AbortController();
+    const enough = new Error('stopped by SIGINT');
+    const { client } = await openClient((messages) => {
+      if (messages[0]?.content.includes('"code"') === true) controller.abort(enough);
+      return answerOf(messages);
+    });
+    const examples = path.join(folder, 'stopped.jsonl');
+    const row = (at: number) => ({ question: `Q${at}`, ranked: [`scatter ${at}`, `${at}`] });
+    writeFileSync(examples, Array.from({ length: 6 }, (_, at) => JSON.stringify(row(at))).join('\n'));
+    const file = path.join(folder, 'stopped.md');
+    const learning = { maxCriteria: 3, heldOut: 0.3, maxTokens: 100, signal: controller.signal };
+    await expect(openRubrics(client, { file, examples, ...learning })).rejects.toBe(enough);
+    expect(existsSync(file)).toBe(false);
   });
 
   it('says if there are too few examples, and if there is neither a file nor examples', async () => {
@@ -171,6 +188,7 @@ describe('learning', () => {
       maxCriteria: 3,
       heldOut: 0.3,
       maxTokens: 100,
+      signal,
     });
     await expect(opening).rejects.toThrow(/does not exist/);
   });

@@ -2,7 +2,11 @@ import type { CommonConfig, Registration, z } from '@agentjet/core';
 import type { Judge } from '../judge.js';
 
 /** What every judge is opened with besides its own section. */
-export type JudgeParts = { readonly config: CommonConfig };
+export type JudgeParts = {
+  readonly config: CommonConfig;
+  /** Ends the opening, which may take long. */
+  readonly signal?: AbortSignal | undefined;
+};
 
 /** `open` gives undefined if the section leaves rewards to the workflow. */
 export type JudgeRegistration<

@@ -9,6 +9,8 @@ export type ReaderParts = {
   readonly environment?: Environment | undefined;
   /** Told what a person should know while tasks are read, such as how far it is. */
   readonly onNotice?: ((message: string) => void) | undefined;
+  /** Ends the reading of tasks, which may take long. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type ReaderRegistration<

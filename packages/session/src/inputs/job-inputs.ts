@@ -157,7 +157,7 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 
 /**
  * The job's inputs, and its configuration as the entries that come from outside have completed it. `onNotice` is told how far
- * long readings of tasks are.
+ * long readings of tasks are, and `signal` ends them.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,
@@ -167,7 +167,7 @@ export async function loadInputs<Config extends CommonConfig>(
     /** The module of `rollout.workflow_processes`. Without it, workflows run in this process. */
     readonly workflowProcess?: URL;
   },
-  onNotice?: (message: string) => void,
+  { onNotice, signal }: Pick<ReaderParts, 'onNotice' | 'signal'> = {},
 ): Promise<{ readonly config: Config; readonly inputs: JobInputs }> {
   const base = loaded.composition as unknown as ConfigComposition;
   const choices = await chooseAll(base, loaded.config, given);
@@ -179,14 +179,19 @@ export async function loadInputs<Config extends CommonConfig>(
   const workflow = given.workflow ?? (await loadWorkflow(config));
   const configured =
     environments === undefined ? undefined : await openEntry('environments', environments.entry, config, { config });
-  const reader = await openEntry('readers', readers.entry, config, { config, environment: configured, onNotice });
+  const reader = await openEntry('readers', readers.entry, config, {
+    config,
+    environment: configured,
+    onNotice,
+    signal,
+  });
   const environment = reader.environment ?? configured;
   return {
     config,
     inputs: {
       workflow,
       reader: checkReader(reader),
-      judge: await openEntry('judges', judges.entry, config, { config }),
+      judge: await openEntry('judges', judges.entry, config, { config, signal }),
       environment: environment && limitSessions(environment, config.environment.maxSessions),
       processes: findProcesses(config, given, { entry: loaded.workflowProcess, environment: reader.environment }),
       algorithm: await openEntry('algorithms', algorithms.entry, config, { config }),

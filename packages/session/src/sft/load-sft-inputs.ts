@@ -10,7 +10,11 @@ type Given = Pick<GivenInputs, 'backbone' | 'reader' | 'templateFamily'>;
 /** What imitation needs: a backbone, and the evaluation tasks if there are any. The agent and its judge are not loaded. */
 export async function loadSftInputs<Config extends CommonConfig>(
   given: Given,
-  loaded: { readonly config: Config; readonly composition: ConfigComposition<Config> },
+  loaded: {
+    readonly config: Config;
+    readonly composition: ConfigComposition<Config>;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<{ readonly config: Config; readonly inputs: SftInputs }> {
   const base = loaded.composition as unknown as ConfigComposition;
   const choices = {
@@ -31,7 +35,7 @@ export async function loadSftInputs<Config extends CommonConfig>(
     config,
     inputs: {
       backbone: backbones.entry,
-      reader: await openReader(readers.entry, config),
+      reader: await openReader(readers.entry, { config, signal: loaded.signal }),
       templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),
       composition,
     },
@@ -41,10 +45,10 @@ export async function loadSftInputs<Config extends CommonConfig>(
 /** Undefined if the configuration names no tasks at all. */
 async function openReader(
   entry: OpenableEntry<ReaderParts, TaskReader>,
-  config: CommonConfig,
+  parts: Pick<ReaderParts, 'config' | 'signal'>,
 ): Promise<TaskReader | undefined> {
   try {
-    return checkReader(await openEntry('readers', entry, config, { config }));
+    return checkReader(await openEntry('readers', entry, parts.config, parts));
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'no_tasks') return undefined;
     throw error;

@@ -132,6 +132,25 @@ it('go on where an outage stopped them, and ask nothing twice', async () => {
   expect(rest.host.requests.length).toBeLessThanOrEqual(whole.host.requests.length - 20);
 });
 
+it('stop when they are told to, and go on from there later', async () => {
+  const whole = open();
+  const expected = await both(whole.reader);
+  rmSync(path.join(dir, 'generated'), { recursive: true });
+  const controller = new AbortController();
+  const enough = new Error('stopped by SIGINT');
+  const stopping = open(
+    (data, at) => {
+      if (at === 20) controller.abort(enough);
+      return at < 20 ? says(JSON.stringify(scholar(data))) : 'silent';
+    },
+    { signal: controller.signal },
+  );
+  await expect(both(stopping.reader)).rejects.toBe(enough);
+  const rest = open();
+  expect(await both(rest.reader)).toEqual(expected);
+  expect(rest.host.requests.length).toBeLessThanOrEqual(whole.host.requests.length - 20 + 4); // all but those under way
+});
+
 it.each<[string, (data: Data) => object, string]>([
   ['its evidence is not in the passage', (data) => ({ ...scholar(data), evidence: 'Somebody said so.' }), 'evidence'],
   [

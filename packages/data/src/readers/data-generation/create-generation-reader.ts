@@ -28,6 +28,8 @@ export type GenerationOptions = {
   readonly dir: string;
   readonly seed: number;
   readonly onNotice: (message: string) => void;
+  /** Stops the work; what the model said so far is kept. */
+  readonly signal?: AbortSignal | undefined;
   /** For tests. */
   readonly host?: ClientHost;
 };
@@ -136,7 +138,7 @@ async function generate({ options, side, material, known, count }: Job): Promise
   const { model, dir, host = systemHost, onNotice } = options;
   const answers = path.join(dir, 'answers.jsonl');
   const client = await openModelClient(toClientOptions(model, 'task_reader.data_generation.model', answers), host);
-  const signal = new AbortController().signal;
+  const signal = options.signal ?? new AbortController().signal;
   const tell = tellProgress(onNotice);
   const parts = {
     count,

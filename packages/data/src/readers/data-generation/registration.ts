@@ -44,7 +44,7 @@ export const dataGeneration = defineReader({
       ),
     })
     .describe('tasks that a model makes from documents, or from a few examples; made once, and kept next to the runs'),
-  async open(section, { config, onNotice = () => undefined }) {
+  async open(section, { config, onNotice = () => undefined, signal }) {
     const { documentReader, queryReader } = section;
     if (documentReader.documentPath.length === 0 && queryReader.filePath === null)
       throw new ConfigError(
@@ -58,6 +58,7 @@ export const dataGeneration = defineReader({
       dir: path.join(config.experimentDir, config.experimentName, 'generated'),
       seed: config.trainerCommon.seed,
       onNotice,
+      signal,
     });
   },
 });

@@ -48,6 +48,7 @@ function open(
   return createTracingReader({
     sources,
     feedback: { filePath: null, goodFrom: null },
+    validation: { filePath: null },
     split: { evaluation: 0 },
     dir: path.join(dir, 'kept'),
     onNotice: () => undefined,
@@ -273,4 +274,31 @@ it.each([
 it('say which filter left nothing', async () => {
   const reader = open([write('t.jsonl', talk(1), talk(2))], { filters: { keep: 'corrected' } });
   await expect(list(reader.trainingTasks())).rejects.toThrow(/None of 2 traces is left: 2: filters\.keep is corrected/);
+});
+
+it('are those whose right answer is known, if that is wanted', async () => {
+  const file = write(
+    't.jsonl',
+    talk(1, { feedback: { correction: 'Better', thumb: 'down' } }),
+    talk(2, { feedback: { thumb: 'up' } }),
+    talk(3, { feedback: { thumb: 'down' } }),
+    talk(4, { feedback: { score: 5 } }),
+    talk(5, { feedback: { score: 1 } }),
+    talk(6),
+  );
+  const known = open([file], { filters: { keep: 'known' }, feedback: { filePath: null, goodFrom: 4 } });
+  const tasks = await list(known.trainingTasks());
+  expect(tasks.map(({ taskId }) => taskId)).toEqual(['trace/a1', 'trace/a2', 'trace/a4']);
+});
+
+it('are all for training if evaluation has a file of tasks, none of which may be among the traces', async () => {
+  const validation = { filePath: write('held-out.jsonl', { task_id: 'h', main_query: 'What else?', metadata: {} }) };
+  const file = write('t.jsonl', ...Array.from({ length: 9 }, (_, at) => talk(at)));
+  const reader = open([file], { validation, split: { evaluation: 0.3 } });
+  expect(await list(reader.trainingTasks())).toHaveLength(9);
+  expect((await list(reader.evaluationTasks())).map(({ taskId }) => taskId)).toEqual(['h']);
+  const leaking = { filePath: write('leaking.jsonl', { task_id: 'h', main_query: 'What about case 3?' }) };
+  await expect(list(open([file], { validation: leaking }).trainingTasks())).rejects.toThrow(
+    /in both training and evaluation/,
+  );
 });

@@ -18,14 +18,18 @@ export type TracingOptions = {
   readonly sources: readonly string[];
   readonly feedback: { readonly filePath: string | null; readonly goodFrom: number | null };
   readonly filters: {
-    readonly keep: 'all' | 'rated' | 'corrected' | 'bad';
+    readonly keep: 'all' | 'rated' | 'corrected' | 'bad' | 'known';
     readonly rubric: string | null;
     readonly model: ModelSection;
   };
+  /** A file of evaluation tasks, in our own format; null: a share of the conversations. */
+  readonly validation: { readonly filePath: string | null };
   readonly split: { readonly evaluation: number };
   /** Tasks and verdicts of the filter are kept here. */
   readonly dir: string;
   readonly onNotice: (message: string) => void;
+  /** Stops the filter; its verdicts so far are kept. */
+  readonly signal?: AbortSignal | undefined;
   /** For tests. */
   readonly host?: ClientHost;
 };
@@ -35,11 +39,12 @@ export type TracingOptions = {
  * metadata, for a judge; silence is neither. A conversation is on one side as a whole.
  */
 export function createTracingReader(options: TracingOptions): TaskReader {
-  const { onNotice } = options;
+  const { onNotice, split, validation } = options;
+  const file = validation.filePath;
   return createSplitReader(
-    { training: () => openRows(options), evaluation: null },
+    { training: () => openRows(options), evaluation: file === null ? null : () => openTasks(file, options) },
     {
-      split: { evaluation: options.split.evaluation, by: 'conversation' },
+      split: { evaluation: file === null ? split.evaluation : 0, by: 'conversation' },
       allowOverlap: false,
       duplicates: 'keep', // the same question is taken once already, with its best feedback
       similarity: 1,
@@ -61,7 +66,19 @@ async function openRows(options: TracingOptions): Promise<SideRows> {
   await mkdir(dir, { recursive: true });
   await writeFile(`${file}.${process.pid}`, lines);
   await rename(`${file}.${process.pid}`, file);
-  const rows = await openFiles(files.join(', '), [file], {
+  return { ...(await openRowsOf(files.join(', '), [file], onNotice)), dropped };
+}
+
+async function openTasks(pattern: string, { onNotice }: TracingOptions): Promise<SideRows> {
+  return openRowsOf(pattern, await findFiles(pattern), onNotice);
+}
+
+function openRowsOf(
+  location: string,
+  files: readonly string[],
+  onNotice: TracingOptions['onNotice'],
+): Promise<SideRows> {
+  return openFiles(location, files, {
     kind: 'feedback_tracing',
     revision: null,
     fields: {},
@@ -70,7 +87,6 @@ async function openRows(options: TracingOptions): Promise<SideRows> {
     onNotice,
     onProgress: () => undefined,
   });
-  return { ...rows, dropped };
 }
 
 type Filtered = { readonly kept: readonly Trace[]; readonly dropped: readonly DroppedTasks[] };
@@ -112,6 +128,8 @@ function isKept({ feedback }: Trace, { filters, feedback: { goodFrom } }: Tracin
       return correction !== undefined;
     case 'bad':
       return isBad;
+    case 'known':
+      return correction !== undefined || isGood(feedback, goodFrom) === true;
   }
 }
 
@@ -139,7 +157,7 @@ async function judgeAll(traces: readonly Trace[], options: TracingOptions): Prom
     toClientOptions(model, 'task_reader.feedback_tracing.filters.model', verdicts),
     host,
   );
-  const signal = new AbortController().signal;
+  const signal = options.signal ?? new AbortController().signal;
   const tell = tellProgress(onNotice);
   let done = 0;
   return Promise.all(
@@ -153,16 +171,21 @@ async function judgeAll(traces: readonly Trace[], options: TracingOptions): Prom
   );
 }
 
+/** Undefined if nobody said so or the opposite. */
+function isGood({ thumb, score }: Trace['feedback'], goodFrom: number | null): boolean | undefined {
+  if (thumb !== undefined) return thumb === 'up';
+  return score !== undefined && goodFrom !== null ? score >= goodFrom : undefined;
+}
+
 function toRow({ id, conversation, messages, answer, feedback }: Trace, goodFrom: number | null): object {
   const question = messages.at(-1)?.content ?? '';
-  const { thumb, score, correction } = feedback;
-  const isGood =
-    thumb !== undefined ? thumb === 'up' : score !== undefined && goodFrom !== null ? score >= goodFrom : undefined;
+  const { correction } = feedback;
+  const good = isGood(feedback, goodFrom);
   const metadata = {
     conversation,
     given_answer: answer,
     ...(correction !== undefined && { answer: correction }),
-    ...(isGood !== undefined && { is_good: isGood }),
+    ...(good !== undefined && { is_good: good }),
     ...(Object.keys(feedback).length > 0 && { feedback }),
   };
   return { task_id: `trace/${id}`, main_query: question, init_messages: messages.slice(0, -1), metadata };

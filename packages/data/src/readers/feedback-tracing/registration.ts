@@ -28,9 +28,9 @@ export const feedbackTracing = defineReader({
       }),
       filters: z.strictObject({
         keep: setting(
-          z.enum(['all', 'rated', 'corrected', 'bad']),
+          z.enum(['all', 'rated', 'corrected', 'bad', 'known']),
           'all',
-          'answers that become tasks: all | rated: with feedback | corrected | bad: corrected, thumb down, or below good_from',
+          'answers that become tasks: all | rated: with feedback | corrected | bad: corrected, thumb down, or below good_from | known: corrected, thumb up, or from good_from on, so that a right answer is known',
         ),
         rubric: setting(
           z.string().min(1).nullable(),
@@ -39,12 +39,24 @@ export const feedbackTracing = defineReader({
         ),
         model: modelSettings,
       }),
+      validation: z.strictObject({
+        file_path: setting(
+          z.string().min(1).nullable(),
+          null,
+          'tasks for evaluation, the same ones however many traces come; null: a share of the conversations',
+          { path: 'file' },
+        ),
+      }),
       split: z.strictObject({
-        evaluation: setting(z.number().min(0).lt(1), 0.3, 'share of the conversations that is for evaluation'),
+        evaluation: setting(
+          z.number().min(0).lt(1),
+          0.3,
+          'share of the conversations that is for evaluation, without validation.file_path',
+        ),
       }),
     })
     .describe('questions that a deployed agent was asked, and what people said of its answers'),
-  async open(section, { config, onNotice = () => undefined }) {
+  async open(section, { config, onNotice = () => undefined, signal }) {
     if (section.sources.length === 0)
       throw new ConfigError(
         'no_tasks',
@@ -55,6 +67,7 @@ export const feedbackTracing = defineReader({
       ...section,
       dir: path.join(config.experimentDir, config.experimentName, 'traces'),
       onNotice,
+      signal,
     });
   },
 });
