@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   EnvironmentError,
   isJsonObject,
   type JsonObject,
@@ -34,6 +35,8 @@ export type OpenenvOptions = ServerAddress & {
   readonly textField: string | null;
   /** What the rewards of the steps add up to the verdict by. */
   readonly verdict: 'sum' | 'last';
+  /** What an episode is worth if neither it nor an earlier one got any reward: nothing is known, or nothing was earned. */
+  readonly unrewarded: 'error' | 'zero';
   /** Whether the server is asked for tools. */
   readonly tools: boolean;
 };
@@ -42,11 +45,13 @@ const tries = 3;
 
 export function openOpenenv(options: OpenenvOptions): Environment {
   const http = { ...options, url: options.url.replace(/^ws/, 'http') };
-  const { envType } = options;
+  const { envType, unrewarded } = options;
+  const server = { rewards: unrewarded === 'zero' };
   return {
     name: hostOf(http),
     ...(envType !== null && { tasks: (split: string) => listTasks({ ...http, envType }, split) }),
-    open: (task, open) => askAgain(() => openSession(task, { ...options, ...open }), { signal: open.signal, tries }),
+    open: (task, open) =>
+      askAgain(() => openSession(task, { ...options, ...open, server }), { signal: open.signal, tries }),
   };
 }
 
@@ -72,7 +77,12 @@ function toTask(spec: unknown, place: { readonly split: string; readonly index: 
   };
 }
 
-async function openSession(task: Task, options: OpenenvOptions & OpenSessionOptions): Promise<Session> {
+type SessionOptions = OpenenvOptions & {
+  /** Whether the server is known to give rewards: then a session without one has earned nothing. */
+  readonly server: { rewards: boolean };
+};
+
+async function openSession(task: Task, options: SessionOptions & OpenSessionOptions): Promise<Session> {
   const { url, headers = {}, signal, seed, episodeId } = options;
   const socket = await SocketSession.connect(`${url.replace(/^http/, 'ws')}/ws`, { headers, signal });
   const onAbort = (): void => void socket.close();
@@ -99,7 +109,7 @@ function notOpened({ taskId }: Task, cause: EnvironmentError): EnvironmentError 
 type SessionParts = {
   readonly first: StepResult;
   readonly tools: readonly ToolSpec[];
-  readonly options: OpenenvOptions;
+  readonly options: SessionOptions;
 };
 
 class OpenenvSession implements Session {
@@ -107,10 +117,11 @@ class OpenenvSession implements Session {
   readonly tools: readonly ToolSpec[];
   readonly call?: NonNullable<Session['call']>;
   readonly #socket: SocketSession;
-  readonly #options: OpenenvOptions;
+  readonly #options: SessionOptions;
   #sum = 0;
   #last = 0;
   #numCalls = 1;
+  #hasActed = false;
 
   constructor(socket: SocketSession, { first, tools, options }: SessionParts) {
     this.#socket = socket;
@@ -121,14 +132,17 @@ class OpenenvSession implements Session {
   }
 
   async step(action: Action): Promise<StepResult> {
+    this.#hasActed = true;
     const data = typeof action === 'string' ? { [this.#options.actionField]: action } : action;
     const result = readResult(await this.#socket.ask('step', data, 'observation'), this.#options);
     this.#last = result.reward ?? this.#last;
     this.#sum += result.reward ?? 0;
+    if (result.reward !== null) this.#options.server.rewards = true;
     return result;
   }
 
   async #call(tool: string, args: JsonObject): Promise<ToolResult> {
+    this.#hasActed = true;
     const { result, error } = await askRpc(this.#socket, ++this.#numCalls, {
       method: 'tools/call',
       params: { name: tool, arguments: args },
@@ -140,6 +154,7 @@ class OpenenvSession implements Session {
   /** The protocol has no verdict: it is what the steps were rewarded with. */
   async evaluate(): Promise<Verdict> {
     await this.#socket.settle();
+    if (this.#hasActed && !this.#options.server.rewards) throw noRewards(this.#options);
     const reward = this.#options.verdict === 'sum' ? this.#sum : this.#last;
     return { reward, isSuccess: reward >= 1 };
   }
@@ -147,6 +162,13 @@ class OpenenvSession implements Session {
   close(): Promise<void> {
     return this.#socket.close();
   }
+}
+
+function noRewards({ url }: OpenenvOptions): ConfigError {
+  return new ConfigError(
+    'no_verdict',
+    `${hostOf({ url })} gave no reward, neither in this episode nor before. If it rewards only some episodes, set environment.openenv.unrewarded=zero; if it never does, choose another judge than environment.`,
+  );
 }
 
 function askRpc(socket: SocketSession, id: number, call: JsonObject): Promise<JsonObject> {

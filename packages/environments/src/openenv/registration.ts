@@ -12,6 +12,11 @@ export const openenv = defineEnvironment({
     action_field: setting(name, 'message', "field of an action that the agent's words go into"),
     text_field: setting(name.nullable(), null, 'field of an observation that the agent is shown; null: all, as JSON'),
     verdict: setting(z.enum(['sum', 'last']), 'sum', 'of the rewards of the steps, for the judge environment'),
+    unrewarded: setting(
+      z.enum(['error', 'zero']),
+      'error',
+      'an episode without any reward, while the server has given none so far: error: nothing is known, which stops the run | zero: nothing was earned',
+    ),
     tools: setting(z.boolean(), false, 'true: the server has tools, by its MCP messages'),
   }),
   async open({ url, ...section }) {
