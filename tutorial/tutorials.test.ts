@@ -56,6 +56,6 @@ it('nano imitates the transcripts of large-to-small, without what the judge foun
   const settings = ['sft.epochs=1', 'sft.batch_size=128', `experiment_dir=${experimentDir}`];
   const { stdout } = await run('node', [ajet, 'sft', '--conf', yaml, '--json', ...settings]);
   const result = JSON.parse(stdout) as Readonly<Record<string, number>>;
-  expect(result).toMatchObject({ examples: 318, held_out_examples: 29, dropped: { not_successful: 53 }, steps: 3 });
+  expect(result).toMatchObject({ examples: 319, held_out_examples: 28, dropped: { not_successful: 53 }, steps: 3 });
   expect(result['loss_after']).toBeLessThan(result['loss_before'] ?? 0);
 });

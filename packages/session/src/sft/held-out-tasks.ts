@@ -33,7 +33,8 @@ export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   };
 }
 
-function hasContent(task: Task): boolean {
+/** Whether more than an id is known of the task. */
+export function hasContent(task: Task): boolean {
   return asksSomething(task) || Object.keys(task.metadata).length > 0;
 }
 
@@ -42,7 +43,7 @@ function asksSomething({ mainQuery, initMessages }: Task): boolean {
 }
 
 /** What makes two tasks the same problem: all but their ids. */
-function contentOf({ mainQuery, initMessages, metadata }: Task): string {
+export function contentOf({ mainQuery, initMessages, metadata }: Task): string {
   return JSON.stringify([normalize(mainQuery), initMessages.map(({ content }) => normalize(content)), metadata]);
 }
 

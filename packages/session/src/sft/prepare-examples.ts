@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AgentJetError, ConfigError, type CommonConfig, type Task } from '@agentjet/core';
 import type { Conversation, Transcript } from './conversation.js';
 import { countImitated, longestRow, toExampleRow, type Example, type ExampleRow } from './example.js';
-import { createHeldOutTasks, normalize } from './held-out-tasks.js';
+import { contentOf, createHeldOutTasks, hasContent, normalize } from './held-out-tasks.js';
 import { replayTranscript, type ReplayOptions } from './replay-transcript.js';
 import { splitExamples, type SplitExamples } from './split-examples.js';
 
@@ -120,10 +120,10 @@ function imitatesAnything(rows: readonly ExampleRow[]): boolean {
   return rows.some(({ lossMask }) => lossMask.includes(1));
 }
 
-/** The task, or else what the conversation begins with. */
+/** What the task is, by its content, since sources number their tasks each for itself; else its id, or what the conversation begins with. */
 function taskKeyOf({ task, tokens, conversations }: Transcript): string {
   if (tokens !== undefined) return `id ${tokens.taskId}`;
-  if (task !== null) return `id ${task.taskId}`;
+  if (task !== null) return hasContent(task) ? `content ${contentOf(task)}` : `id ${task.taskId}`;
   const first = conversations[0]?.messages.find(({ role }) => role === 'user')?.content ?? '';
   return `question ${normalize(first)}`;
 }

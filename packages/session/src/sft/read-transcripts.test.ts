@@ -145,6 +145,18 @@ it('holds out whole tasks, the same ones when there are more transcripts', async
   expect([...keys(few.heldOut)].filter((key) => !keys(many.heldOut).has(key))).toEqual([]);
 });
 
+it('holds out a task by what it asks, whatever ids its sources gave it', async () => {
+  const lineOf = (at: number, taskId: string, answer: string) =>
+    chat(`Question ${at}?`, answer, { task: { task_id: taskId, main_query: `Question ${at}?`, metadata: { at } } });
+  const left = Array.from({ length: 20 }, (_, at) => lineOf(at, `left-${at}`, 'Yes.'));
+  const right = Array.from({ length: 20 }, (_, at) => lineOf(19 - at, `${at}`, 'No.'));
+  const { training, heldOut } = await prepare([...left, ...right], { heldOut: 0.3 });
+  const questions = (examples: typeof heldOut) => examples.map(({ taskKey }) => /question \d+/.exec(taskKey)?.[0]);
+  expect(heldOut.length).toBeGreaterThan(0);
+  expect(heldOut.length % 2).toBe(0);
+  expect(questions(heldOut).filter((question) => questions(training).includes(question))).toEqual([]);
+});
+
 it('knows an evaluation task by the words of a user if its line tells nothing of the task but metadata', async () => {
   const held = [task('What is the sum of two and three?', 'h1')];
   const from = (taskId: string) => ({ task: { task_id: taskId, metadata: { source: 'export' } } });
