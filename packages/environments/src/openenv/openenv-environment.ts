@@ -36,7 +36,7 @@ export type OpenenvOptions = ServerAddress & {
   /** What the rewards of the steps add up to the verdict by. */
   readonly verdict: 'sum' | 'last';
   /** What an episode is worth if neither it nor an earlier one got any reward: nothing is known, or nothing was earned. */
-  readonly unrewarded: 'error' | 'zero';
+  readonly unrewarded?: 'error' | 'zero';
   /** Whether the server is asked for tools. */
   readonly tools: boolean;
 };

@@ -23,7 +23,6 @@ export const startOpenenvWorld: StartWorld = async (world, plan) => {
       actionField: 'message',
       textField: 'text',
       verdict: 'sum',
-      unrewarded: 'error',
       tools: false,
     }),
     close: async () => {

@@ -145,7 +145,7 @@ it('holds out whole tasks, the same ones when there are more transcripts', async
   expect([...keys(few.heldOut)].filter((key) => !keys(many.heldOut).has(key))).toEqual([]);
 });
 
-it('holds out a task by what it asks, whatever ids its sources gave it', async () => {
+it('holds out a task by what it asks, under any id', async () => {
   const lineOf = (at: number, taskId: string, answer: string) =>
     chat(`Question ${at}?`, answer, { task: { task_id: taskId, main_query: `Question ${at}?`, metadata: { at } } });
   const left = Array.from({ length: 20 }, (_, at) => lineOf(at, `left-${at}`, 'Yes.'));
