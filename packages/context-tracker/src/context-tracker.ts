@@ -244,13 +244,14 @@ class EpisodeTracker implements ContextTracker {
     this.#guides.update(agent.agentName, index, answer);
     this.#answers.push({ agentName: agent.agentName, node: answer });
     this.#turns.add(turn);
-    const { reusedTokens, fork, numNew, numOpening } = prompt;
+    const { reusedTokens, fork, numNew, numOpening, opening } = prompt;
     const { policyVersion, logprobs } = completion;
     const recorded = {
       promptLength: prompt.ids.length,
       reusedTokens,
       fork,
       numNew,
+      printed: opening === '' ? prompt.text : prompt.text.slice(0, -opening.length),
       numOpening,
       policyVersion,
       temperature,

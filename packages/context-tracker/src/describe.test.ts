@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type ContextTracker, createContextTracker, type TurnDescription } from './index.js';
 import { createToyChatTokenizer } from './testing.js';
 import { createPlayer } from './testing/play.js';
-import { programs, runProgram } from './testing/random-agent.js';
+import { type Operation, programs, runProgram } from './testing/random-agent.js';
 
 const qwen3 = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 const families: readonly (readonly [string, ChatTokenizer])[] = [
@@ -53,6 +53,20 @@ describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
       expect.stringMatching(/^user: \s*two {2}lines$/),
     ]);
     expect(turn?.foreignMessages).toEqual({ unknown: 1 });
+  });
+
+  test('is found without decoding what was printed, as it is in the decoded text', () => {
+    const { textEnds: _textEnds, ...decoding } = chatTokenizer.tokenizer;
+    const describedWith = (tokenizer: ChatTokenizer['tokenizer'], program: readonly Operation[]): unknown => {
+      const played = { ...chatTokenizer, tokenizer };
+      const tracker = createContextTracker({ episodeId: 'e', chatTokenizer: played });
+      runProgram(program, tracker, played, { order: (count) => Array.from({ length: count }, (_none, at) => at) });
+      return tracker.describe();
+    };
+    const property = fc.property(programs, (program) => {
+      expect(describedWith(chatTokenizer.tokenizer, program)).toEqual(describedWith(decoding, program));
+    });
+    fc.assert(property, { numRuns: 30 });
   });
 
   test('is described by each call for what it adds', () => {

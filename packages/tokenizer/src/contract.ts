@@ -21,6 +21,8 @@ export interface Tokenizer {
   createStreamDecoder(): StreamDecoder;
   /** What a stream decoder says of these ids, found at once. Undefined (or no such function): ask a stream decoder. */
   decodeEach?(ids: Int32Array): DecodedIds | undefined;
+  /** The `ends` of `decodeEach`, without making the text. */
+  textEnds?(ids: Int32Array): ArrayLike<number> | undefined;
 }
 
 /** The text of ids, and where that of each ends in it, in UTF-16 code units. */

@@ -106,6 +106,7 @@ describe('a byte-level tokenizer', () => {
     fc.assert(
       fc.property(anyIds, (ids) => {
         const quick = tokenizer.decodeEach?.(ids);
+        expect(tokenizer.textEnds?.(ids)).toEqual(quick?.ends);
         if (quick === undefined) return;
         numQuick++;
         const decoder = tokenizer.createStreamDecoder();

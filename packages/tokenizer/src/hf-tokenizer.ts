@@ -49,12 +49,14 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   if (isByteLevel(tokenizerJson['decoder'])) {
     const bytesOf = createByteTable(library, vocabSize);
     const texts = new TokenTexts(bytesOf, vocabSize);
-    let quick: QuickDecoder | undefined;
+    let made: QuickDecoder | undefined;
+    const quick = (): QuickDecoder => (made ??= new QuickDecoder(bytesOf, { texts, vocabSize }));
     return {
       ...common,
       decode: (ids) => decodeBytes(ids, bytesOf),
       createStreamDecoder: () => createByteStreamDecoder(bytesOf, texts),
-      decodeEach: (ids) => (quick ??= new QuickDecoder(bytesOf, { texts, vocabSize })).decode(ids),
+      decodeEach: (ids) => quick().decode(ids),
+      textEnds: (ids) => quick().endsOf(ids),
     };
   }
   const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };

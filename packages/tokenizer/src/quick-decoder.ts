@@ -32,24 +32,30 @@ export class QuickDecoder {
 
   /** Undefined if one of the tokens is not known, or begins or ends within a character. */
   decode(ids: Int32Array): DecodedIds | undefined {
-    const [lengths, byteEnds] = [this.#lengths, this.#ends];
+    const ends = this.endsOf(ids);
+    return ends === undefined ? undefined : { text: this.#read(ids), ends };
+  }
+
+  /** Where the text of each id ends. Undefined as `decode` is. */
+  endsOf(ids: Int32Array): Int32Array | undefined {
+    const lengths = this.#lengths;
     const ends = new Int32Array(ids.length);
     let length = 0;
-    let size = 0;
     for (let at = 0; at < ids.length; at++) {
       const id = ids[at] ?? -1;
       let own = lengths[id] ?? unknown;
       if (own === unknown) own = this.#learn(id);
       if (own === unknown) return undefined;
       length += own;
-      size += (byteEnds[id] ?? 0) - (id === 0 ? 0 : (byteEnds[id - 1] ?? 0));
       ends[at] = length;
     }
-    return { text: this.#read(ids, size), ends };
+    return ends;
   }
 
-  #read(ids: Int32Array, size: number): string {
+  #read(ids: Int32Array): string {
     const [all, byteEnds] = [this.#bytes, this.#ends];
+    let size = 0;
+    for (const id of ids) size += (byteEnds[id] ?? 0) - (id === 0 ? 0 : (byteEnds[id - 1] ?? 0));
     const bytes = Buffer.allocUnsafe(size);
     let to = 0;
     for (let at = 0; at < ids.length; at++) {

@@ -21,6 +21,8 @@ export type RecordedCall = {
   readonly isTruncated: boolean;
   /** How many of the prompt's last ids were rendered for this call. */
   readonly numNew: number;
+  /** Their text, as the template printed it. */
+  readonly printed: string;
   /** The messages that they were rendered from. */
   readonly added: readonly AddedMessage[];
   /** How many of the prompt's last ids are what the answer was made to begin with. */

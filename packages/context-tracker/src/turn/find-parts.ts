@@ -10,10 +10,10 @@ export type PartTools = { readonly chatTokenizer: ChatTokenizer; readonly marks:
 
 /** Which of the tokens that were rendered for a call come from which message, in order. */
 export function findParts(call: RecordedCall, { chatTokenizer, marks }: PartTools): readonly TurnPart[] {
-  const { end, promptLength, numNew, numOpening, added } = call;
+  const { end, promptLength, numNew, numOpening, added, printed } = call;
   const first = promptLength - numNew;
   const opened = promptLength - numOpening;
-  const { text, ends } = decodeEach(readPath(end).subarray(first, opened), chatTokenizer.tokenizer);
+  const { text, ends } = decodePrinted(readPath(end).subarray(first, opened), printed, chatTokenizer.tokenizer);
   const finder: Finder = { text, marks, leads: findMessageLeads(chatTokenizer.template) };
   const parts: TurnPart[] = [];
   let from = 0;
@@ -59,16 +59,34 @@ function findAnswer(from: number, { text, marks }: Finder): Place | undefined {
 function findText(content: string, lead: string, from: number, { text }: Finder): Place | undefined {
   const trimmed = content.trim();
   for (const written of [content, trimmed]) {
-    const at = text.indexOf(lead + written, from);
-    if (at !== -1) return { start: at + lead.length, end: at + lead.length + written.length };
+    const start = findAfter(lead, written, { text, from });
+    if (start !== -1) return { start, end: start + written.length };
   }
   const at = text.indexOf(trimmed, from);
   return at === -1 ? undefined : { start: at, end: at + trimmed.length };
 }
 
+/** The first place of a string right after its lead; -1 if there is none. */
+function findAfter(lead: string, written: string, { text, from }: Search): number {
+  if (lead === '') return text.indexOf(written, from);
+  for (let at = text.indexOf(lead, from); at !== -1; at = text.indexOf(lead, at + 1))
+    if (text.startsWith(written, at + lead.length)) return at + lead.length;
+  return -1;
+}
+
+type Search = Pick<Finder, 'text'> & { readonly from: number };
+
 function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
   const name = 'name' in message ? message.name : undefined;
   return name === undefined ? {} : { name };
+}
+
+/** Ids decode to what they were encoded from, unless the template's text held marks that are not encoded. */
+function decodePrinted(ids: Int32Array, printed: string, tokenizer: Tokenizer): DecodedIds {
+  const ends = tokenizer.textEnds?.(ids);
+  return ends !== undefined && (ends[ids.length - 1] ?? 0) === printed.length
+    ? { text: printed, ends }
+    : decodeEach(ids, tokenizer);
 }
 
 function decodeEach(ids: Int32Array, tokenizer: Tokenizer): DecodedIds {
