@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Entry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putFormat } from '../testing/put-format.js';
@@ -133,4 +133,28 @@ it('is copied while it is written, and the copy can be gone on with', () =>
     expect([foldStore(copy).state.step, foldStore(store).state.step]).toEqual([2, 3]);
     await copy.close();
     await store.close();
+  }));
+
+it('knows what LMDB has brought to the disk by itself, and a recovery does not write it again', () =>
+  inFolder(async (dir) => {
+    vi.useFakeTimers({ toFake: ['setInterval'] }); // no heartbeat, which syncs too
+    try {
+      const store = await LmdbStore.open(dir, { takeOver: true });
+      await store.takeOver();
+      const { open } = await import('lmdb');
+      const reader = open<Buffer>({ path: path.join(dir, '000000.mdb'), encoding: 'binary', readOnly: true });
+      const numSynced = (): number => Number(reader.get(['meta', 'synced']) ?? 0);
+      let sequence = 0;
+      while (numSynced() === 0) await store.commit([checkpoint(sequence++)]);
+      await reader.close();
+      await store.close();
+      const next = await LmdbStore.open(dir, { takeOver: true });
+      await next.takeOver();
+      await next.secure();
+      const rewritten = [...next.read(1, 'events')];
+      expect(rewritten.length).toBeLessThan(sequence);
+      await next.close();
+    } finally {
+      vi.useRealTimers();
+    }
   }));

@@ -27,6 +27,7 @@ export class LmdbStore implements Store {
   #term = -1;
   #numCommits = 0;
   #numSynced = 0;
+  #isNoting = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #room = { askedMs: -Infinity, hasRoom: true };
   /** Between sealing a file and beginning the next one, no file is this store's. */
@@ -102,6 +103,7 @@ export class LmdbStore implements Store {
         return { numSynced: this.#numSynced };
       }, entries),
     );
+    this.#noteFlush();
   }
 
   async sync(): Promise<void> {
@@ -228,6 +230,17 @@ export class LmdbStore implements Store {
       return { owner: this.#owner(), numSynced: this.#numSynced };
     });
     await this.#syncQuietly(file, upTo);
+  }
+
+  /** LMDB brings every commit to the disk, a little later. One wait at a time is enough to know how far it is. */
+  #noteFlush(): void {
+    if (this.#isNoting) return;
+    this.#isNoting = true;
+    this.#syncQuietly(this.#newest(), this.#numCommits)
+      .catch(() => {}) // then it counts as not synced
+      .finally(() => {
+        this.#isNoting = false;
+      });
   }
 
   /** What a recovery finds not to be synced it writes again, so not too much should be left, even if nobody asks for a sync. */
