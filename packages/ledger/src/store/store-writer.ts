@@ -70,7 +70,11 @@ export class StoreWriter {
   async #work(): Promise<void> {
     await Promise.resolve(); // what one turn of the event loop appends goes into one transaction
     while (this.#failure === undefined && (this.#pending.length > 0 || this.#waiters.synced.length > 0)) {
-      if (this.#pending.length > 0) await this.#commit();
+      if (this.#pending.length > 0) {
+        await this.#options.gather?.();
+        if (this.#failure !== undefined) break;
+        await this.#commit();
+      }
       const isAwaited = this.#waiters.synced.some(({ upTo }) => upTo <= this.#committed);
       if (isAwaited) await this.#sync(); // a busy server must not keep those waiting who need the disk
     }
@@ -127,6 +131,8 @@ export type StoreWriterOptions = {
   /** A file is sealed after so many bytes or entries. */
   readonly maxFileBytes: number;
   readonly maxFileEntries: number;
+  /** Waited for before each transaction, so that more goes into it: a commit costs as much as several records. */
+  readonly gather?: (() => Promise<void>) | undefined;
   readonly onFailure: (error: StoreError) => void;
   readonly onCommit?: (entries: readonly Entry[]) => void;
 };

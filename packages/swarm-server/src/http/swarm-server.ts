@@ -157,6 +157,7 @@ class SwarmLoop {
         store,
         settings,
         records,
+        gatherMs,
         ...(await this.#openParts(records)),
         ...(tasks !== undefined && { tasks }),
         onEnd: (error) => void this.#goOn(error),
@@ -253,6 +254,9 @@ class SwarmLoop {
 
 const maxFailures = 3;
 const failureWindowMs = 10 * 60_000;
+
+/** Far below the time of a model call, and long enough for the requests of a busy moment to share one commit. */
+const gatherMs = 2;
 
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;
