@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openJudgeModel } from './learning-to-ask/judge-model.js';
 
 const ajet = path.join(import.meta.dirname, '../packages/cli/dist/main.js');
 const run = promisify(execFile);
@@ -23,6 +25,16 @@ const oneSmallStep = [
   'trainer_common.test_freq=0',
 ];
 
+/** The last figures of a run of one step. */
+async function trainOneStep(yaml: string, settings: readonly string[] = []): Promise<Readonly<Record<string, number>>> {
+  const conf = ['--conf', path.join(import.meta.dirname, yaml)];
+  await run('node', [ajet, ...conf, ...oneSmallStep, ...settings, `experiment_dir=${experimentDir}`]);
+  const experiment = path.join(experimentDir, path.basename(yaml, '.yaml'));
+  const [time = ''] = await readdir(experiment);
+  const text = await readFile(path.join(experiment, time, 'metrics.jsonl'), 'utf8');
+  return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Readonly<Record<string, number>>;
+}
+
 it.each([
   '01-frozen-lake/frozen_lake.yaml',
   '02-math-agent/math_agent.yaml',
@@ -34,21 +46,22 @@ it.each([
   'office/office.yaml',
   'documents/documents.yaml',
 ])('%s trains', async (yaml) => {
-  const experiment = path.basename(yaml, '.yaml');
-  await run('node', [
-    ajet,
-    '--conf',
-    path.join(import.meta.dirname, yaml),
-    ...oneSmallStep,
-    `experiment_dir=${experimentDir}`,
-  ]);
-  const [time = ''] = await readdir(path.join(experimentDir, experiment));
-  const lines = (await readFile(path.join(experimentDir, experiment, time, 'metrics.jsonl'), 'utf8'))
-    .trim()
-    .split('\n');
-  const metrics = JSON.parse(lines.at(-1) ?? '') as Readonly<Record<string, number>>;
+  const metrics = await trainOneStep(yaml);
   expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
   expect(metrics['generated_tokens']).toBeGreaterThan(0);
+});
+
+it('learning-to-ask trains by a rule and by the verdicts of a model that is asked over HTTP', async () => {
+  const judge = await openJudgeModel(0);
+  const { port } = judge.address() as AddressInfo;
+  const metrics = await trainOneStep('learning-to-ask/learning_to_ask_llm.yaml', [
+    `task_judge.llm.base_url=http://127.0.0.1:${port}/v1`,
+  ]);
+  judge.close();
+  expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
+  const [found = 0, manner = 0] = [metrics['judge/judges.ts->FactsJudge'], metrics['judge/llm']];
+  expect(manner).toBeGreaterThan(0);
+  expect(metrics['reward_mean']).toBeCloseTo(0.7 * found + 0.3 * manner);
 });
 
 it('nano imitates the transcripts of large-to-small, without what the judge found wrong', async () => {

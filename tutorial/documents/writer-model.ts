@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { pathToFileURL } from 'node:url';
+import { servePlayedModel } from '../played-model.js';
 import { type Attribute, attributes, forms } from './write-documents.js';
 
 /**
@@ -40,31 +41,13 @@ function answer(question: string, passage: string | undefined): object {
   return { answer: findSentence(passage, attribute)[1] };
 }
 
-function respond(body: string): object {
-  const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] };
-  const { passage, question, asked_already: asked = [] } = JSON.parse(messages[1]?.content ?? '{}') as Asked;
-  const said = question === undefined ? askAbout(passage ?? '', asked) : answer(question, passage);
-  const message = { role: 'assistant', content: JSON.stringify(said) };
-  return { id: 'chat', model: 'writer', choices: [{ index: 0, message, finish_reason: 'stop' }], usage: {} };
-}
-
 /** Resolves when it listens on this machine; 0 picks a free port. */
-export async function openWriterModel(port: number): Promise<Server> {
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      try {
-        response.end(JSON.stringify(respond(text)));
-      } catch (error) {
-        response.statusCode = 400;
-        response.end(JSON.stringify({ error: { message: String(error) } }));
-      }
-    });
+export function openWriterModel(port: number): Promise<Server> {
+  return servePlayedModel('writer', port, ({ messages }) => {
+    const { passage, question, asked_already: asked = [] } = JSON.parse(messages[1]?.content ?? '{}') as Asked;
+    const said = question === undefined ? askAbout(passage ?? '', asked) : answer(question, passage);
+    return { content: JSON.stringify(said) };
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return server;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

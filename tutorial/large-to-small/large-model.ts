@@ -1,20 +1,18 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import { createRandom } from '@agentjet/core';
 import { type Operator, readProblem } from '../02-math-agent/problems.js';
+import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
  * Answers in the place of a large model, so that you need no key: an OpenAI-compatible server that knows the problems. Like a
  * large model it is good and not perfect: it takes one operation in eight for another, and it does not always say the same.
  */
 
-type Message = { readonly role: string; readonly content: string | null };
-type Body = { readonly messages: readonly Message[]; readonly seed?: number };
-
 const names: Readonly<Record<Operator, string>> = { '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide' };
 const thoughts = ['', '', 'I will compute it.', 'Let me see.'];
 
-function answer({ messages, seed = 0 }: Body): object {
+function answer({ messages, seed = 0 }: PlayedRequest): PlayedAnswer {
   const last = messages.at(-1);
   if (last?.role === 'tool') return { content: `The result is ${last.content ?? ''}.` };
   const random = createRandom(seed);
@@ -23,35 +21,14 @@ function answer({ messages, seed = 0 }: Body): object {
   const operation = random.next() < 1 / 8 ? others[random.int(others.length)] : names[operator];
   const written = JSON.stringify({ operation, a: left, b: right });
   return {
-    content: thoughts[random.int(thoughts.length)],
+    content: thoughts[random.int(thoughts.length)] ?? '',
     tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'compute', arguments: written } }],
   };
 }
 
-function respond(path: string, text: string): object {
-  if (path.endsWith('/models')) return { data: [{ id: 'large' }] };
-  const message = { role: 'assistant', ...answer(JSON.parse(text) as Body) };
-  const finish_reason = 'tool_calls' in message ? 'tool_calls' : 'stop';
-  return { id: 'chat', model: 'large', choices: [{ index: 0, message, finish_reason }], usage: {} };
-}
-
 /** Resolves when it listens on this machine; 0 picks a free port. */
-export async function openLargeModel(port: number): Promise<Server> {
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      try {
-        response.end(JSON.stringify(respond(request.url ?? '', text)));
-      } catch (error) {
-        response.statusCode = 400;
-        response.end(JSON.stringify({ error: { message: String(error) } }));
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return server;
+export function openLargeModel(port: number): Promise<Server> {
+  return servePlayedModel('large', port, answer);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

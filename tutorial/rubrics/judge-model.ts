@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { pathToFileURL } from 'node:url';
+import { type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
  * Judges in the place of a large model, so that you need no key: an OpenAI-compatible server that proposes criteria and scores by them. It does
@@ -36,10 +37,8 @@ const criteria: readonly Criterion[] = [
   },
 ];
 
-type Message = { readonly content: string };
-
 /** The criteria, for a system message that asks for some; else the scores of the answer in the last message. */
-function judge(messages: readonly Message[]): object {
+function judge(messages: PlayedRequest['messages']): object {
   const system = messages[0]?.content ?? '';
   const last = messages.at(-1)?.content ?? '';
   const [, code] = /"code": "(\w+)"/.exec(system) ?? [];
@@ -53,25 +52,9 @@ function judge(messages: readonly Message[]): object {
   return { code, reason: 'By each criterion.', scores: Object.fromEntries(scores) };
 }
 
-function respond(body: string): object {
-  const { messages } = JSON.parse(body) as { readonly messages: readonly Message[] };
-  const message = { role: 'assistant', content: JSON.stringify(judge(messages)) };
-  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  return { id: 'chat', model: 'judge', choices: [{ index: 0, message, finish_reason: 'stop' }], usage };
-}
-
 /** Resolves when it listens on this machine; 0 picks a free port. */
-export async function openJudgeServer(port: number): Promise<Server> {
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(respond(text)));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return server;
+export function openJudgeServer(port: number): Promise<Server> {
+  return servePlayedModel('judge', port, ({ messages }) => ({ content: JSON.stringify(judge(messages)) }));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
