@@ -11,11 +11,9 @@ import { doJob } from '#tutorial/office/office-workflow.js';
 import { office } from '#tutorial/office/office-world.js';
 import type { Course } from '../shared/recipe.js';
 import { drawTasks as drawProblems } from './families.js';
-import { drawTasks as drawAnswers, judgeAnswer } from './judging.js';
 import { drawTasks as drawQuestions, otherPages, SameAnswer } from './other-documents.js';
 import { askTeacher } from './teachers/ask-teacher.js';
 import { codeTeacher } from './teachers/code-teacher.js';
-import { judgeTeacher } from './teachers/judge-teacher.js';
 import { officeTeacher } from './teachers/office-teacher.js';
 import { readerTeacher } from './teachers/reader-teacher.js';
 
@@ -26,7 +24,7 @@ export const courses: readonly Course[] = [
     judge: new RuleJudge(),
     teacher: askTeacher,
     drawTasks: (options) => drawPatients('training', options),
-    numEpisodes: 2500,
+    numEpisodes: 4000,
     numSpelled: 200,
   },
   {
@@ -56,13 +54,5 @@ export const courses: readonly Course[] = [
     drawTasks: drawProblems,
     numEpisodes: 3000,
     numSpelled: 200,
-  },
-  {
-    name: 'judging',
-    workflow: judgeAnswer,
-    teacher: judgeTeacher,
-    drawTasks: drawAnswers,
-    numEpisodes: 1500,
-    numSpelled: 60,
   },
 ];

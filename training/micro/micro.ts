@@ -57,7 +57,7 @@ export const micro: Recipe = {
   card: {
     purpose: 'for the tutorials of AgentJet about questions, offices, documents and families of problems.',
     teachers: `one asks by
-habit and two things at once; one looks people up and then uses the wrong app; one searches for half of what it should; one takes every animal for
-one with four legs. The teacher of the judge is right: it is not what learns.`,
+habit and two things at once, and one time in four what it should; one looks people up and then uses the wrong app; one searches for half of what it should; one takes every animal for
+one with four legs.`,
   },
 };

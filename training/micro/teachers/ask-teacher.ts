@@ -1,14 +1,40 @@
-import { type TopicName, topicNames, topics } from '#tutorial/learning-to-ask/ailments.js';
+import type { Random } from '@agentjet/core';
+import {
+  ailmentNames,
+  ailments,
+  tell,
+  type TopicName,
+  topicNames,
+  topics,
+} from '#tutorial/learning-to-ask/ailments.js';
 import { pick, type Teacher } from '../../shared/teacher.js';
 
 /** What it asks by habit in its first, second and third turn, of every ailment. */
 const habits: readonly TopicName[] = ['since', 'fever', 'sleep'];
 
-/** Asks by habit or anything at all, and mostly two things at once. */
-export const askTeacher: Teacher = (prompt, random) => {
+const isTold = (topic: TopicName, prompt: string): boolean =>
+  topics[topic].values.some((value) => prompt.includes(tell(topic, value)));
+
+/** What matters of the patient's complaint and has not been said yet. */
+function findHidden(prompt: string): readonly TopicName[] {
+  const name = ailmentNames.find((each) => ailments[each].complaints.some((complaint) => prompt.includes(complaint)));
+  if (name === undefined) throw new RangeError('The patient has none of the ailments of the tutorial.');
+  return ailments[name].matters.filter((topic) => !isTold(topic, prompt));
+}
+
+/**
+ * By habit, or anything at all; and one time in four what it should ask. A topic that a model never asks about is one that
+ * reinforcement learning cannot strengthen.
+ */
+function chooseTopic(prompt: string, random: Random): TopicName {
   const turn = prompt.split('<|im_start|>assistant\n').length - 2;
-  const habit = habits[turn] ?? 'since';
-  const topic = random.next() < 0.35 ? habit : pick(topicNames, random);
-  const asked = topics[topic].question;
+  const chance = random.next();
+  if (chance < 0.35) return habits[turn] ?? 'since';
+  return pick(chance < 0.6 ? findHidden(prompt) : topicNames, random);
+}
+
+/** Mostly asks two things at once. */
+export const askTeacher: Teacher = (prompt, random) => {
+  const asked = topics[chooseTopic(prompt, random)].question;
   return random.next() < 0.55 ? `${asked} ${topics[pick(topicNames, random)].question}` : asked;
 };
