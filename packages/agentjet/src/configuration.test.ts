@@ -67,6 +67,23 @@ describe('loadConfig', () => {
     expect(config.model.path).toBe('nano');
   });
 
+  it('finds a judge that is part of another next to the file, and leaves the underscores of its path alone', () => {
+    const folder = path.join(cwd, 'my_jobs');
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'my_judges.ts'), '');
+    writeFileSync(
+      path.join(folder, 'run.yaml'),
+      'ajet:\n  task_judge:\n    combined: { parts: { my_judges.ts->Style: 0.7, llm: 0.3 }, gates: [my_judges.ts->Form] }\n',
+    );
+    const config = loadConfig('my_jobs/run.yaml', [], { cwd });
+    const judges = path.join(folder, 'my_judges.ts');
+    expect(config.taskJudge.combined).toMatchObject({
+      parts: { [`${judges}->Style`]: 0.7, llm: 0.3 },
+      gates: [`${judges}->Form`],
+    });
+    expect(formatConfig(config)).toContain(`${judges}->Style: 0.7`);
+  });
+
   it('finds patterns by the folder before their first wildcard', () => {
     mkdirSync(path.join(cwd, 'jobs/documents'), { recursive: true });
     mkdirSync(path.join(cwd, 'traces'), { recursive: true });

@@ -21,9 +21,11 @@ export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file. */
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [rename(key), mapKeys(inner, rename)]));
+  const spell = (key: string): string => (key.includes('->') ? key : rename(key));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spell(key), mapKeys(inner, rename)]));
 }
 
 /** Renames the keys of nested objects, not of objects within lists. */

@@ -50,6 +50,11 @@ function resolveValue(value: string, how: SettingNotes['path'], { folders, cwd }
   }
 }
 
+/** Of a setting whose keys are the paths, such as the parts of a judge with their weights. */
+function resolveNames(value: JsonObject, how: SettingNotes['path'], places: Places): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [resolveValue(name, how, places), inner]));
+}
+
 /**
  * Makes every path of the configuration absolute, as the setting of its key says. `folders`: where to look, the first one
  * wins; outputs go below `cwd`.
@@ -60,9 +65,10 @@ export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Plac
     Object.entries(config).map(([key, value]) => {
       const known = shape[key];
       if (known === undefined) return [key, value];
-      if (isJsonObject(value)) return [key, resolvePaths(value, known, places)];
-      const resolve = (one: unknown): unknown =>
-        typeof one === 'string' ? resolveValue(one, notesOf(known).path, places) : one;
+      const { path: how } = notesOf(known);
+      if (isJsonObject(value))
+        return [key, how === undefined ? resolvePaths(value, known, places) : resolveNames(value, how, places)];
+      const resolve = (one: unknown): unknown => (typeof one === 'string' ? resolveValue(one, how, places) : one);
       return [key, Array.isArray(value) ? value.map(resolve) : resolve(value)];
     }),
   );

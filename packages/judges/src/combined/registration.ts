@@ -26,11 +26,13 @@ export const combined = defineJudge({
       z.record(z.string().min(1), z.number()),
       {},
       'weights by the name of a judge, or path/file.ts->Export, such as { answer: 0.8, llm: 0.2 }; the reward is the weighted sum',
+      { path: 'name' },
     ),
     gates: setting(
       z.array(z.string().min(1)),
       [],
       'parts that are asked first: without the success of one the others are not asked',
+      { path: 'name' },
     ),
     gate_reward: setting(z.number(), 0, 'of an episode that a gate stops'),
     success_from: setting(z.number().nullable(), null, 'reward that is a success; null: if every part says so'),
