@@ -57,6 +57,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
     baseUrl,
     apiKey,
     wire: wire === 'auto' ? profile.wire : wire,
+    ignoresNumbers: profile.ignoresNumbers,
     ...(patienceMs && { patienceMs }),
     ...(wait && { wait }),
   });

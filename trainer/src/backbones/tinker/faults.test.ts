@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Backbone, LossOptions } from '@agentjet/core';
-import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
+import { createTinyTaskBackbone, tinyTaskOptimizer } from '../../testing/tiny-task.js';
 import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerClient } from './tinker-client.js';
@@ -66,6 +66,23 @@ test('a connection that is dropped after the gradient is asked again, and the gr
   expect(server.computed).toEqual({ forward_backward: gradients + 1, optim_step: steps + 1 });
   await expectUndisturbed(backbone);
 });
+
+test.each(['forward_backward', 'optim_step'])(
+  'a connection that is dropped in %s by a server that ignores sequence numbers makes the step again from its beginning',
+  async (route) => {
+    const options = { profile: 'skyrl', optimizer: { ...tinyTaskOptimizer, maxGradNorm: 0 } } as const;
+    const [calm, disturbed] = [await open(options), await open(options)];
+    server.faults.ignoresNumbers = true;
+    for (const backbone of [calm, disturbed]) await backbone.trainStep(lesson());
+    await calm.trainStep(lesson());
+    server.faults.drops = route;
+    await disturbed.trainStep(lesson());
+    expect(disturbed.policyVersion).toBe(2);
+    expect(server.faults.drops).toBeUndefined();
+    const expected = await scoreOf(calm);
+    for (const [at, logprob] of (await scoreOf(disturbed)).entries()) expect(logprob).toBeCloseTo(expected[at] ?? 0, 5);
+  },
+);
 
 test.each([408, 429, 503])('a server that answers %s for a while is waited for', async (status) => {
   const backbone = await open();

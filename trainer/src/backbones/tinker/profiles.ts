@@ -12,17 +12,19 @@ export type Profile = {
   readonly clips: boolean;
   /** Is refused if it reports no gradient norm, so that its gradient cannot be checked. */
   readonly needsNorm: boolean;
+  /** Computes a request again that is sent again with its sequence number. */
+  readonly ignoresNumbers: boolean;
   /** What it takes rows as. */
   readonly wire: Wire;
 };
 
 const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
-  auto: { clips: true, needsNorm: false, wire: 'auto' },
-  hosted: { clips: true, needsNorm: false, wire: 'auto' },
-  skyrl: { clips: false, needsNorm: true, wire: 'json' },
-  verl: { clips: false, needsNorm: false, wire: 'json' },
-  tuft: { clips: true, needsNorm: false, wire: 'protobuf' },
-  strict: { clips: true, needsNorm: true, wire: 'auto' },
+  auto: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto' },
+  hosted: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto' },
+  skyrl: { clips: false, needsNorm: true, ignoresNumbers: true, wire: 'json' },
+  verl: { clips: false, needsNorm: false, ignoresNumbers: false, wire: 'json' },
+  tuft: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'protobuf' },
+  strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto' },
 };
 
 /** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */

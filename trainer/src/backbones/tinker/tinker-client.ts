@@ -20,6 +20,8 @@ export type TinkerClientOptions = {
   readonly wire?: Wire;
   /** Waits between two attempts; tests give one that does not. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A request that is sent again is computed again: after a lost connection the model is given up instead. */
+  readonly ignoresNumbers?: boolean;
 };
 
 export const wires = ['auto', 'json', 'protobuf'] as const;
@@ -44,6 +46,8 @@ const longestPollMs = 1000;
 const mostRedirects = 3;
 const goodbyeMs = 5000;
 const protobuf = 'application/x-protobuf';
+/** What a server that ignores sequence numbers would add a second time, or refuse because the name is taken. */
+const notTwice = new Set(['forward_backward', 'optim_step', 'save_weights', 'save_weights_for_sampler']);
 
 /** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
 export class LostError extends BackboneError {
@@ -69,11 +73,20 @@ export class TinkerClient {
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
   readonly #wait: NonNullable<TinkerClientOptions['wait']>;
+  readonly #ignoresNumbers: boolean;
   #wire: Wire;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<AbortController>();
 
-  constructor({ baseUrl, apiKey, patienceMs = defaultPatienceMs, wire = 'auto', wait = waitFor }: TinkerClientOptions) {
+  constructor({
+    baseUrl,
+    apiKey,
+    patienceMs = defaultPatienceMs,
+    wire = 'auto',
+    wait = waitFor,
+    ignoresNumbers = false,
+  }: TinkerClientOptions) {
+    this.#ignoresNumbers = ignoresNumbers;
     this.#wire = wire;
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
@@ -207,6 +220,8 @@ export class TinkerClient {
       );
     } catch (error) {
       if (this.isClosed) throw closedError(error);
+      if (this.#ignoresNumbers && notTwice.has(route))
+        throw new LostError(`the connection was lost in ${route}, and the server may have computed it`, error);
       return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
     }
     const { status, bytes } = reply;

@@ -37,6 +37,8 @@ export type Faults = {
   forgets?: string;
   /** Computes the next request of this route and closes the connection instead of answering. */
   drops?: string;
+  /** Computes a request again that is sent again with its sequence number. */
+  ignoresNumbers?: boolean;
   /** Gives every answer's rows and sequences twice. */
   doubles?: boolean;
   /** Gives logprobs that are not numbers in the next gradient. */
@@ -207,7 +209,7 @@ export class TinkerServer {
   /** The same key gives the same future, and nothing is computed again. */
   #once(key: string, route: string, run: () => Promise<JsonObject>): JsonObject {
     const known = this.#submitted.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && this.faults.ignoresNumbers !== true) return known;
     const answer = { request_id: `future-${++this.#count}` };
     const result = run().catch((error: unknown) => ({ error: toErrorMessage(error), category: 'user' }));
     this.#futures.set(answer.request_id, { route, result });
