@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpTransport, systemClientHost, Worker } from '@agentjet/swarm-client';
 import type { ClaimedEpisode } from '@agentjet/swarm-wire';
+import { agents } from './served-config.js';
 
 const [url = '', client = '', receipts = ''] = process.argv.slice(2);
 const worker = new Worker({
@@ -19,13 +20,13 @@ const worker = new Worker({
   firstGapMs: 20,
   maxGapMs: 200,
   execute: async (episode, signal) => {
-    const first = await ask(episode, [{ role: 'user', content: `task ${episode.task_id}` }], signal);
-    await ask(
-      episode,
-      [{ role: 'user', content: `task ${episode.task_id}` }, first, { role: 'user', content: 'and?' }],
-      signal,
-    );
-    return { client, status: 'completed', reward: episode.place, is_success: null, metadata: {}, log_metrics: {} };
+    const question = { role: 'user', content: `task ${episode.task_id}` };
+    for (const agent of episode.policies === undefined ? agents.slice(0, 1) : agents) {
+      const first = await ask(episode, { agent, messages: [question], signal });
+      await ask(episode, { agent, messages: [question, first, { role: 'user', content: 'and?' }], signal });
+    }
+    const shared = { client, status: 'completed' as const, is_success: null, metadata: {}, log_metrics: {} };
+    return { ...shared, reward: episode.place, ...rewardsOf(episode) };
   },
   isDone: ({ reason }) => reason === 'no_task',
   onEnd: ({ episode_id }) => appendFileSync(receipts, `${episode_id}\n`),
@@ -34,11 +35,11 @@ const worker = new Worker({
 await worker.run();
 
 /** One call, with one idempotency key for all its tries, until the server is back and answers. */
-async function ask(episode: ClaimedEpisode, messages: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+async function ask(episode: ClaimedEpisode, { agent, messages, signal }: Call): Promise<unknown> {
   const key = crypto.randomUUID();
   for (;;) {
     signal.throwIfAborted();
-    const response = await fetch(`${episode.base_url}/main/v1/chat/completions`, {
+    const response = await fetch(`${episode.base_url}/${agent}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${episode.key}`, 'content-type': 'application/json', 'idempotency-key': key },
       body: JSON.stringify({ model: 'm', messages }),
@@ -50,6 +51,19 @@ async function ask(episode: ClaimedEpisode, messages: readonly unknown[], signal
       throw new Error(`A model call was refused: ${response.status} ${JSON.stringify(body)}`);
     await sleep(50);
   }
+}
+
+type Call = {
+  readonly agent: string;
+  readonly messages: readonly unknown[];
+  readonly signal: AbortSignal;
+};
+
+/** Opposite ones, so that no policy's weights are another's. */
+function rewardsOf({ policies = {}, place }: ClaimedEpisode): { readonly rewards?: Record<string, number> } {
+  const names = Object.keys(policies);
+  if (names.length === 0) return {};
+  return { rewards: Object.fromEntries(names.map((name, index) => [name, index === 0 ? place : -place])) };
 }
 
 type Completion = { readonly choices: readonly { readonly message: unknown }[] };

@@ -7,7 +7,7 @@ import { killProcesses } from './kill-processes.js';
 it('loses nothing and trains nothing twice while servers, engines and clients are killed', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'kills-'));
   try {
-    const report = await killProcesses(dir, 4, 30);
+    const report = await killProcesses(dir, { numKills: 4, numTasks: 30 });
     expect(report).toMatchObject({ kills: { server: 2, client: 1 }, lost: 0, doubled: 0, sampled_again: 0 });
     expect(report.kills.worker).toBeLessThanOrEqual(1);
     expect(report.acknowledged).toBeGreaterThanOrEqual(60);

@@ -2,19 +2,20 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountOf, type DropReason } from '@agentjet/ledger';
+import { accountOf, defaultPolicy, lineOf, type Account, type DropReason, type LedgerState } from '@agentjet/ledger';
 import { createHttpTransport } from '@agentjet/swarm-client';
-import { areWeightsExact, checkpointsOf, findRun, foldRun } from './replay-weights.js';
+import { checkpointsOf, findRun, findWrongWeights, foldRun } from './replay-weights.js';
 
 /**
  * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers, clients and the engine's thread
  * in turn, and at the end everything is left to finish. What clients have receipts for must be in the ledger, and the weights must be, to
- * the last bit, those that every step once and in order gives.
+ * the last bit, those that every step once and in order gives. With two policies all of it holds for the parts of each.
  */
 
 export type KillReport = {
   /** `worker`: the embedded engine is a thread of the server; it is terminated, and the server lives. */
   readonly kills: { readonly server: number; readonly worker: number; readonly client: number };
+  /** Episodes; with several policies their parts, each counted. */
   readonly acknowledged: number;
   readonly trained: number;
   /** Of the acknowledged ones that could be trained: without `failed`, `superseded` and `non_finite_gradient`. */
@@ -26,11 +27,17 @@ export type KillReport = {
   readonly doubled: number;
 };
 
-export async function killProcesses(dir: string, numKills: number, numTasks: number): Promise<KillReport> {
+export type KillOptions = { readonly numKills: number; readonly numTasks: number; readonly numPolicies?: 1 | 2 };
+
+export async function killProcesses(
+  dir: string,
+  { numKills, numTasks, numPolicies = 1 }: KillOptions,
+): Promise<KillReport> {
   const port = 20_000 + (process.pid % 20_000);
   const url = `http://127.0.0.1:${port}`;
   const kills = { server: 0, worker: 0, client: 0 };
-  const startServer = (): Promise<ChildProcess> => startChild('server-child.ts', [dir, String(port)]);
+  const startServer = (): Promise<ChildProcess> =>
+    startChild('server-child.ts', [dir, String(port), String(numPolicies)]);
   const startClient = (name: string): ChildProcess => spawnChild('client-child.ts', [url, name, path.join(dir, name)]);
   let server = await startServer();
   await postTasks(url, numTasks);
@@ -50,59 +57,82 @@ export async function killProcesses(dir: string, numKills: number, numTasks: num
       }
     }
     await Promise.all([...clients.values()].map(exited));
-    await isQuiet(url);
+    await isQuiet(url, findRun(dir));
   } finally {
     for (const child of [server, ...clients.values()]) await killChild(child);
   }
-  return { kills, ...(await compare(dir)) };
+  return { kills, ...(await compare(dir, numPolicies)) };
 }
 
 type Described = { readonly step: number; readonly account: Readonly<Record<string, number>> };
 
 /** Waits until everything is trained or dropped, and saved. */
-async function isQuiet(url: string): Promise<void> {
+async function isQuiet(url: string, run: string): Promise<void> {
   for (let round = 0; round < 600; round++) {
-    const described = (await fetch(`${url}/swarm/v1/server`)
+    const server = (await fetch(`${url}/swarm/v1/server`)
       .then((response) => response.json())
-      .catch(() => undefined)) as Described | undefined;
-    const { acknowledged = -1, trained = 0, dropped = 0 } = described?.account ?? {};
-    const { checkpoints } = (await fetch(`${url}/swarm/v1/checkpoints`)
-      .then((response) => response.json())
-      .catch(() => ({ checkpoints: [] }))) as { readonly checkpoints: readonly { readonly step: number }[] };
-    if (acknowledged === trained + dropped && checkpoints.at(-1)?.step === described?.step) return;
+      .catch(() => undefined)) as (Described & { readonly policies?: Readonly<Record<string, Described>> }) | undefined;
+    const told = server === undefined ? [] : Object.entries(server.policies ?? { [defaultPolicy]: server });
+    if (told.length > 0 && told.every(([policy, found]) => isDone(found, checkpointsOf(run, policy)))) return;
     await sleep(200);
   }
 }
 
+function isDone({ step, account }: Described, checkpoints: readonly number[]): boolean {
+  const { acknowledged = -1, trained = 0, dropped = 0 } = account;
+  return acknowledged === trained + dropped && checkpoints.at(-1) === step;
+}
+
 /** The receipts, the ledger and the weights. Throws if the weights are not those that the ledger stands for. */
-async function compare(dir: string): Promise<Omit<KillReport, 'kills'>> {
+async function compare(dir: string, numPolicies: number): Promise<Omit<KillReport, 'kills'>> {
   const run = findRun(dir);
   const { state, close } = await foldRun(run);
   await close();
-  if (checkpointsOf(run).at(-1) !== state.step) throw new Error(`The last step, ${state.step}, was never saved.`);
-  if (!(await areWeightsExact(run, path.join(dir, 'again'))))
-    throw new Error('The weights are not those that making every step once and in order gives.');
+  const policies = numPolicies === 1 ? [defaultPolicy] : [...state.lines.keys()];
+  if (policies.length !== numPolicies) throw new Error(`The ledger knows the policies ${policies.join(', ')}.`);
+  for (const policy of policies)
+    if (checkpointsOf(run, policy).at(-1) !== lineOf(state, policy).step)
+      throw new Error(`The last step of ${policy}, ${lineOf(state, policy).step}, was never saved.`);
+  const wrong = await findWrongWeights(run, path.join(dir, 'again'), numPolicies);
+  if (wrong.length > 0)
+    throw new Error(`The weights of ${wrong.join(', ')} are not those that making every step once and in order gives.`);
   const known = new Set([...state.finishedEpisodes.keys(), ...state.episodes.keys()]);
   const receipts = ['c0', 'c1'].flatMap((name) => readLines(path.join(dir, name)));
-  const held = [...state.manifests.values()].flatMap(({ groups }) => groups.flatMap(({ episodes }) => episodes));
-  const counts = new Map<string, number>();
-  for (const { episodeId } of held) counts.set(episodeId, (counts.get(episodeId) ?? 0) + 1);
-  const { acknowledged, trained, droppedByReason } = accountOf(state);
-  const { failed = 0, superseded = 0, non_finite_gradient: refused = 0 } = droppedByReason;
-  const isTrained = [...state.episodes.values()].filter((episode) => episode.state === 'trained');
+  const held = policies.map((policy) => countHeld(state, policy));
+  const total = addAccounts(policies.map((policy) => accountOf(state, policy)));
+  const { failed = 0, superseded = 0, non_finite_gradient: refused = 0 } = total.droppedByReason;
   const isLostAttempt = ({ reason }: { readonly reason?: string | undefined }): boolean =>
     ['lease_expired', 'machine_restarted', 'outage', 'replay_mismatch'].includes(reason ?? '');
   return {
-    acknowledged,
-    trained,
-    trained_share: trained / Math.max(1, acknowledged - failed - superseded - refused),
-    dropped_by_reason: droppedByReason,
+    acknowledged: total.acknowledged,
+    trained: total.trained,
+    trained_share: total.trained / Math.max(1, total.acknowledged - failed - superseded - refused),
+    dropped_by_reason: total.droppedByReason,
     sampled_again: [...state.finishedEpisodes.values(), ...state.episodes.values()].filter(isLostAttempt).length,
-    lost:
-      receipts.filter((id) => !known.has(id)).length +
-      isTrained.filter(({ episodeId }) => !counts.has(episodeId)).length,
+    lost: receipts.filter((id) => !known.has(id)).length + held.reduce((sum, { missing }) => sum + missing, 0),
+    doubled: held.reduce((sum, { doubled }) => sum + doubled, 0),
+  };
+}
+
+/** Trained episodes that are in no manifest of the policy, and episodes that are in two. */
+function countHeld(state: LedgerState, policy: string): { readonly missing: number; readonly doubled: number } {
+  const counts = new Map<string, number>();
+  for (const { groups } of lineOf(state, policy).manifests.values())
+    for (const { episodeId } of groups.flatMap(({ episodes }) => episodes))
+      counts.set(episodeId, (counts.get(episodeId) ?? 0) + 1);
+  const trained = [...state.episodes.values()].filter((one) => (one.parts?.get(policy) ?? one).state === 'trained');
+  return {
+    missing: trained.filter(({ episodeId }) => !counts.has(episodeId)).length,
     doubled: [...counts.values()].filter((count) => count > 1).length,
   };
+}
+
+function addAccounts(accounts: readonly Account[]): Pick<Account, 'acknowledged' | 'trained' | 'droppedByReason'> {
+  const droppedByReason: Partial<Record<DropReason, number>> = {};
+  for (const [reason, count] of accounts.flatMap((account) => Object.entries(account.droppedByReason)))
+    droppedByReason[reason as DropReason] = (droppedByReason[reason as DropReason] ?? 0) + count;
+  const sum = (field: 'acknowledged' | 'trained'): number => accounts.reduce((total, each) => total + each[field], 0);
+  return { acknowledged: sum('acknowledged'), trained: sum('trained'), droppedByReason };
 }
 
 async function postTasks(url: string, count: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { configuration } from 'agentjet';
-import { foldStore, LmdbStore, RecordIndex, type LedgerState } from '@agentjet/ledger';
-import { openServedRun } from '@agentjet/session/served';
+import { defaultPolicy, foldStore, lineOf, LmdbStore, RecordIndex, type LedgerState } from '@agentjet/ledger';
+import { openServedRun, type ServedPolicy } from '@agentjet/session/served';
 import { ModelTrainer } from '@agentjet/swarm-server/testing';
 import { createServedConfig } from './served-config.js';
 
@@ -25,50 +25,64 @@ export async function foldRun(
   return { state, records, close: () => store.close() };
 }
 
-/** Steps of the checkpoints that are kept, the oldest first. */
-export function checkpointsOf(run: string): readonly number[] {
-  const dir = path.join(run, 'checkpoints');
+/** Where metrics and checkpoints of a policy are. */
+const folderOf = (run: string, policy: string): string =>
+  policy === defaultPolicy ? run : path.join(run, 'policies', policy);
+
+/** Steps of the checkpoints that are kept of a policy, the oldest first. */
+export function checkpointsOf(run: string, policy: string): readonly number[] {
+  const dir = path.join(folderOf(run, policy), 'checkpoints');
   const names = existsSync(dir) ? readdirSync(dir).filter((name) => /^step-\d+$/.test(name)) : [];
   return names.map((name) => Number(name.slice(5))).sort((a, b) => a - b);
 }
 
 /**
- * Whether the newest checkpoint, made by servers that were killed and made steps again, holds the very bytes that making
+ * The policies whose newest checkpoint, made by servers that were killed and made steps again, holds other bytes than making
  * every step after the oldest checkpoint once and in order gives. What the steps before it were made from may be gone.
  */
-export async function areWeightsExact(run: string, scratch: string): Promise<boolean> {
+export async function findWrongWeights(run: string, scratch: string, numPolicies: number): Promise<readonly string[]> {
   const { state, records, close } = await foldRun(run);
-  const steps = checkpointsOf(run);
-  const oldest = (steps.length > 1 ? steps[0] : undefined) ?? 0;
-  const newest = steps.at(-1) ?? 0;
-  const config = createServedConfig(scratch);
+  const config = createServedConfig(scratch, numPolicies);
   const served = await openServedRun({ config, composition: configuration, isNew: true, onNotice: () => {} });
   try {
-    const weights = await served.policies[0]?.openWeights();
-    if (weights === undefined) throw new Error('The run has no model.');
-    if (oldest > 0) {
-      const name = checkpointName(oldest);
-      cpSync(path.join(run, name), path.join(served.folder.dir, name), { recursive: true });
-      await weights.load(oldest);
-    }
-    const trainer = new ModelTrainer({ weights, folder: served.folder, records, version: '' });
-    for (let step = oldest + 1; step <= newest; step++) {
-      const manifest = state.manifests.get(step);
-      if (manifest === undefined) throw new Error(`The manifest of step ${step} is gone.`);
-      for (let index = 0; index < manifest.optimizerSteps.length; index++)
-        await trainer.optimize(manifest, index, state.outcomes.get(step)?.[index]);
-    }
-    await weights.save(newest);
-    await weights.close();
-    const [made, expected] = [run, served.folder.dir].map((dir) => readWeights(dir, newest));
-    return made !== undefined && expected !== undefined && made.equals(expected);
+    const wrong: string[] = [];
+    for (const policy of served.policies)
+      if (!(await isExact(policy, { run, state, records }))) wrong.push(policy.name);
+    return wrong;
   } finally {
     await served.close();
     await close();
   }
 }
 
-const readWeights = (run: string, step: number): Buffer =>
-  readFileSync(path.join(run, checkpointName(step), 'model.safetensors'));
+type Killed = { readonly run: string; readonly state: LedgerState; readonly records: RecordIndex };
+
+async function isExact(policy: ServedPolicy, { run, state, records }: Killed): Promise<boolean> {
+  const { name, folder, openWeights } = policy;
+  const { manifests, outcomes } = lineOf(state, name);
+  const steps = checkpointsOf(run, name);
+  const oldest = (steps.length > 1 ? steps[0] : undefined) ?? 0;
+  const newest = steps.at(-1) ?? 0;
+  const weights = await openWeights();
+  if (oldest > 0) {
+    const checkpoint = checkpointName(oldest);
+    cpSync(path.join(folderOf(run, name), checkpoint), path.join(folder.dir, checkpoint), { recursive: true });
+    await weights.load(oldest);
+  }
+  const trainer = new ModelTrainer({ policy: name, weights, folder, records, version: '' });
+  for (let step = oldest + 1; step <= newest; step++) {
+    const manifest = manifests.get(step);
+    if (manifest === undefined) throw new Error(`The manifest of step ${step} is gone.`);
+    for (let index = 0; index < manifest.optimizerSteps.length; index++)
+      await trainer.optimize(manifest, index, outcomes.get(step)?.[index]);
+  }
+  await weights.save(newest);
+  await weights.close();
+  const [made, expected] = [folderOf(run, name), folder.dir].map((dir) => readWeights(dir, newest));
+  return made !== undefined && expected !== undefined && made.equals(expected);
+}
+
+const readWeights = (dir: string, step: number): Buffer =>
+  readFileSync(path.join(dir, checkpointName(step), 'model.safetensors'));
 
 const checkpointName = (step: number): string => path.join('checkpoints', `step-${String(step).padStart(6, '0')}`);

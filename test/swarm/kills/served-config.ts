@@ -1,7 +1,11 @@
 import { configuration, type AgentJetConfig } from 'agentjet';
 
+/** The agents of `client-child.ts`. With two policies each is one's own. */
+export const agents = ['main', 'second'] as const;
+
 /** Small batches on the nano model, and a checkpoint now and then, so that most kills lose steps that have to be made again. */
-export function createServedConfig(experimentDir: string): AgentJetConfig {
+export function createServedConfig(experimentDir: string, numPolicies: number): AgentJetConfig {
+  const policies = agents.map((agent) => [`policy_${agent}`, { trainableTargets: [agent] }] as const);
   return configuration.create({
     experimentDir,
     experimentName: 'kills',
@@ -10,5 +14,6 @@ export function createServedConfig(experimentDir: string): AgentJetConfig {
     rollout: { numRepeat: 2, maxResponseLengthInOneTurn: 6 },
     trainerCommon: { saveFreq: 5, maxCheckpoints: 0, totalEpochs: 1, valBeforeTrain: false },
     onnx: { numThreads: 1 },
+    ...(numPolicies > 1 && { swarm: { policies: Object.fromEntries(policies) } }),
   });
 }

@@ -1,5 +1,5 @@
 /**
- * A swarm server as a process that may be killed: `server-child.ts <folder> <port>`. It says "ready" when it listens. SIGUSR2 ends the
+ * A swarm server as a process that may be killed: `server-child.ts <folder> <port> <number of policies>`. It says "ready" when it listens. SIGUSR2 ends the
  * thread of its engine in the middle of its work, and then it says "worker ended".
  */
 import { syncBuiltinESMExports } from 'node:module';
@@ -24,9 +24,9 @@ process.on('SIGUSR2', () => {
   });
 });
 
-const [dir = '', port = '0'] = process.argv.slice(2);
+const [dir = '', port = '0', numPolicies = '1'] = process.argv.slice(2);
 await serveSwarm({
-  config: createServedConfig(dir),
+  config: createServedConfig(dir, Number(numPolicies)),
   composition: configuration,
   port: Number(port),
   app: { needsKey: false },
