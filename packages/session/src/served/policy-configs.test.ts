@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { ConfigComposition, JsonObject } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { tuneJob } from '../jobs.js';
@@ -11,6 +14,8 @@ const configsOf = (policies: JsonObject, more?: JsonObject) => createPolicyConfi
 
 const planner = { trainableTargets: ['planner'] };
 const worker = { trainableTargets: ['worker', 'checker'] };
+
+type Attachable = { readonly torch: { readonly launch: string; readonly numNodes: number } };
 
 describe('policies of a configuration', () => {
   it('are one, if none is named', () => {
@@ -49,6 +54,32 @@ describe('policies of a configuration', () => {
     ],
   ])('refuse %s', (_name, policies, message) => {
     expect(() => configsOf(policies as JsonObject)).toThrow(message);
+  });
+
+  it('find the model of a policy next to the YAML file, and may each have another backbone', () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'policies-'));
+    try {
+      mkdirSync(path.join(dir, 'models/small'), { recursive: true });
+      const file = path.join(dir, 'two.yaml');
+      const worker =
+        'trainable_targets: [worker], backbone: torch, torch: { launch: attach, num_nodes: 2, listen_port: 7000 }';
+      const planner = 'trainable_targets: [planner], model: { path: models/small }';
+      writeFileSync(
+        file,
+        `ajet:\n  model: { path: nano }\n  swarm:\n    policies:\n      planner: { ${planner} }\n      worker: { ${worker} }\n`,
+      );
+      const found = createPolicyConfigs(composition.load(file), composition);
+      expect(found.map(({ config: { model, backbone } }) => [model.path, backbone])).toEqual([
+        [path.join(dir, 'models/small'), 'onnx'],
+        ['nano', 'torch'],
+      ]);
+      expect(found.map(({ config }) => (config as unknown as Attachable).torch)).toMatchObject([
+        { launch: 'local' },
+        { launch: 'attach', numNodes: 2, listenPort: 7000 },
+      ]);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('refuse steps that clients ask for', () => {
