@@ -14,6 +14,8 @@ export type Cell = {
   readonly model: string;
   /** The run begins with what `ajet sft` has made of the model; with the same seed. */
   readonly imitatesFirst?: true;
+  /** `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this policy's metrics. */
+  readonly servedPolicy?: string;
   readonly minutes: number;
   /** What it needs that `npm install` does not bring, and how to get it. Looked for before the cell is run. */
   readonly needs?: { readonly what: string; readonly isHere: () => boolean };
@@ -127,6 +129,23 @@ export const cells: readonly Cell[] = [
     overrides: ['environment.protocol=worlds.ts->overMcp'],
     model: 'nano',
     minutes: 8,
+  },
+  {
+    tutorial: 'two-models',
+    backbone: 'onnx',
+    conf: 'tutorial/two-models/two_models.yaml',
+    overrides: [],
+    model: 'nano',
+    servedPolicy: 'planner',
+    minutes: 9,
+  },
+  {
+    tutorial: 'two-models-shared',
+    backbone: 'onnx',
+    conf: 'tutorial/two-models/one_model.yaml',
+    overrides: [],
+    model: 'nano',
+    minutes: 9,
   },
   {
     tutorial: 'learning-to-ask',

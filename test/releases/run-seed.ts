@@ -5,14 +5,17 @@ import path from 'node:path';
 import type { Cell } from './cells.js';
 import type { SeedResult } from './cell-result.js';
 import { hashConfig, readSeedResult } from './read-seed-result.js';
+import { serveWhile } from './serve-while.js';
 
 /**
- * Trains one cell with one seed in a process of its own, between two runs of the reference calculation. Speed is the
+ * Trains one cell with one seed in a separate process, between two runs of the reference calculation. Speed is the
  * ratio of their processor times in the same minute, because wall time on a shared machine says little.
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
 const ajet = path.join(root, 'packages/cli/dist/main.js');
+
+const reporter = path.join(import.meta.dirname, 'report-cpu.mjs');
 
 type Ended = { readonly cpuSeconds: number; readonly seconds: number };
 
@@ -20,7 +23,7 @@ type Ended = { readonly cpuSeconds: number; readonly seconds: number };
 async function runNode(scratch: string, args: readonly string[], env: Cell['env'] = {}): Promise<Ended> {
   const startedAt = performance.now();
   const report = path.join(scratch, 'cpu.txt');
-  const child = spawn(process.execPath, ['--import', path.join(import.meta.dirname, 'report-cpu.mjs'), ...args], {
+  const child = spawn(process.execPath, ['--import', reporter, ...args], {
     cwd: root,
     env: { ...process.env, ...env, CPU_REPORT: report },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -59,6 +62,20 @@ async function imitate(cell: Cell, seed: number, scratch: string): Promise<strin
   return model;
 }
 
+const policyFolder = ({ servedPolicy }: Cell): readonly string[] =>
+  servedPolicy === undefined ? [] : ['policies', servedPolicy];
+
+/** The run itself. A server of several policies is a second process, whose processor time counts too. */
+async function train({ servedPolicy, env = {} }: Cell, scratch: string, args: readonly string[]): Promise<Ended> {
+  if (servedPolicy === undefined) return runNode(scratch, [ajet, ...args], env);
+  const report = path.join(scratch, 'server-cpu.txt');
+  const command = ['--import', reporter, ajet, 'swarm', 'serve', '--port=0', ...args];
+  const ended = await serveWhile(command, { cwd: root, env: { ...env, CPU_REPORT: report } }, ({ url, key }) =>
+    runNode(scratch, [ajet, 'swarm', 'run', '--server', url, ...args], { ...env, AJET_SWARM_KEY: key }),
+  );
+  return { ...ended, cpuSeconds: ended.cpuSeconds + Number(await readFile(report, 'utf8')) };
+}
+
 /** One seed of a cell; the run folder is read and removed. Rejects with the end of the program's errors if it fails. */
 export async function runSeed(
   cell: Cell,
@@ -70,22 +87,21 @@ export async function runSeed(
     const started = cell.imitatesFirst === true ? [`model.path=${await imitate(cell, seed, scratch)}`] : [];
     const before = await runNode(scratch, [reference]);
     const args = [
-      ajet,
       '--conf',
       path.join(root, cell.conf),
-      `--backbone=${cell.backbone}`,
       '--json',
+      `backbone=${cell.backbone}`,
       `experiment_dir=${experimentDir}`,
       `trainer_common.seed=${seed}`,
       ...started,
       ...cell.overrides,
     ];
-    const ended = await runNode(scratch, args, cell.env);
+    const ended = await train(cell, scratch, args);
     const after = await runNode(scratch, [reference]);
     const runDir = await findRunDir(experimentDir);
     const speed = (before.cpuSeconds + after.cpuSeconds) / 2 / ended.cpuSeconds;
     return {
-      result: await readSeedResult(runDir, { seed, speed, seconds: ended.seconds }),
+      result: await readSeedResult(path.join(runDir, ...policyFolder(cell)), { seed, speed, seconds: ended.seconds }),
       configSha256: await hashConfig(runDir, [root, scratch]),
     };
   } finally {

@@ -2,11 +2,11 @@ import type { OpenAI } from 'openai';
 import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../calculator.js';
 
 const parameters = { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] };
-const tools: OpenAI.ChatCompletionTool[] = [
+export const tools: OpenAI.ChatCompletionTool[] = [
   { type: 'function', function: { name: 'calculator', description: calculatorDescription, parameters } },
 ];
 
-function readExpression(written: string): string {
+export function readExpression(written: string): string {
   try {
     const { expression }: { expression?: unknown } = JSON.parse(written);
     return String(expression);

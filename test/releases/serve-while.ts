@@ -1,0 +1,40 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+
+export type ServerAddress = { readonly url: string; readonly key: string };
+
+type Place = { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
+
+/** Starts `ajet swarm serve --json` with these arguments of Node, and ends it in peace once `work` is done with it. */
+export async function serveWhile<Result>(
+  args: readonly string[],
+  { cwd, env }: Place,
+  work: (server: ServerAddress) => Promise<Result>,
+): Promise<Result> {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  try {
+    const died = ended.then((code) => Promise.reject(new Error(`The server ended with ${code}:\n${errors}`)));
+    died.catch(() => undefined); // after the work it is meant to end
+    return await Promise.race([readAddress(child.stdout).then(work), died]);
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+function readAddress(stdout: NonNullable<ChildProcess['stdout']>): Promise<ServerAddress> {
+  let text = '';
+  return new Promise((resolve) => {
+    stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const line = text.split('\n').find((each) => each.startsWith('{') && each.endsWith('}'));
+      if (line !== undefined) resolve(JSON.parse(line) as ServerAddress);
+    });
+  });
+}

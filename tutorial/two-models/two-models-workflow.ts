@@ -1,0 +1,18 @@
+import { asModel } from '@agentjet/openai';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import { calculate } from '../02-math-agent/calculator.js';
+import { createTeam } from './team.js';
+
+/** The planner is paid if what it asks for is the answer, the worker if it says what that comes to; both are needed for success. */
+export async function solveTogether(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const team = createTeam((agentName) => asModel(tuner, { agentName }));
+  const { expression, answer } = await team(task.mainQuery, tuner.signal);
+  const solution = task.metadata['answer'];
+  const isPlanned = Number(calculate(expression)) === solution;
+  const isComputed = answer.trim() === calculate(expression);
+  return {
+    rewards: { planner: isPlanned ? 1 : 0, worker: isComputed ? 1 : 0 },
+    isSuccess: isPlanned && isComputed,
+    metadata: { expression, answer },
+  };
+}
