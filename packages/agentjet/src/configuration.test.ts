@@ -217,6 +217,18 @@ describe('what is wrong with a configuration', () => {
       '"trainer_common.max_staleness" 1 (math-agent.yaml:3) lets nothing be sampled ahead',
     ],
     [
+      'replicas of a sampler that has none',
+      'ajet:\n  backbone: torch\n  rollout:\n    num_replicas: 2\n',
+      'conflict',
+      '"rollout.num_replicas" 2 (math-agent.yaml:4) is for vLLM: the sampler "builtin" runs on each GPU of the trainer by itself. Set it to 1, or "rollout.name" to "vllm".',
+    ],
+    [
+      'replicas on more GPUs than they share with the trainer',
+      'ajet:\n  backbone: torch\n  trainer_common: { n_gpus_per_node: 3 }\n  rollout:\n    name: vllm\n    tensor_model_parallel_size: 2\n    num_replicas: 2\n',
+      'conflict',
+      '"rollout.num_replicas" 2 (math-agent.yaml:7) x "rollout.tensor_model_parallel_size" 2 = 4 GPUs, which vLLM is to share with a trainer on 3.',
+    ],
+    [
       'a key in another place',
       'ajet:\n  max_staleness: 1\n',
       'unknown_key',

@@ -62,7 +62,7 @@ describe('the configuration page of the Python AgentJet', () => {
       expect.stringMatching(/"task_judge\.alien_llm_response_length" in .*:6 .* "task_judge\.llm\.max_tokens"/),
     ]);
     expect(linesOf(() => configuration.load(page('2-rollout')))).toEqual([
-      expect.stringMatching(/"rollout\.n_vllm_engine" in .*:8 .* Use "trainer_common\.n_gpus_per_node"/),
+      expect.stringMatching(/"rollout\.n_vllm_engine" in .*:8 .* Use "rollout\.num_replicas"/),
     ]);
   });
 });

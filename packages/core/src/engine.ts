@@ -19,6 +19,8 @@ export type GenerateRequest = {
   /** Shape [P], P >= 1. */
   readonly promptIds: Int32Array;
   readonly sampling: TokenSampling;
+  /** Calls of one episode share the beginnings of their prompts: an engine with several samplers answers them with one. */
+  readonly episodeId?: string;
   /** Aborting frees the slot; the promise rejects with an EngineError of code `aborted`. */
   readonly signal?: AbortSignal;
   /**

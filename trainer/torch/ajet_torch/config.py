@@ -37,8 +37,8 @@ class LoraConfig:
 @dataclass(frozen=True)
 class InferenceConfig:
     """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
-    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. vllm alone: tensor_parallel_size, its
-    GPUs; colocated, whether they are the trainer's first ones or those after the trainer's; gpu_memory_utilization, its share of
+    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. vllm alone: num_replicas, servers on
+    each node; tensor_parallel_size, GPUs of each; colocated, whether they are the trainer's first ones or those after the trainer's; gpu_memory_utilization, its share of
     a whole GPU's memory, where 0 takes 0.45 beside the trainer and 0.9 on its own.
     """
 
@@ -46,9 +46,15 @@ class InferenceConfig:
     slots: int = 0
     kv_tokens: int = 0
     gpu_memory_utilization: float = 0.0
+    num_replicas: int = 1
     tensor_parallel_size: int = 1
     colocated: bool = True
     cuda_graphs: bool = True
+
+    @property
+    def num_gpus(self) -> int:
+        """Of vLLM, on one node."""
+        return self.num_replicas * self.tensor_parallel_size
 
     @property
     def gpu_share(self) -> float:

@@ -19,7 +19,7 @@ from .model import PolicyModel, load_lm
 from .pack import parse_pack
 from .sampling.builtin import BuiltinServer
 from .sampling.idle import IdleServer
-from .sampling.server import InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
+from .sampling.server import CallFailure, InferenceServer, ProbedServer, SampleRequest, TokenEvent, weight_sum
 from .training import Placement, StepChanges, Trainer
 
 TICKS_PER_TURN = 8
@@ -36,6 +36,8 @@ class Session:
         self.server = self._create_server()
         if placement.sharded:
             self.server.update_weights(self.weights())
+            if isinstance(self.server, ProbedServer):
+                self.server.judge({})
         self.vocab_size = int(self.trainer.policy.lm.config.vocab_size)
 
     def _create_server(self) -> InferenceServer:
@@ -107,25 +109,35 @@ class Session:
             self._check_by_probe()
         return time.perf_counter() - start
 
+    def catch_up(self) -> None:
+        """The present weights to samplers that came back after the last update."""
+        self.server.catch_up()
+        self._check_by_probe()
+
     def _check_by_probe(self) -> None:
         """Where the sampler's weights cannot be read: its logprobs of a few tokens must be the trainer's."""
         prompt = np.arange(8, dtype=np.int32) % self.vocab_size
         ranks = self.placement.ranks
-        own = [(e.token, e.logprob) for e in self.server.probe(prompt, PROBE_TOKENS)] if isinstance(self.server, ProbedServer) else None
-        heard = ranks.share([events for events in ranks.gather(own) if events is not None])
-        rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for events in heard]
-        ours = [row[len(prompt) :] for row in self.trainer.sampler_logprobs(rows)]
-        gap = max(float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, events in zip(ours, heard))
-        if ranks.is_first and gap > PROBE_TOLERANCE:
-            raise WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
+        server = self.server if isinstance(self.server, ProbedServer) else None
+        probes = {} if server is None else server.probe(prompt, PROBE_TOKENS)
+        own = [(ranks.rank, part, [(event.token, event.logprob) for event in events]) for part, events in probes.items()]
+        heard = [probe for of_rank in ranks.share(ranks.gather(own)) for probe in of_rank]
+        rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for _, _, events in heard]
+        ours = [row[len(prompt) :] for row in self.trainer.sampler_logprobs(rows)] if rows else []
+        gaps = {(rank, part): float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, (rank, part, events) in zip(ours, heard)}
+        if server is not None:
+            server.judge({part: self._gap_error(gap) for (rank, part), gap in gaps.items() if rank == ranks.rank and gap > PROBE_TOLERANCE})
 
-    def sample(self, submitted: list[SampleRequest], aborted: list[int], num_ticks: int = 0) -> list[TokenEvent]:
+    def _gap_error(self, gap: float) -> WorkerError:
+        return WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
+
+    def sample(self, submitted: list[SampleRequest], aborted: list[int], num_ticks: int = 0) -> list[TokenEvent | CallFailure]:
         """Takes in new and aborted requests and advances; `num_ticks` of 0: as much as is worth one turn of all ranks."""
         for request in submitted:
             self.server.submit(request)
         for request_id in aborted:
             self.server.abort(request_id)
-        events: list[TokenEvent] = []
+        events: list[TokenEvent | CallFailure] = []
         for _ in range(num_ticks or (TICKS_PER_TURN if self.placement.ranks.size > 1 else 1)):
             events += self.server.tick()
         return events

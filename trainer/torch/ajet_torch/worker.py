@@ -32,7 +32,8 @@ from .model import choose_device, choose_dtype
 from .parent import end_with_parent
 from .protocol import Connection, Progress, connect
 from .ranks import Ranks, join_ranks, leave_ranks
-from .sampling.server import SampleRequest, TokenEvent, parse_request
+from .sampling.pins import EpisodePins
+from .sampling.server import CallFailure, SampleRequest, TokenEvent, parse_request
 from .session import Session
 from .shared_storage import check_shared
 from .training import Placement
@@ -68,6 +69,8 @@ class Director:
         self.closed = False
         self.is_draining = False
         self.sampled_version = session.trainer.policy_version
+        self.pins = EpisodePins()
+        self.lacks_weights = False
 
     def run(self) -> None:
         while not self.closed:
@@ -76,7 +79,15 @@ class Director:
                 self._do(self.jobs.popleft())
             elif not self.closed and self._has_sampling():
                 self._sample()
+                if self.lacks_weights and not self.jobs:
+                    self._catch_up()
         self.ranks.share(("close", None))
+
+    def _catch_up(self) -> None:
+        """A sampler that came back gets the weights that the others sample from, unless the trainer's are others already."""
+        if self.session.trainer.policy_version == self.sampled_version:
+            self.ranks.share(("catch_up", None))
+            run_command(self.session, "catch_up", None)
 
     def _running(self) -> bool:
         """Whether an answer is under way; queued requests wait while a job does."""
@@ -114,7 +125,8 @@ class Director:
             self._fail(message["id"], error)
             return
         loads = np.bincount([a.rank for a in self.answers.values()], minlength=self.ranks.size)
-        self.answers[request.id] = Answer(request.stream, min(self.session.samplers, key=lambda rank: int(loads[rank])), self.sampled_version, time.monotonic())
+        rank = self.pins.choose(request.episode_id, self.session.samplers, lambda each: int(loads[each]))
+        self.answers[request.id] = Answer(request.stream, rank, self.sampled_version, time.monotonic())
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
@@ -131,13 +143,19 @@ class Director:
         self.submitted = [] if is_open else self.submitted
         self.aborted = []
         self.connection.progress.at("sampling")
-        for events in self.ranks.gather(run_command(self.session, *self.ranks.share(("sample", command)))):
+        found = self.ranks.gather(run_command(self.session, *self.ranks.share(("sample", command))))
+        self.lacks_weights = any(lacks for _, lacks in found)
+        for events, _ in found:
             self._deliver(events)
 
-    def _deliver(self, events: list[TokenEvent]) -> None:
+    def _deliver(self, events: list[TokenEvent | CallFailure]) -> None:
         for event in events:
             answer = self.answers.get(event.id)
             if answer is None:
+                continue
+            if isinstance(event, CallFailure):
+                del self.answers[event.id]
+                self._fail(event.id, event.error)
                 continue
             if not answer.ids:
                 answer.version = self.sampled_version
@@ -230,7 +248,9 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
     if kind == "sample":
         shares, aborted, is_open = payload
         session.server.admit(is_open)
-        return session.sample(shares[session.placement.ranks.rank], aborted)
+        return session.sample(shares[session.placement.ranks.rank], aborted), session.server.lacks_weights()
+    if kind == "catch_up":
+        return session.catch_up()
     if kind == "train_step":
         return session.train(payload, is_aborted)
     if kind == "sync":

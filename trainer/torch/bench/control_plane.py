@@ -82,10 +82,10 @@ class ControlPlane:
     def is_done(self, number: int) -> bool:
         return not self.results[number].empty()
 
-    def generate(self, prompt: np.ndarray, max_tokens: int, seed: int) -> int:
+    def generate(self, prompt: np.ndarray, max_tokens: int, seed: int, episode: str | None = None) -> int:
         return self.ask({
             "kind": "generate", "prompt_ids": prompt.astype(np.int32).tobytes(), "temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": max_tokens,
-            "stop_ids": [], "seed": seed, "stream": False,
+            "stop_ids": [], "seed": seed, "stream": False, "episode_id": episode,
         })
 
     def train_step(self, packs: list[TreePack], loss: dict[str, Any]) -> int:

@@ -67,7 +67,7 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict]
     try:
         for concurrent in args.concurrent:
             found = measure(server, concurrent, args.prompt, args.answer, int(trainer.policy.lm.config.vocab_size))
-            rows.append({"model": name, **found, "server": "vllm", "first_token_seconds": None, "vllm": ".".join(map(str, server.process.version))})
+            rows.append({"model": name, **found, "server": "vllm", "first_token_seconds": None, "vllm": ".".join(map(str, server.replicas[0].process.version))})
             print(json.dumps(rows[-1]), flush=True)
         trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
         seconds = timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 3)

@@ -41,7 +41,7 @@ class Check:
         start = time.perf_counter()
         self.session = Session(config, Placement(device, choose_dtype("auto", device), Ranks(0, 1, 0), False))
         self.server: Any = self.session.server
-        say("starts, and its weights are the trainer's bit for bit", self.server.is_exact, seconds=time.perf_counter() - start, version=self.server.process.version)
+        say("starts, and its weights are the trainer's bit for bit", self.server.replicas[0].is_exact, seconds=time.perf_counter() - start, version=self.server.replicas[0].process.version)
         self.prompt = np.random.default_rng(1).integers(0, self.session.vocab_size, args.context // 2).astype(np.int32)
 
     def ask(self, number: int, **changes: Any) -> list[TokenEvent]:
@@ -57,7 +57,7 @@ class Check:
         return float(np.abs(self.session.trainer.logprobs([row])[0][len(self.prompt) :] - [event.logprob for event in events]).mean())
 
     def running(self) -> float:
-        connection = UnixConnection(self.server.process.http.path, 20)
+        connection = UnixConnection(self.server.replicas[0].process.http.path, 20)
         connection.request("GET", "/metrics")
         lines = connection.getresponse().read().decode().splitlines()
         connection.close()

@@ -77,7 +77,7 @@ def run_vllm(out: Path, mode: str, ranks: Ranks) -> dict:
 
 def main() -> None:
     out, *modes = sys.argv[1:]
-    ranks = join_ranks("cpu", os.environ.get("AJET_STORE"), True, 60)
+    ranks = join_ranks("cpu", os.environ.get("AJET_STORE"), True, 600)
     for mode in modes:
         result = (run_vllm if "vllm" in mode else run)(Path(out), mode, ranks)
         if ranks.is_first:

@@ -24,8 +24,8 @@ from ajet_torch.ranks import Ranks
 from ajet_torch.sampling.server import SampleRequest, TokenEvent
 from ajet_torch.sampling import vllm_weights
 from ajet_torch.sampling.vllm_gpus import buffer_devices, require_gpus, visible_to_vllm
-from ajet_torch.sampling.vllm_process import environment, require_version, require_vllm
-from ajet_torch.sampling.vllm_server import with_finish
+from ajet_torch.sampling.vllm_process import VllmProcess, environment, require_version, require_vllm
+from ajet_torch.sampling.vllm_stream import with_finish
 from ajet_torch.session import Session
 from start_ranks import start_ranks
 from tiny import cpu_placement, random_rows, supervise, tiny_folder, tree_pack
@@ -58,6 +58,10 @@ def session(model_dir: Path) -> Iterator[Session]:
         opened = open_session(model_dir, patch)
         yield opened
         opened.server.close()
+
+
+def process_of(session: Session) -> VllmProcess:
+    return session.server.replicas[0].process
 
 
 def request(number: int, prompt: list[int], **changes: object) -> SampleRequest:
@@ -128,12 +132,12 @@ def test_an_answer_in_one_piece_is_that_of_a_streamed_one(session: Session) -> N
 
 
 def stand_in(session: Session) -> dict[str, int]:
-    return session.server.process.http.get("/stand_in")
+    return process_of(session).http.get("/stand_in")
 
 
 @contextmanager
 def fault(session: Session, kind: str) -> Iterator[None]:
-    http = session.server.process.http
+    http = process_of(session).http
     http.post("/stand_in", {"fault": kind})
     try:
         yield
@@ -141,8 +145,8 @@ def fault(session: Session, kind: str) -> Iterator[None]:
         http.post("/stand_in", {"fault": ""})
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 10
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
@@ -170,7 +174,7 @@ def test_the_oldest_version_takes_folded_adapters_in_small_chunks(model_dir: Pat
     session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0), "0.26.0")
     try:
         largest = max(tensor.numel() * tensor.element_size() for _, tensor in session.weights())
-        assert session.server.is_exact and [buffer.numel() for buffer in session.server.sender.buffers] == [largest]
+        assert session.server.replicas[0].is_exact and [buffer.numel() for buffer in session.server.sender.buffers] == [largest]
         for _ in range(2):
             train(session)
             session.sync_weights()
@@ -191,7 +195,7 @@ def test_a_sampler_that_does_not_use_the_weights_stops_the_run(session: Session,
 
 
 def test_weights_laid_out_otherwise_must_change_at_least(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.server, "is_exact", False)
+    monkeypatch.setattr(session.server.replicas[0], "is_exact", False)
     session.sync_weights()
     session.sync_weights()
     with fault(session, "deaf"):
@@ -210,7 +214,7 @@ def test_an_error_within_an_answer_is_told(session: Session) -> None:
 def test_a_server_that_dies_in_an_answer_is_told_with_its_last_lines(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = open_session(model_dir, monkeypatch)
     try:
-        session.server.process.http.post("/stand_in", {"fault": "crash"})
+        process_of(session).http.post("/stand_in", {"fault": "crash"})
         for number, stream in enumerate([True, False]):
             with pytest.raises(WorkerError, match="vLLM failed: ") as raised:
                 answers(session, request(number, [1, 2, 3], stream=stream))
@@ -223,7 +227,7 @@ def test_a_server_that_dies_in_an_answer_is_told_with_its_last_lines(model_dir: 
 
 def test_a_server_that_is_closed_ends_without_errors_in_the_log(model_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     session = open_session(model_dir, monkeypatch)
-    process = session.server.process
+    process = process_of(session)
     session.server.close()
     process.reader.join(5)
     assert "EngineDeadError" in process.lines[-1]
@@ -314,7 +318,7 @@ def test_without_vllm_the_error_says_what_to_install(model_dir: Path, monkeypatc
 def test_a_server_ends_with_a_worker_that_was_killed() -> None:
     program = """
 import subprocess, sys, time
-from ajet_torch.sampling.vllm_process import end_with_parent
+from ajet_torch.parent import end_with_parent
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], preexec_fn=end_with_parent)
 print(child.pid, flush=True)
 time.sleep(60)

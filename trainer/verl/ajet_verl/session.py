@@ -46,6 +46,9 @@ class GroupSampler:
     def is_busy(self) -> bool:
         return self.busy
 
+    def lacks_weights(self) -> bool:
+        return False
+
     def advance(self, submitted: list[SampleRequest], aborted: list[int]) -> list[TokenEvent]:
         shares: list[list[SampleRequest]] = [[] for _ in self.workers]
         for request in submitted:

@@ -183,7 +183,12 @@ const rollout = z.strictObject({
     null,
     'torch with vllm: its share of a GPU; null: 0.45 next to the trainer, 0.9 on separate GPUs',
   ),
-  tensor_model_parallel_size: setting(count(1024), 1, 'torch with vllm: GPUs it runs on'),
+  num_replicas: setting(
+    count(1024),
+    1,
+    'torch with vllm: servers on each node; an episode stays with one, and what a failed one was asked goes to another',
+  ),
+  tensor_model_parallel_size: setting(count(1024), 1, 'torch with vllm: GPUs that each server runs on'),
   colocated: setting(
     z.boolean(),
     true,

@@ -22,7 +22,26 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     report(
       `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
     );
-  return problems;
+  return [...problems, ...findReplicaConflicts(config, locate)];
+}
+
+/** Of several samplers, and of GPUs that they share with the trainer. */
+function findReplicaConflicts(
+  { rollout, trainer_common: { n_gpus_per_node: numGpus } }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  const { name, num_replicas: replicas, tensor_model_parallel_size: gpusOfEach, colocated } = rollout;
+  const key = `"rollout.num_replicas" ${replicas} (${locate('rollout.num_replicas')})`;
+  const conflict = (message: string): readonly Problem[] => [{ code: 'conflict', message }];
+  if (replicas > 1 && name !== 'vllm')
+    return conflict(
+      `${key} is for vLLM: the sampler "${name}" runs on each GPU of the trainer by itself. Set it to 1, or "rollout.name" to "vllm".`,
+    );
+  if (replicas > 1 && colocated && replicas * gpusOfEach > numGpus)
+    return conflict(
+      `${key} x "rollout.tensor_model_parallel_size" ${gpusOfEach} = ${replicas * gpusOfEach} GPUs, which vLLM is to share with a trainer on ${numGpus}. Lower them, raise "trainer_common.n_gpus_per_node", or give vLLM its own GPUs with "rollout.colocated": false.`,
+    );
+  return [];
 }
 
 const valueAt = (values: unknown, key: string): unknown =>

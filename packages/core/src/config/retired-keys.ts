@@ -3,7 +3,7 @@
  * entry for a section covers everything below it.
  */
 const adviceByKey: Readonly<Record<string, string>> = {
-  'rollout.n_vllm_engine': 'Use "trainer_common.n_gpus_per_node" and "rollout.tensor_model_parallel_size".',
+  'rollout.n_vllm_engine': 'Use "rollout.num_replicas", with "rollout.name: vllm".',
   'rollout.gamma': 'Use "trainer_common.algorithm.gamma".',
   'rollout.multi_turn.max_sample_per_task': 'No sample of an episode is ever left out.',
   'rollout.multi_turn.expected_steps': 'A batch counts tasks: "data.train_batch_size".',

@@ -106,6 +106,7 @@ export function openRecord(
         engine,
         chatTokenizer: chat?.(agent) ?? policy.chatTokenizer,
         sampling,
+        episodeId,
         ledger,
         seed,
         signal,

@@ -28,6 +28,14 @@ describe('an open episode', () => {
     });
   });
 
+  it('tells the engine with each call whose it is', async () => {
+    const engine = createScriptedEngine({ chatTokenizer, replies: ['hello'] });
+    const episode = open({ policy: { kind: 'engine', engine, chatTokenizer } });
+    for (const agent of [writer, { agentName: 'reader', targetTag: 'story' }])
+      await episode.createModel(agent).generate(request);
+    expect(engine.requests.map((each) => each.request.episodeId)).toEqual(['e1', 'e1']);
+  });
+
   it('is over once it is finished, and then says the same again', async () => {
     const episode = open();
     const model = episode.createModel(writer);

@@ -38,6 +38,8 @@ export type TunedModelOptions = {
   readonly engine: Engine;
   readonly chatTokenizer: ChatTokenizer;
   readonly sampling: SamplingDefaults;
+  /** Told to the engine with each call. */
+  readonly episodeId?: string | undefined;
   /** Shared by all models of the episode. */
   readonly ledger: CallLedger;
   /** The episode's seed; each call derives its own from it, the agent's name and the call's number. */
@@ -230,7 +232,13 @@ async function sample(
     return outlet.isBroken() || search.push(id) || (isOneCall && hasCall) ? 'stop' : undefined;
   };
   try {
-    const request = { promptIds: turn.promptIds, sampling, signal: controller.signal };
+    const { episodeId } = options;
+    const request = {
+      promptIds: turn.promptIds,
+      sampling,
+      ...(episodeId !== undefined && { episodeId }),
+      signal: controller.signal,
+    };
     const completion = await options.engine.generate(
       stream === undefined && stops.length === 0 ? request : { ...request, onToken },
     );

@@ -20,7 +20,7 @@ const freeKeys = [
   /^experiment_(name|dir)$/,
   /^debug\./,
   /^sft\.(transcripts|epochs)$/, // what was read is compared by its content
-  /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|colocated)$/,
+  /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|num_replicas|colocated)$/,
   /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
 ];
 

@@ -13,6 +13,8 @@ type CompletionMessage = {
 
 const engineCodes = new Set(['context_overflow', 'aborted', 'closed', 'bad_request']);
 
+type Line = Pick<WorkerConnection, 'call' | 'settle'>;
+
 export type WorkerEngineOptions = {
   readonly contextLength: number;
   /** Calls that may be with the worker at once; more wait here. */
@@ -21,7 +23,7 @@ export type WorkerEngineOptions = {
 };
 
 /** The worker's sampler as an Engine. */
-export function createWorkerEngine(connection: WorkerConnection, options: WorkerEngineOptions): Engine {
+export function createWorkerEngine(connection: Line, options: WorkerEngineOptions): Engine {
   const gate = createGate(options.maxInFlight);
   return {
     contextLength: options.contextLength,
@@ -29,12 +31,8 @@ export function createWorkerEngine(connection: WorkerConnection, options: Worker
   };
 }
 
-async function generate(
-  connection: WorkerConnection,
-  request: GenerateRequest,
-  options: WorkerEngineOptions,
-): Promise<Completion> {
-  const { promptIds, sampling, signal } = request;
+async function generate(connection: Line, request: GenerateRequest, options: WorkerEngineOptions): Promise<Completion> {
+  const { promptIds, sampling, episodeId, signal } = request;
   const heard = createListener(connection, request, options);
   const message = {
     kind: 'generate',
@@ -45,6 +43,7 @@ async function generate(
     max_tokens: sampling.maxTokens,
     stop_ids: sampling.stopIds,
     seed: sampling.seed,
+    ...(episodeId !== undefined && { episode_id: episodeId }),
     stream: heard !== undefined,
   };
   const value = await connection.call(message, {
@@ -61,7 +60,7 @@ async function generate(
  * with what it has seen.
  */
 function createListener(
-  connection: WorkerConnection,
+  connection: Line,
   request: GenerateRequest,
   options: WorkerEngineOptions,
 ): { readonly onToken: TokenListener; finish(whole: Completion): Completion } | undefined {

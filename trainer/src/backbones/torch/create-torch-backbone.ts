@@ -143,7 +143,10 @@ class RunningBackbone extends PythonBackbone<TorchTrainStepMetrics> implements T
       capabilities: torchCapabilities,
       modelDir: options.modelDir,
       contextLength: ready.context_length,
-      maxInFlight: (options.inference?.slots ?? mostSlots) * (ready as TorchReady).num_ranks * 4,
+      maxInFlight:
+        (options.inference?.slots ?? mostSlots) *
+        Math.max((ready as TorchReady).num_ranks, options.inference?.numReplicas ?? 1) *
+        4,
       hasProximalLogprobs: (options.loss?.tisCap ?? 0) > 0,
       readFurther: (read) => ({
         mismatchKl: read('mismatch_kl'),

@@ -58,7 +58,7 @@ function requestOf({ model, tokens, packs, gpus }: Work, section: Readonly<Recor
     model: shape,
     trains: true,
     cores: 8,
-    gpus: { count: gpus, bytes: 139.8 * gib, name: 'NVIDIA H200' },
+    gpus: { count: gpus + 1, bytes: 139.8 * gib, name: 'NVIDIA H200' }, // one is vLLM's
   };
 }
 
@@ -127,6 +127,33 @@ it('takes less with adapters, with offloaded states, and with a smaller share of
   expect(bytes(lora)).toBeLessThan(0.4 * full);
   expect(bytes(requestOf(work, { cpuOffload: true }))).toBeLessThan(0.5 * full);
   expect(bytes(requestOf(work, { activationBudget: 0.5 }))).toBeLessThan(full);
+});
+
+describe('replicas of vLLM', () => {
+  const of = (gpus: number, rollout: Partial<NeedRequest['config']['rollout']>, trains = true): NeedRequest => {
+    const request = requestOf({ model: '7B', tokens: 4096, packs: 1, gpus });
+    const config = { ...request.config, rollout: { ...request.config.rollout, ...rollout } };
+    return { ...request, config, trains, gpus: { count: gpus, bytes: 139.8 * gib, name: null } };
+  };
+  const bytesOf = (request: NeedRequest, name = ''): number =>
+    sumParts(estimateTorch(request).parts.filter((part) => part.name.includes(name)));
+
+  it('leave the trainer fewer GPUs, each with a larger share of the states', () => {
+    const states = (numReplicas: number): number => bytesOf(of(8, { numReplicas }), 'sharded weights and moments');
+    expect(states(6) / states(4)).toBeCloseTo(2);
+    expect(bytesOf(of(8, { numReplicas: 2, tensorModelParallelSize: 3 }), 'sharded')).toBe(states(6));
+  });
+
+  it('hold all weights each, so that a small share of a GPU is not enough, nor is a small GPU', () => {
+    const weights = 2 * estimateTorch(of(4, {})).numParameters;
+    const shared = { colocated: true, gpuMemoryUtilization: 0.05 };
+    expect(bytesOf(of(4, shared), 'vLLM')).toBeGreaterThan(weights);
+    expect(bytesOf(of(4, { ...shared, tensorModelParallelSize: 4 }), 'vLLM')).toBeLessThan(weights / 2);
+    expect(bytesOf(of(4, { ...shared, gpuMemoryUtilization: 0.5 }), 'vLLM')).toBe(0.5 * 139.8 * gib);
+    const request = of(64, { numReplicas: 1 });
+    const small = { ...request, section: { cpuOffload: true, activationBudget: 0 }, longestSample: 16 };
+    expect(estimateTorch(small).parts.map(({ name }) => name)).toContain('weights of a vLLM replica');
+  });
 });
 
 it('estimates the seconds of training on a GPU that was measured, and none on others', () => {

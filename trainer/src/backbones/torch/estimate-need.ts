@@ -67,12 +67,14 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   const settings: TorchSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
   const workload = readWorkload(request, shape.contextLength);
-  const { gpus } = request;
+  const gpus = request.gpus && trainersGpus(request.config.rollout, request.gpus);
   const hasSeveralPacks = workload.stepTokens > workload.packTokens * (gpus?.count ?? 1);
-  const parts = (tokens: number): readonly MemoryPart[] =>
-    gpus === null
-      ? cpuParts(shape, request, tokens)
-      : gpuParts(shape, { settings, request, gpus, tokens, hasSeveralPacks });
+  const sampler = vllmParts(shape, request.config.rollout, workload);
+  const parts = (tokens: number): readonly MemoryPart[] => {
+    if (gpus === null) return cpuParts(shape, request, tokens);
+    const trainers = gpuParts(shape, { settings, request, gpus, tokens, hasSeveralPacks, sampler });
+    return hasOwnGpus(request.config.rollout) && sumParts(sampler) > sumParts(trainers) ? sampler : trainers;
+  };
   return {
     numParameters: shape.numParameters,
     place: gpus === null ? 'host' : 'gpu',
@@ -90,7 +92,29 @@ type OnGpu = {
   readonly tokens: number;
   /** Whether a GPU computes more than one pack in a step. */
   readonly hasSeveralPacks: boolean;
+  /** What one GPU of vLLM needs at the least. */
+  readonly sampler: readonly MemoryPart[];
 };
+
+type Rollout = NeedRequest['config']['rollout'];
+
+const hasOwnGpus = ({ name, colocated }: Rollout): boolean => name === 'vllm' && !colocated;
+
+/** Those that vLLM leaves. */
+function trainersGpus(rollout: Rollout, gpus: Gpus): Gpus {
+  if (!hasOwnGpus(rollout)) return gpus;
+  return { ...gpus, count: Math.max(1, gpus.count - rollout.numReplicas * rollout.tensorModelParallelSize) };
+}
+
+/** A replica has all weights, and room for one long sample. */
+function vllmParts(shape: ModelShape, rollout: Rollout, { longestSample }: Workload): readonly MemoryPart[] {
+  const share = measured.bytesPerNumber / rollout.tensorModelParallelSize;
+  return [
+    { name: 'weights of a vLLM replica', bytes: share * shape.numParameters },
+    { name: 'keys and values', bytes: share * shape.numLayers * shape.keyValueWidth * longestSample },
+    { name: 'CUDA and kernels of vLLM', bytes: measured.context },
+  ];
+}
 
 function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
   const { config, trains } = work.request;
@@ -192,10 +216,11 @@ function activationBytes(
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
-function samplerPart({ request, gpus }: OnGpu): MemoryPart {
+/** vLLM fills its share, however little it needs. */
+function samplerPart({ request, gpus, sampler }: OnGpu): MemoryPart {
   const { name, gpuMemoryUtilization, colocated } = request.config.rollout;
-  if (name === 'vllm')
-    return { name: 'vLLM', bytes: colocated ? (gpuMemoryUtilization ?? measured.vllmShare) * gpus.bytes : 0 };
+  const share = (gpuMemoryUtilization ?? measured.vllmShare) * gpus.bytes;
+  if (name === 'vllm') return { name: 'vLLM', bytes: colocated ? Math.max(share, sumParts(sampler)) : 0 };
   return { name: 'sampling', bytes: measured.builtinShare * gpus.bytes };
 }
 

@@ -24,7 +24,9 @@ export type TorchInferenceOptions = {
   readonly kvTokens?: number;
   /** Share of a GPU that vLLM may take; default 0.45 next to the trainer, 0.9 on separate GPUs. */
   readonly gpuMemoryUtilization?: number;
-  /** GPUs that vLLM runs on; default 1. */
+  /** Servers of vLLM on each node; default 1. */
+  readonly numReplicas?: number;
+  /** GPUs that each runs on; default 1. */
   readonly tensorParallelSize?: number;
   /** Whether they are the trainer's first ones (default) or those after the trainer's. */
   readonly colocated?: boolean;

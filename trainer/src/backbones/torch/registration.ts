@@ -99,6 +99,7 @@ export function toTorchOptions(
     inference: {
       server: rollout.name,
       kvTokens: rollout.maxModelLen,
+      numReplicas: rollout.numReplicas,
       tensorParallelSize: rollout.tensorModelParallelSize,
       colocated: rollout.colocated,
       cudaGraphs: torch.cudaGraphs,

@@ -252,6 +252,12 @@ class BuiltinServer:
         self.groups = []
         self.held.forget()
 
+    def lacks_weights(self) -> bool:
+        return False
+
+    def catch_up(self) -> None:
+        return None
+
     def fingerprint(self) -> int | None:
         return weight_sum(self.policy.lm.named_parameters())
 

@@ -35,6 +35,12 @@ class IdleServer:
         for _ in tensors:
             pass
 
+    def lacks_weights(self) -> bool:
+        return False
+
+    def catch_up(self) -> None:
+        return None
+
     def fingerprint(self) -> int | None:
         return None
 

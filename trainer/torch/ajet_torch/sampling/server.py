@@ -13,7 +13,9 @@ from ..errors import WorkerError
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """core's GenerateRequest: `temperature` 0 is greedy, `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as they come."""
+    """core's GenerateRequest: `temperature` 0 is greedy, `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as they come. Calls of one
+    episode share the beginnings of their prompts.
+    """
 
     id: int
     prompt_ids: np.ndarray
@@ -24,6 +26,7 @@ class SampleRequest:
     stop_ids: frozenset[int]
     seed: int
     stream: bool
+    episode_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,14 @@ class TokenEvent:
     started: float | None = None
 
 
+@dataclass(frozen=True)
+class CallFailure:
+    """A request that ends without an answer, while others go on."""
+
+    id: int
+    error: WorkerError
+
+
 class InferenceServer(Protocol):
     context_length: int
 
@@ -48,7 +59,7 @@ class InferenceServer(Protocol):
         """Frees the request's slot; unknown ids are ignored."""
         ...
 
-    def tick(self) -> list[TokenEvent]:
+    def tick(self) -> list[TokenEvent | CallFailure]:
         """Advances sampling a little. Requests are admitted only while `admit` is on."""
         ...
 
@@ -66,6 +77,14 @@ class InferenceServer(Protocol):
         """New weights by Hugging Face name, whole tensors. No request is being sampled."""
         ...
 
+    def lacks_weights(self) -> bool:
+        """Whether a part of it, which takes no requests until then, waits for `catch_up`."""
+        ...
+
+    def catch_up(self) -> None:
+        """The weights of the last update to what lacks them, while the rest goes on sampling. Every rank calls it."""
+        ...
+
     def fingerprint(self) -> int | None:
         """A number that changes with the weights it samples from (see `weight_sum`); None where it cannot be read."""
         ...
@@ -77,7 +96,13 @@ class InferenceServer(Protocol):
 class ProbedServer(Protocol):
     """A server whose weights cannot be read, only heard."""
 
-    def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> list[TokenEvent]: ...
+    def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
+        """A few greedy tokens with their logprobs, of each part that was given weights and has not been judged since."""
+        ...
+
+    def judge(self, errors: dict[int, WorkerError]) -> None:
+        """Which of those parts do not sample from the weights that they were given. Raises where none is left that does."""
+        ...
 
 
 def parse_request(message: dict[str, Any], vocab_size: int) -> SampleRequest:
@@ -88,6 +113,7 @@ def parse_request(message: dict[str, Any], vocab_size: int) -> SampleRequest:
     request = SampleRequest(
         id=message["id"], prompt_ids=prompt, temperature=float(message["temperature"]), top_p=float(message["top_p"]), top_k=max(0, int(message["top_k"])),
         max_tokens=int(message["max_tokens"]), stop_ids=frozenset(message["stop_ids"]), seed=int(message["seed"]), stream=bool(message["stream"]),
+        episode_id=message.get("episode_id"),
     )
     if not (request.temperature >= 0 and 0 < request.top_p <= 1 and request.max_tokens >= 1):
         raise WorkerError("bad_request", f"Sampling needs temperature >= 0, 0 < top_p <= 1 and max_tokens >= 1, got {request.temperature}, {request.top_p}, {request.max_tokens}.")

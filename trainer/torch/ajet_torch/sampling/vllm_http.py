@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import threading
 from typing import Any
 
 from ..errors import WorkerError
@@ -79,3 +80,30 @@ def error_text(answer: bytes) -> str:
         return str(error.get("message") or error) if isinstance(error, dict) else str(error)
     except (ValueError, AttributeError):
         return answer[:500].decode(errors="replace")
+
+
+class Broadcast:
+    """The same requests to several servers, to all at once. One that fails is asked nothing further."""
+
+    def __init__(self, servers: dict[int, VllmHttp]) -> None:
+        self.servers = servers
+        self.failures: dict[int, WorkerError] = {}
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> None:
+        asked = [(key, server) for key, server in self.servers.items() if key not in self.failures]
+        threads = [threading.Thread(target=self._post_to, args=(key, server, path, body)) for key, server in asked]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _post_to(self, key: int, server: VllmHttp, path: str, body: dict[str, Any] | None) -> None:
+        try:
+            server.post(path, body)
+        except WorkerError as error:
+            self.failures[key] = error
+
+    def require(self, key: int) -> None:
+        """Raises what one server failed with."""
+        if key in self.failures:
+            raise self.failures[key]

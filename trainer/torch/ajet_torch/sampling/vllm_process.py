@@ -21,7 +21,7 @@ import torch
 
 from ..config import WorkerConfig
 from ..errors import WorkerError
-from ..parent import end_with_parent
+from ..parent import ending_with_parent
 from .vllm_http import VllmHttp
 
 START_TIMEOUT_S = 1500
@@ -31,6 +31,7 @@ OLDEST, NEWEST = (0, 26), (0, 33)
 """Checked against vLLM's own sources, both and all between."""
 INSTALL = 'Run pip install "vllm>=0.26" in the worker\'s environment, or set rollout.name to "builtin".'
 MODEL_NAME = "policy"
+PORTS_OF_ONE = 100
 DROPPED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_NAME", "ROLE_WORLD_SIZE",
            "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "VLLM_API_KEY")
 """torchrun's, this worker's and a user's that would change how the server starts. With torchrun's
@@ -86,33 +87,43 @@ def has_tokenizer(model_dir: str) -> bool:
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 
-def environment(visible_gpus: str | None = None) -> dict[str, str]:
+def environment(visible_gpus: str | None = None, replica: int = 0) -> dict[str, str]:
     """`visible_gpus`: what the server sees of them; None: what the worker sees. FlashInfer's sampler is off: it knows neither seeds
-    nor the logprobs after truncation that every request asks for, and would only be loaded.
+    nor the logprobs after truncation that every request asks for, and would only be loaded. Ports that vLLM opens for its own
+    processes are any free ones; where a user says from which on it may look (VLLM_PORT), replicas that start together look apart.
     """
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
     return {
         **kept, "PYTHONPATH": os.pathsep.join(part for part in (package, kept.get("PYTHONPATH", "")) if part), "PYTHONUNBUFFERED": "1",
-        **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0",
+        **({} if visible_gpus is None else {"CUDA_VISIBLE_DEVICES": visible_gpus}), **ports(kept.get("VLLM_PORT"), replica), "VLLM_SERVER_DEV_MODE": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0",
         "VLLM_ALLOW_INSECURE_SERIALIZATION": "1", "VLLM_NO_USAGE_STATS": "1",
     }
 
 
-class VllmProcess:
-    """Raises `failed` or `out_of_memory`, with the server's last lines, where it does not come up."""
+def ports(first: str | None, replica: int) -> dict[str, str]:
+    return {"VLLM_PORT": str(int(first) + PORTS_OF_ONE * replica)} if first is not None and first.isdecimal() else {}
 
-    def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype, visible_gpus: str | None) -> None:
+
+class VllmProcess:
+    """Starts at once, and is ready after `wait_until_ready`."""
+
+    def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype, visible_gpus: str | None, replica: int = 0) -> None:
         self.folder = private_folder()
         self.http = VllmHttp(os.path.join(self.folder, "vllm.sock"))
         self.lines: deque[str] = deque(maxlen=30)
         self.cause: str | None = None
         self.is_closing = False
-        command = command_line(config, self.http.path, context_length, dtype)
-        self.child = subprocess.Popen(command, env=environment(visible_gpus), preexec_fn=end_with_parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.name = "vllm" if config.inference.num_replicas == 1 else f"vllm {replica}"
+        self.version = NEWEST
+        command = ending_with_parent(command_line(config, self.http.path, context_length, dtype))
+        self.child = subprocess.Popen(command, env=environment(visible_gpus, replica), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         self.reader = threading.Thread(target=self._read_log, daemon=True)
         self.reader.start()
         atexit.register(self.close)
+
+    def wait_until_ready(self) -> None:
+        """Raises `failed` or `out_of_memory`, with the server's last lines, where it does not come up."""
         try:
             self._wait_until_ready()
             self.version = require_version(str(self.http.get("/version")["version"]))
@@ -127,7 +138,7 @@ class VllmProcess:
             if self.cause is None and " WARNING " not in line and (found := CAUSE.search(line)):
                 self.cause = found[1].rstrip()[:500]
             if not self.is_closing:
-                sys.stderr.write(f"vllm: {line}")
+                sys.stderr.write(f"{self.name}: {line}")
 
     def _wait_until_ready(self) -> None:
         start = said = time.monotonic()
@@ -152,11 +163,15 @@ class VllmProcess:
         cause = "" if self.cause is None else f"Its first error: {self.cause}\n"
         return cause + "Its last lines:\n" + "\n".join(self.lines)
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Its engine processes end with it, and report each other's end as errors: what it says from now on is not shown."""
         self.is_closing = True
         atexit.unregister(self.close)
         self.child.terminate()
+
+    def close(self) -> None:
+        """Ends it and waits until it has ended."""
+        self.end()
         try:
             self.child.wait(20)
         except subprocess.TimeoutExpired:

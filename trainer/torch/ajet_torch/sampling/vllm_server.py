@@ -1,8 +1,12 @@
-"""Sampling through vLLM (0.26 or later) in a server process of its own.
+"""Sampling through vLLM (0.26 or later), in one server process or in several replicas.
 
 Token ids in and out with logprobs over its OpenAI-compatible completions; new weights through its native weight transfer
-(CUDA IPC) inside pause and resume. The first rank owns the server. On the trainer's GPUs every other rank is a `VllmPeer`, whose
-whole copy of the weights feeds the part of the server on its own GPU; with GPUs of its own the first rank feeds all of them.
+(CUDA IPC) inside pause and resume. The first rank owns the servers. On the trainer's GPUs every other rank is a `VllmPeer`, whose
+whole copy of the weights feeds the part of a server on its own GPU; with separate GPUs the first rank feeds all of them.
+
+An episode stays with one replica, whose prefix cache has the beginning of its prompts. A replica that fails is started again, and
+serves nothing until it has the weights that the others have; its answers go on at another one from where they broke off. A single
+server that fails ends the run.
 
 What is said to vLLM was checked against the sources of 0.26 through 0.33 (see LOG.md); the tests run it against a small
 server that takes nothing else (`tests/fake_vllm`).
@@ -10,13 +14,10 @@ server that takes nothing else (`tests/fake_vllm`).
 
 from __future__ import annotations
 
-import http.client
-import json
 import logging
 import queue
-import threading
-from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Iterator
+from collections import Counter, deque
+from typing import Iterable
 
 import numpy as np
 import torch
@@ -26,24 +27,21 @@ from ..errors import WorkerError
 from ..model import PolicyModel
 from ..ranks import Ranks
 from .idle import IdleServer
-from .server import SampleRequest, TokenEvent, require_room, take_weights
+from .pins import EpisodePins
+from .server import CallFailure, SampleRequest, TokenEvent, require_room, take_weights
 from .vllm_gpus import buffer_devices, require_gpus, visible_to_vllm
-from .vllm_http import JSON_HEADERS, UnixConnection, error_text
-from .vllm_process import MODEL_NAME, VllmProcess, require_vllm
+from .vllm_http import Broadcast
+from .vllm_process import VllmProcess, require_vllm
+from .vllm_replica import Replica, State, close_replicas, open_replicas
+from .vllm_stream import Call, Events, Refused, Stream
 from .vllm_weights import WeightSender
 
 PROBE_ID = -1
+"""Of the first replica's probe; the others' are below it."""
+MOST_FAILURES = 2
+"""Of one request: one that has broken off so often may be the cause."""
 
 log = logging.getLogger("ajet_torch")
-
-
-@dataclass
-class Stream:
-    """One request at the server."""
-
-    request: SampleRequest
-    connection: UnixConnection
-    is_cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class VllmServer:
@@ -57,34 +55,45 @@ class VllmServer:
         self.policy = policy
         limit = int(policy.lm.config.max_position_embeddings)
         self.context_length = min(limit, inference.kv_tokens or limit)
-        self.process = VllmProcess(config, self.context_length, weight.dtype, visible_to_vllm(inference, ranks.size, num_gpus))
-        self.events: queue.SimpleQueue[tuple[int, TokenEvent | WorkerError]] = queue.SimpleQueue()
+        self.events: Events = queue.SimpleQueue()
         self.streams: dict[int, Stream] = {}
-        self.waiting: list[SampleRequest] = []
-        self.unsent: list[TokenEvent] = []
+        self.waiting: deque[Call] = deque()
+        self.unsent: list[TokenEvent | CallFailure] = []
+        self.pins = EpisodePins()
         self.open = True
+        self.group = ranks if inference.colocated else Ranks(0, 1, 0)
+
+        def start(replica: int) -> VllmProcess:
+            return VllmProcess(config, self.context_length, weight.dtype, visible_to_vllm(inference, ranks.size, num_gpus, replica), replica)
+
+        self.replicas = open_replicas(inference.num_replicas, start)
         try:
-            group = ranks if inference.colocated else Ranks(0, 1, 0)
-            self.sender = WeightSender(policy, config, group, self.process.http, group.share(self.process.version), buffer_devices(inference, ranks, weight.device))
-            self.sent_sum, self.held_sums = self.sender.weight_sum(), self._held_sums()
+            version = self.group.share(self.replicas[0].process.version)
+            self.sender = WeightSender(policy, config, self.group, version, buffer_devices(inference, ranks, weight.device))
+            self.base_sum = self.sender.weight_sum()
+            for replica in self.replicas:
+                self._begin(replica, "serving")
         except BaseException:
             self.close()
             raise
-        self.is_exact = self.held_sums == [self.sent_sum]
-        if not self.is_exact:
+        if not self.replicas[0].is_exact:
             log.info("vLLM lays its weights out in its own way (%d GPUs); after each step only their change and a probe are checked.", inference.tensor_parallel_size)
+
+    def _begin(self, replica: Replica, state: State) -> None:
+        """With one that has just started."""
+        self.sender.greet(replica.process.http)
+        replica.begin(self.base_sum)
+        replica.state = state
 
     def submit(self, request: SampleRequest) -> None:
         require_room(request, self.context_length)
-        self.waiting.append(request)
+        self.waiting.append(Call(request))
 
     def abort(self, request_id: int) -> None:
-        """vLLM frees a request whose client hangs up."""
-        self.waiting = [request for request in self.waiting if request.id != request_id]
+        self.waiting = deque(call for call in self.waiting if call.request.id != request_id)
         stream = self.streams.pop(request_id, None)
         if stream is not None:
-            stream.is_cancelled.set()
-            stream.connection.hang_up()
+            stream.cancel()
 
     def is_busy(self) -> bool:
         return len(self.streams) > 0
@@ -95,143 +104,170 @@ class VllmServer:
     def admit(self, open_: bool) -> None:
         self.open = open_
 
-    def tick(self) -> list[TokenEvent]:
-        """Hands waiting requests over and returns the tokens that have come, after at most 10 ms. Raises `failed` where vLLM did."""
-        if self.open:
-            for request in self.waiting:
-                self._start(request)
-            self.waiting = []
-        events, self.unsent = self.unsent, []
+    def tick(self) -> list[TokenEvent | CallFailure]:
+        """Hands waiting requests over and returns the tokens that have come, after at most 10 ms. Raises `failed` where no replica is left."""
+        self._poll()
+        serving = self._in_state("serving")
+        while self.open and self.waiting and serving:
+            call = self.waiting.popleft()
+            self._start(call, self._choose(call, serving))
         try:
-            self._take(events, self.events.get(timeout=0 if events else 0.01))
+            self._take(*self.events.get(timeout=0 if self.unsent else 0.01))
             while True:
-                self._take(events, self.events.get_nowait())
+                self._take(*self.events.get_nowait())
         except queue.Empty:
+            events, self.unsent = self.unsent, []
             return events
 
-    def _start(self, request: SampleRequest) -> None:
-        stream = Stream(request, UnixConnection(self.process.http.path))
-        self.streams[request.id] = stream
-        threading.Thread(target=self._follow, args=(stream,), daemon=True).start()
+    def _in_state(self, *states: State) -> list[Replica]:
+        return [replica for replica in self.replicas if replica.state in states]
 
-    def _take(self, events: list[TokenEvent], item: tuple[int, TokenEvent | WorkerError]) -> None:
-        """What still comes of an aborted request is dropped."""
-        request_id, event = item
-        if request_id not in self.streams:
+    def _choose(self, call: Call, serving: list[Replica]) -> Replica:
+        loads = Counter(stream.server.index for stream in self.streams.values())
+        index = self.pins.choose(call.request.episode_id, [replica.index for replica in serving], lambda each: loads[each])
+        return self.replicas[index]
+
+    def _start(self, call: Call, replica: Replica) -> None:
+        self.streams[call.request.id] = Stream(call, replica, self.context_length, self.events)
+
+    def _take(self, stream: Stream, event: TokenEvent | WorkerError | Refused) -> None:
+        """What still comes of an aborted request, or from a replica that it has left, is dropped."""
+        call = stream.call
+        if self.streams.get(call.request.id) is not stream:
             return
+        if isinstance(event, Refused):
+            raise WorkerError("failed", str(event))
         if isinstance(event, WorkerError):
-            raise event
+            self._lose(stream.server, event)
+            return
+        call.heard.append(event.token)
         if event.finish is not None:
-            del self.streams[request_id]
-        events.append(event)
+            del self.streams[call.request.id]
+            stream.server.num_restarts = 0
+        self.unsent.append(event)
 
-    def _follow(self, stream: Stream) -> None:
-        """One thread per request, from connecting to the last token."""
-        request, connection = stream.request, stream.connection
+    def _poll(self) -> None:
+        """A single server is found to be gone by the call that it does not answer."""
+        for replica in self.replicas if len(self.replicas) > 1 else []:
+            was = replica.state
+            error = replica.poll()
+            if error is None and was == "starting" and replica.state == "outdated":
+                error = self._try_to_begin(replica)
+            if error is not None:
+                self._lose(replica, error)
+
+    def _try_to_begin(self, replica: Replica) -> WorkerError | None:
         try:
-            connection.connect()
-            if stream.is_cancelled.is_set():
-                return
-            connection.request("POST", "/v1/completions", json.dumps(to_completion(request, self.context_length)), JSON_HEADERS)
-            response = connection.getresponse()
-            if response.status != 200:
-                raise ValueError(f"status {response.status}: {error_text(response.read())}")
-            chunks = chunks_of(response) if request.stream else iter([json.loads(response.read())])
-            for event in with_finish(chunks, request.id):
-                self.events.put((request.id, event))
-        except (OSError, ValueError, KeyError, AttributeError, http.client.HTTPException) as error:
-            if not stream.is_cancelled.is_set():
-                self.events.put((request.id, WorkerError("failed", f"vLLM failed: {type(error).__name__}: {error}. {self.process.last_words()}")))
-        finally:
-            connection.close()
+            self._begin(replica, "outdated")
+        except WorkerError as error:
+            return error
+        return None
+
+    def _lose(self, replica: Replica, error: WorkerError) -> None:
+        """Starts a replica again and moves its answers. Raises `error` where none is left."""
+        if len(self.replicas) == 1:
+            raise error
+        calls = [stream.call for stream in self.streams.values() if stream.server is replica]
+        for call in calls:
+            self.streams.pop(call.request.id).cancel()
+        replica.fail()
+        log.warning("vLLM replica %d of %d failed with %d answers under way; %s. %s", replica.index + 1, len(self.replicas), len(calls), replica.outlook, error)
+        if not self._in_state("starting", "outdated", "fed", "serving", "ending"):
+            raise error
+        for call in calls:
+            self._move(call, error)
+
+    def _move(self, call: Call, error: WorkerError) -> None:
+        """The rest of an answer must come from the weights that its beginning came from, so it cannot wait for a replica."""
+        call.num_failures += 1
+        serving = self._in_state("serving")
+        if call.request.id <= PROBE_ID:
+            return
+        if call.num_failures >= MOST_FAILURES or (call.heard and not serving):
+            self.unsent.append(CallFailure(call.request.id, error))
+        elif call.heard:
+            self._start(call, self._choose(call, serving))
+        else:
+            self.waiting.appendleft(call)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """No request of ours is being sampled. The pause ends what hung up a moment ago and empties the prefix cache, which
-        holds keys and values of the old weights. Raises `weight_sync` where vLLM does not hold the new ones afterwards.
-        """
+        """No request of ours is being sampled. Raises `weight_sync` where no replica holds the new ones afterwards."""
         take_weights(self.policy.lm, tensors)
-        http = self.process.http
-        http.post("/pause?mode=abort&clear_cache=true")
-        sent = self.sender.send()
-        http.post("/resume")
-        held = self._held_sums()
-        if held != [sent] if self.is_exact else held == self.held_sums and sent != self.sent_sum:
-            raise WorkerError("weight_sync", f"vLLM does not hold the new weights: their bits sum to {held}, those sent to {sent}. Restart the run from its last checkpoint.")
-        self.sent_sum, self.held_sums = sent, held
+        self._feed(self._in_state("outdated", "fed", "serving"))
 
-    def _held_sums(self) -> list[int]:
-        """Of the weights in each of vLLM's workers."""
-        return [int(found) for found in self.process.http.post("/collective_rpc", {"method": "ajet_weight_sum"})["results"]]
+    def lacks_weights(self) -> bool:
+        return len(self._in_state("outdated")) > 0
+
+    def catch_up(self) -> None:
+        outdated = self._in_state("outdated")
+        if self.group.share(len(outdated) > 0):
+            self._feed(outdated)
+
+    def _feed(self, replicas: list[Replica]) -> None:
+        """The pause ends what hung up a moment ago and empties the prefix cache, which holds keys and values of the old weights."""
+        servers = Broadcast({replica.index: replica.process.http for replica in replicas})
+        servers.post("/pause?mode=abort&clear_cache=true")
+        sent = self.sender.send(servers)
+        servers.post("/resume")
+        errors: dict[int, WorkerError] = {}
+        for replica in replicas:
+            try:
+                servers.require(replica.index)
+                replica.require_sum(sent)
+            except WorkerError as error:
+                errors[replica.index] = error
+            replica.state = "fed"
+        self._sort_out(errors, "fed")
+
+    def _sort_out(self, errors: dict[int, WorkerError], state: State) -> None:
+        """Those that were fed get `state`, or are lost. Raises where all failed and there is no other: starting them again would not help."""
+        fed = self._in_state("fed")
+        if errors and len(errors) == len(fed) and not self._in_state("starting", "outdated", "serving", "ending"):
+            raise next(iter(errors.values()))
+        for replica in fed:
+            if replica.index in errors:
+                self._lose(replica, errors[replica.index])
+            else:
+                replica.state = state
 
     def fingerprint(self) -> int | None:
         """vLLM's own sums are compared within `update_weights`: joined, split and folded weights are not the trainer's one by one."""
         return None
 
-    def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> list[TokenEvent]:
-        """A few greedy tokens with their logprobs, to compare with the trainer's."""
-        self._start(SampleRequest(PROBE_ID, prompt_ids, 0.0, 1.0, 0, num_tokens, frozenset(), 0, False))
+    def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
+        fed = self._in_state("fed")
+        for replica in fed:
+            self._start(Call(SampleRequest(PROBE_ID - replica.index, prompt_ids, 0.0, 1.0, 0, num_tokens, frozenset(), 0, False)), replica)
         was_open, self.open = self.open, False
-        found: list[TokenEvent] = []
-        others: list[TokenEvent] = []
-        while not found or found[-1].finish is None:
+        found: dict[int, list[TokenEvent]] = {replica.index: [] for replica in fed}
+        others: list[TokenEvent | CallFailure] = []
+        while any(PROBE_ID - replica.index in self.streams for replica in fed):
             for event in self.tick():
-                (found if event.id == PROBE_ID else others).append(event)
+                (found[PROBE_ID - event.id] if event.id <= PROBE_ID else others).append(event)
         self.open, self.unsent = was_open, others
-        return found
+        return {replica.index: found[replica.index] for replica in fed if replica.state == "fed"}
+
+    def judge(self, errors: dict[int, WorkerError]) -> None:
+        self._sort_out(errors, "serving")
 
     def close(self) -> None:
         for request_id in list(self.streams):
             self.abort(request_id)
-        self.process.close()
+        close_replicas(self.replicas)
 
 
 class VllmPeer(IdleServer):
     """Takes no requests; hands over the weights of its GPU, which it shares with vLLM."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
-        self.policy = policy
+        self.policy, self.group = policy, ranks
         devices = buffer_devices(config.inference, ranks, next(policy.lm.parameters()).device)
-        self.sender = WeightSender(policy, config, ranks, None, ranks.share(None), devices)
+        self.sender = WeightSender(policy, config, ranks, ranks.share(None), devices)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         take_weights(self.policy.lm, tensors)
-        self.sender.send()
+        self.sender.send(Broadcast({}))
 
-
-def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
-    """`return_tokens_as_token_ids`: the texts that come with logprobs are not decoded, since nobody reads them."""
-    room = context_length - len(request.prompt_ids)
-    return {
-        "model": MODEL_NAME, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
-        "top_p": request.top_p, "top_k": request.top_k, "seed": request.seed, "stop_token_ids": sorted(request.stop_ids), "ignore_eos": True,
-        "logprobs": 0, "return_token_ids": True, "return_tokens_as_token_ids": True, "stream": request.stream,
-    }
-
-
-def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The JSON payloads of server-sent events; other lines are comments that keep the connection alive."""
-    for line in lines:
-        if line.startswith(b"data: ") and not line.startswith(b"data: [DONE]"):
-            yield json.loads(line[6:])
-
-
-def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Tokens in order, one behind, so that the last can carry the finish reason, which may come in a chunk without tokens.
-
-    Raises ValueError for an error in midstream, for an answer that the server gave up (`abort`, `error`) and for one that just ends.
-    """
-    held: TokenEvent | None = None
-    finish: str | None = None
-    for chunk in chunks:
-        if "error" in chunk:
-            raise ValueError(error_text(json.dumps(chunk).encode()))
-        choice = chunk["choices"][0] if chunk.get("choices") else {}
-        finish = choice.get("finish_reason") or finish
-        logprobs = (choice.get("logprobs") or {}).get("token_logprobs") or []
-        for token, logprob in zip(choice.get("token_ids") or [], logprobs, strict=True):
-            if held is not None:
-                yield held
-            held = TokenEvent(request_id, int(token), float(logprob), None)
-    if held is None or finish not in ("stop", "length"):
-        raise ValueError(f"an answer ended {'without a token' if held is None else 'early'} (finish reason {finish})")
-    yield replace(held, finish=finish)
+    def catch_up(self) -> None:
+        if self.group.share(None):
+            self.sender.send(Broadcast({}))

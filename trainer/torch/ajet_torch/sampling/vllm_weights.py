@@ -23,19 +23,19 @@ from ..lora import fold_adapters
 from ..model import PolicyModel
 from ..ranks import Ranks
 from .server import weight_sum
-from .vllm_http import VllmHttp
+from .vllm_http import Broadcast, VllmHttp
 
 CHUNK_BYTES = 1 << 30
 Named = tuple[str, torch.Tensor]
 
 
 class WeightSender:
-    """One on each rank of the group; `http` on the first alone. `devices`: where this rank exports a buffer, a GPU of vLLM's each; a
-    rank without any only keeps step.
+    """One on each rank of the group. `devices`: where this rank exports a buffer, a GPU of vLLM's each; a rank without any only
+    keeps step.
     """
 
-    def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, http: VllmHttp | None, version: tuple[int, int], devices: list[torch.device]) -> None:
-        self.policy, self.config, self.ranks, self.http = policy, config, ranks, http
+    def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, version: tuple[int, int], devices: list[torch.device]) -> None:
+        self.policy, self.config, self.ranks = policy, config, ranks
         self.is_packed_per_update = version < (0, 27)
         self.chunk_bytes = max(CHUNK_BYTES, *(tensor.numel() * tensor.element_size() for _, tensor in self._weights()))
         total = sum(tensor.numel() * tensor.element_size() for _, tensor in self._weights())
@@ -43,20 +43,23 @@ class WeightSender:
         exported = ranks.gather([export(buffer) for buffer in self.buffers])
         handles = {uuid: handle for of_rank in exported for of_buffer in of_rank for uuid, handle in of_buffer.items()}
         self.handles = base64.b64encode(pickle.dumps(handles)).decode()
-        self._post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
 
-    def send(self) -> int:
-        """All weights; every rank calls it. Returns the sum of their bit patterns."""
+    def greet(self, server: VllmHttp) -> None:
+        """The handshake, once with each server that has started."""
+        server.post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
+
+    def send(self, servers: Broadcast) -> int:
+        """All weights; every rank calls it, those without a server with none. Returns the sum of their bit patterns."""
         total = 0
-        self._post("/start_weight_update")
+        servers.post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):
             total += weight_sum(chunk)
             for buffer in self.buffers:
                 fill(buffer, chunk)
             self.ranks.barrier()
-            self._post("/update_weights", {"update_info": self._describe(chunk)})
+            servers.post("/update_weights", {"update_info": self._describe(chunk)})
             self.ranks.barrier()
-        self._post("/finish_weight_update")
+        servers.post("/finish_weight_update")
         return total
 
     def weight_sum(self) -> int:
@@ -74,10 +77,6 @@ class WeightSender:
             "ipc_handles_pickled": self.handles,
         }
         return {**info, "packed": True} if self.is_packed_per_update else info
-
-    def _post(self, path: str, body: dict[str, Any] | None = None) -> None:
-        if self.http is not None:
-            self.http.post(path, body)
 
 
 def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:

@@ -33,6 +33,7 @@ class Server(ThreadingMixIn, UnixStreamServer):
         self.pauses = 0
         self.running = 0
         self.hung_up = 0
+        self.prompts: list[int] = []
         self.count_lock = threading.Lock()
         module, _, name = args.worker_extension_cls.rpartition(".")
         self.worker = type("Worker", (getattr(importlib.import_module(module), name),), {"get_model": lambda _: model.get_model()})()
@@ -64,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server = self.server
-        known = {"/health": None, "/version": {"version": VERSION}, "/stand_in": {"running": server.running, "hung_up": server.hung_up, "paused": server.mode}}
+        known = {"/health": None, "/version": {"version": VERSION}, "/stand_in": {"running": server.running, "hung_up": server.hung_up, "paused": server.mode, "prompts": server.prompts}}
         self.answer(200 if self.path in known else 404, known.get(self.path, {"detail": "Not Found"}))
 
     def do_POST(self) -> None:
@@ -114,6 +115,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(400, "This model's maximum context length is exceeded.")
         assert body["return_token_ids"] and body["logprobs"] == 0 and body["ignore_eos"] and -(2**63) <= body["seed"] < 2**63
         server.count(1)
+        server.prompts.append(body["prompt"][0])
         try:
             self.stream(body) if body["stream"] else self.whole(body)
             server.count(-1)
