@@ -124,7 +124,7 @@ class Session:
         heard = [probe for of_rank in ranks.share(ranks.gather(own)) for probe in of_rank]
         rows = [np.concatenate([prompt, np.asarray([token for token, _ in events], np.int32)]) for _, _, events in heard]
         ours = [row[len(prompt) :] for row in self.trainer.sampler_logprobs(rows)] if rows else []
-        gaps = {(rank, part): float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, (rank, part, events) in zip(ours, heard)}
+        gaps = ranks.share({(rank, part): float(np.abs(found - [logprob for _, logprob in events]).mean()) for found, (rank, part, events) in zip(ours, heard)})
         if server is not None:
             server.judge({part: self._gap_error(gap) for (rank, part), gap in gaps.items() if rank == ranks.rank and gap > PROBE_TOLERANCE})
 
