@@ -160,6 +160,7 @@ async function startChild(script: string, args: readonly string[]): Promise<Chil
 
 /** Ends the thread of a server's engine. Resolves to 1; to 0 if the engine was just being opened again, and there was no thread. */
 async function endEngine(server: ChildProcess): Promise<number> {
+  if (server.exitCode !== null || server.signalCode !== null) return 0;
   const said = new Promise<number>((resolve) => {
     server.stdout?.on('data', (chunk: Buffer) => {
       const ended = /worker ended (\d+)/.exec(chunk.toString())?.[1];
