@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
@@ -157,7 +158,7 @@ class SwarmLoop {
         store,
         settings,
         records,
-        gatherMs,
+        gather,
         ...(await this.#openParts(records)),
         ...(tasks !== undefined && { tasks }),
         onEnd: (error) => void this.#goOn(error),
@@ -257,6 +258,9 @@ const failureWindowMs = 10 * 60_000;
 
 /** Far below the time of a model call, and long enough for the requests of a busy moment to share one commit. */
 const gatherMs = 2;
+
+/** Keeps the process alive: a commit may be all that a server that is opening waits for. */
+const gather = (): Promise<void> => setTimeout(gatherMs);
 
 /** How long an idle connection stays open. */
 const idleMs = 10 * 60_000;

@@ -74,7 +74,7 @@ export class Swarm {
   /** Recovers what the store holds, and only then resolves. The weights are opened afterwards. */
   static async open(options: SwarmOptions): Promise<Swarm> {
     const { host, store, settings } = options;
-    const { model, records = new RecordIndex(store), gatherMs } = options;
+    const { model, records = new RecordIndex(store), gather } = options;
     const { state, nextSequence, conclusions } = await recover(store, records.note);
     let swarm: Swarm | undefined;
     let early: StoreError | undefined;
@@ -82,7 +82,7 @@ export class Swarm {
       nextSequence,
       maxFileBytes: settings.maxFileBytes,
       maxFileEntries: settings.maxFileEntries,
-      ...(gatherMs !== undefined && { gather: () => new Promise((resolve) => host.after(gatherMs, resolve)) }),
+      gather,
       onCommit: (entries) => {
         if (swarm !== undefined) swarm.#tell(entries);
         for (const entry of entries) records.note(entry);
@@ -325,8 +325,8 @@ export type SwarmOptions = {
   readonly rewindTo?: RewindTo | undefined;
   /** Is told where each record is. */
   readonly records?: RecordIndex;
-  /** How long a record may wait for others to be committed with. Default: until the turn of the event loop is over. */
-  readonly gatherMs?: number;
+  /** Waited for before each commit, so that records of several requests share it. Default: the turn of the event loop. */
+  readonly gather?: (() => Promise<void>) | undefined;
   /** The store failed, or another server took it over: this swarm is over. */
   readonly onEnd: (error: StoreError) => void;
   readonly onTrainerFailure?: (error: unknown) => void;
