@@ -189,8 +189,11 @@ class HeadPairs:
 
 
 def plain_pairs(pack: TreePack) -> HeadPairs:
-    predictors, row = np.unique(pack.predictors, return_inverse=True)
-    return HeadPairs(predictors, row, pack.targets, pack.terms.pair)
+    """Without sorting, since predictors are small numbers: nothing runs on the GPU before the first pack of a step is there."""
+    is_used = np.zeros(pack.num_tokens, bool)
+    is_used[pack.predictors] = True
+    row = (np.cumsum(is_used) - 1)[pack.predictors]
+    return HeadPairs(np.flatnonzero(is_used), row, pack.targets, pack.terms.pair)
 
 
 def mixed_pairs(pack: TreePack) -> HeadPairs:
