@@ -51,4 +51,10 @@ describe('the tree that a result is kept for', () => {
     const file = keepResult(folder, { name: 'toy', commit: 'abc' }, { summary: { ratio: 1 }, details: { rounds: 3 } });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ bench: 'toy', commit: 'abc', ratio: 1, rounds: 3 });
   });
+
+  it('keeps the summary if details have a figure of the same name', () => {
+    const result = { summary: { mcp: { leaked: 0 } }, details: { mcp: { failed: 3 } } };
+    const file = keepResult(folder, { name: 'toy', commit: 'abc' }, result);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ mcp: { leaked: 0 } });
+  });
 });

@@ -57,7 +57,7 @@ export function keepResult(
   { kind = 'bench', name, commit }: { readonly kind?: 'bench' | 'job'; readonly name: string; readonly commit: string },
   { summary, details }: BenchResult,
 ): string {
-  const record = { [kind]: name, date: new Date().toISOString(), commit, machine: machine(), ...summary, ...details };
+  const record = { [kind]: name, date: new Date().toISOString(), commit, machine: machine(), ...details, ...summary };
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${name}.json`);
   writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);

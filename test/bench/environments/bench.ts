@@ -39,7 +39,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   }
   return {
     summary: Object.fromEntries(measured.map(([protocol, { summary }]) => [protocol, summary])),
-    details: Object.fromEntries(measured.map(([protocol, { details }]) => [protocol, details])),
+    details: { ends: Object.fromEntries(measured.map(([protocol, { details }]) => [protocol, details])) },
   };
 }
 
