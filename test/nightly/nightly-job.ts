@@ -19,6 +19,7 @@ export const jobs = {
   chaos: 'Does a run survive kills, full disks and broken files?',
   simulate: 'Does the swarm lose nothing under any order of failures?',
   releases: 'Does each tutorial learn as well and as fast as in the last releases?',
+  'reasoning-gym': 'Does the math agent learn families of problems from a Python process?',
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
   verl: 'Does verl, in one process on the CPU, train as our other backbones, and survive what Ray does?',
   publish: 'Can all packages be published, installed and run?',
