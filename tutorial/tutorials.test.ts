@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -30,7 +30,7 @@ async function trainOneStep(yaml: string, settings: readonly string[] = []): Pro
   const conf = ['--conf', path.join(import.meta.dirname, yaml)];
   await run('node', [ajet, ...conf, ...oneSmallStep, ...settings, `experiment_dir=${experimentDir}`]);
   const experiment = path.join(experimentDir, path.basename(yaml, '.yaml'));
-  const [time = ''] = await readdir(experiment);
+  const [time = ''] = (await readdir(experiment)).filter((name) => /^\d{4}-/.test(name));
   const text = await readFile(path.join(experiment, time, 'metrics.jsonl'), 'utf8');
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Readonly<Record<string, number>>;
 }
@@ -63,6 +63,23 @@ it('learning-to-ask trains by a rule and by the verdicts of a model that is aske
   const found = metrics['judge/FactsJudge'] ?? 0;
   expect(manner).toBeGreaterThan(0);
   expect(metrics['reward_mean']).toBeCloseTo(0.7 * found + 0.3 * manner);
+});
+
+it('feedback trains on what users corrected and praised, and not on what they only disliked', async () => {
+  const traces = path.join(experimentDir, 'week.jsonl');
+  const say = (id: number, question: string, feedback: object) =>
+    JSON.stringify({ id, question, answer: '6', feedback });
+  const lines = [
+    say(1, 'Ann has 12 nuts and loses 7. How many nuts are left?', { thumb: 'down', correction: '5' }),
+    say(2, 'Ben fills 3 bags with 2 pens each. How many pens in the bags?', { thumb: 'up' }),
+    say(3, 'Dan has 30 eggs and finds 4 more. How many eggs are there now?', { thumb: 'down' }),
+  ];
+  await writeFile(traces, lines.join('\n'));
+  const metrics = await trainOneStep('feedback/feedback.yaml', [`task_reader.feedback_tracing.sources=[${traces}]`]);
+  expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
+  const [time = ''] = (await readdir(path.join(experimentDir, 'feedback'))).filter((name) => /^\d{4}-/.test(name));
+  const card = await readFile(path.join(experimentDir, 'feedback', time, 'tasks.json'), 'utf8');
+  expect(JSON.parse(card)).toMatchObject({ training: { tasks: 2 }, evaluation: { tasks: 100 } });
 });
 
 it('nano imitates the transcripts of large-to-small, without what the judge found wrong', async () => {

@@ -3,8 +3,12 @@
  * `results/<version>/<tutorial>.<backbone>.json` hold exactly this, in snake_case as every file of ours.
  */
 
+/** A training that the cell's own one goes on from, on the same held-out tasks. */
+export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & { readonly name: string };
+
 export type SeedResult = {
   readonly seed: number;
+  readonly stages?: readonly Stage[];
   /** Share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
   readonly success_before: number | null;
   readonly success_after: number | null;

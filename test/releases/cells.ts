@@ -12,8 +12,11 @@ export type Cell = {
   readonly conf: string;
   readonly overrides: readonly string[];
   readonly model: string;
-  /** The run begins with what `ajet sft` has made of the model; with the same seed. */
-  readonly imitatesFirst?: true;
+  /**
+   * What the run goes on from, with the same seed: what `ajet sft` has made of the model, or what a first week of users has.
+   * See `prepare-cell.ts`.
+   */
+  readonly begins?: 'imitation' | 'first week';
   /** `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this policy's metrics. */
   readonly servedPolicy?: string;
   readonly minutes: number;
@@ -69,8 +72,17 @@ export const cells: readonly Cell[] = [
     conf: 'tutorial/large-to-small/large_to_small.yaml',
     overrides: [],
     model: 'nano',
-    imitatesFirst: true,
+    begins: 'imitation',
     minutes: 8,
+  },
+  {
+    tutorial: 'feedback',
+    backbone: 'onnx',
+    conf: 'tutorial/feedback/feedback.yaml',
+    overrides: [],
+    model: 'nano',
+    begins: 'first week',
+    minutes: 6,
   },
   {
     tutorial: 'any-language',

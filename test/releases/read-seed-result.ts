@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
-import type { SeedResult } from './cell-result.js';
+import type { SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
 
 /** Reads what the release table keeps of one run from its run folder: the folder explains itself, nothing else is asked. */
@@ -53,14 +53,34 @@ function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined):
   return parts.length === 0 ? {} : { [field]: Object.fromEntries(parts) };
 }
 
+/** The folder of the only run below an experiment folder, which may also keep what its readers made. */
+export async function findRunDir(experimentDir: string): Promise<string> {
+  const [experiment = ''] = await readdir(experimentDir);
+  const names = (await readdir(path.join(experimentDir, experiment))).filter((name) => /^\d{4}-/.test(name));
+  return path.join(experimentDir, experiment, names[0] ?? '');
+}
+
+/** Success on the held-out tasks before and after the training of a run. */
+export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'success_before' | 'success_after'>> {
+  const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
+  const first = evaluations.find((line) => line['step'] === 0);
+  const last = evaluations.at(-1);
+  return {
+    success_before: numberOrNull(first, 'success_rate'),
+    success_after: number(last, 'step') === 0 ? null : numberOrNull(last, 'success_rate'),
+  };
+}
+
 /** Steps at which the training curve is quoted. */
 const quotedSteps = [5, 10, 20, 40];
 
-/** `speed`: see SeedResult; `seconds` is the wall time of the whole run. */
-export async function readSeedResult(
-  runDir: string,
-  { seed, speed, seconds }: { readonly seed: number; readonly speed: number; readonly seconds: number },
-): Promise<SeedResult> {
+type Given = Pick<SeedResult, 'seed' | 'speed'> & {
+  readonly seconds: number;
+  readonly stages: readonly Stage[];
+};
+
+/** `seconds` is the wall time of the whole run. */
+export async function readSeedResult(runDir: string, { seed, speed, seconds, stages }: Given): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
   const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
@@ -71,8 +91,8 @@ export async function readSeedResult(
   const at = quotedSteps.map((step) => [String(step), success[step - 1] ?? null] as const);
   return {
     seed,
-    success_before: numberOrNull(first, 'success_rate'),
-    success_after: number(last, 'step') === 0 ? null : numberOrNull(last, 'success_rate'),
+    ...(stages.length > 0 && { stages }),
+    ...(await readSuccess(runDir)),
     ...partsOf('parts_before', first),
     ...partsOf('parts_after', last),
     success_at: { ...Object.fromEntries(at), end: success.at(-1) ?? null },

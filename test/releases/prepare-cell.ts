@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Cell } from './cells.js';
+import type { Stage } from './cell-result.js';
+import { findRunDir, readSuccess } from './read-seed-result.js';
+import { ajet, root, runNode } from './run-node.js';
+
+/** What comes before the training that a cell measures. */
+
+/** Settings of that training, and what earlier trainings reached on the same held-out tasks. */
+export type Prepared = { readonly settings: readonly string[]; readonly stages: readonly Stage[] };
+
+type Place = { readonly seed: number; readonly scratch: string };
+
+export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
+  switch (cell.begins) {
+    case undefined:
+      return { settings: [], stages: [] };
+    case 'imitation':
+      return imitate(cell, place);
+    case 'first week':
+      return liveFirstWeek(cell, place);
+  }
+}
+
+/** A command of ajet with the cell's configuration. Resolves to the folder of its run. */
+async function runAjet(cell: Cell, command: readonly string[], place: Place & { readonly runs: string }) {
+  const { seed, scratch, runs } = place;
+  const [name, ...settings] = command;
+  const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
+  const common = [`experiment_dir=${runs}`, `trainer_common.seed=${seed}`, 'trainer_common.save_freq=0'];
+  const args = [
+    ...(name === '' || name === undefined ? [] : [name]),
+    ...conf,
+    ...common,
+    ...cell.overrides,
+    ...settings,
+  ];
+  await runNode(scratch, [ajet, ...args], cell.env);
+  return findRunDir(runs);
+}
+
+/** The last checkpoint, in a folder whose name is always the same. */
+async function takeModel(runDir: string, target: string): Promise<string> {
+  const checkpoints = path.join(runDir, 'checkpoints');
+  const names = (await readdir(checkpoints)).filter((name) => name.startsWith('step-')).toSorted();
+  await rename(path.join(checkpoints, names.at(-1) ?? ''), target);
+  return target;
+}
+
+/** What `ajet sft` makes of the cell's model. */
+async function imitate(cell: Cell, place: Place): Promise<Prepared> {
+  const runDir = await runAjet(cell, ['sft'], { ...place, runs: path.join(place.scratch, 'imitation') });
+  const model = await takeModel(runDir, path.join(place.scratch, 'imitated'));
+  return { settings: [`model.path=${model}`], stages: [] };
+}
+
+/** People use the cell's model for a week, it is trained on what they said, and they use that for another week. */
+async function liveFirstWeek(cell: Cell, place: Place): Promise<Prepared> {
+  const traces = path.join(place.scratch, 'traces');
+  const sources = `task_reader.feedback_tracing.sources=[${traces}/*.jsonl]`;
+  await liveWeek(cell.model, { ...place, traces, week: 1 });
+  const runDir = await runAjet(cell, ['', sources], { ...place, runs: path.join(place.scratch, 'first-week') });
+  const stage = { name: 'first week', ...(await readSuccess(runDir)) };
+  const model = await takeModel(runDir, path.join(place.scratch, 'first'));
+  await liveWeek(model, { ...place, traces, week: 2 });
+  return { settings: [`model.path=${model}`, sources], stages: [stage] };
+}
+
+async function liveWeek(
+  model: string,
+  week: Place & { readonly traces: string; readonly week: number },
+): Promise<void> {
+  const { seed, scratch, traces } = week;
+  const args = [ajet, 'serve', model, '--no-key', '--port', '0', '--max-tokens', '64', '--json'];
+  const server = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(server, 'close');
+  try {
+    const url = await Promise.race([readAddress(server.stdout), ended.then(() => undefined)]);
+    if (url === undefined) throw new Error(`ajet serve ${model} ended before it listened.`);
+    const users = path.join(root, 'tutorial/feedback/users.ts');
+    const options = ['--url', url, '--week', String(week.week), '--seed', String(seed), '--traces', traces];
+    await runNode(scratch, ['--import', 'tsx', users, ...options]);
+  } finally {
+    server.kill();
+    await ended;
+  }
+}
+
+async function readAddress(lines: NodeJS.ReadableStream): Promise<string | undefined> {
+  for await (const line of createInterface({ input: lines })) {
+    if (line.startsWith('{')) return (JSON.parse(line) as { readonly base_url: string }).base_url;
+  }
+  return undefined;
+}
