@@ -1,8 +1,10 @@
+import path from 'node:path';
+import { createFileReader } from '@agentjet/data';
 import { createCountdownJudge } from '@agentjet/judges';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
 import { play } from './countdown-workflow.js';
-import { drawTasks, splitOf, type Problem } from './problems.js';
+import { splitOf, toRows, type Row } from './problems.js';
 
 const judge = createCountdownJudge({
   targetField: 'target',
@@ -14,13 +16,39 @@ const judge = createCountdownJudge({
 });
 const context = { episodeId: 'e', signal: new AbortController().signal, seed: 1, transcripts: [], environment: null };
 
+const splits = ['training', 'evaluation'] as const;
+
 it('has a solution for every problem, and none in both splits', () => {
-  const evaluation = drawTasks('evaluation', { seed: 1, count: 100 });
-  for (const task of [...evaluation, ...drawTasks('training', { seed: 1, count: 1024 })]) {
-    const { numbers, target } = task.metadata as Problem;
-    const [a, b] = numbers;
-    expect([a + b, a - b, b - a, a * b, a / b, b / a]).toContain(target);
-    expect(splitOf({ numbers, target })).toBe(task.taskId.split('-')[0]);
+  for (const split of splits)
+    for (const { numbers, target } of toRows(split)) {
+      const [a, b] = numbers;
+      expect([a + b, a - b, b - a, a * b, a / b, b / a]).toContain(target);
+      expect(splitOf({ numbers, target })).toBe(split);
+    }
+});
+
+it('has the files that problems.ts has made', async () => {
+  const fileOf = (split: string): string => path.join(import.meta.dirname, `data/${split}.parquet`);
+  const reader = createFileReader({
+    training: fileOf('training'),
+    validation: fileOf('evaluation'),
+    fields: { main_query: 'question', task_id: 'id' },
+    split: { evaluation: 0, by: 'content' },
+    allowOverlap: false,
+    duplicates: 'keep',
+    similarity: 1,
+    onNotice: () => undefined,
+  });
+  for (const [split, tasks] of [
+    ['training', reader.trainingTasks()],
+    ['evaluation', reader.evaluationTasks()],
+  ] as const) {
+    const read: Row[] = [];
+    for await (const { mainQuery, metadata } of tasks) {
+      const { id, numbers, target } = metadata as Row;
+      read.push({ id, question: mainQuery, numbers, target });
+    }
+    expect(read).toEqual(toRows(split));
   }
 });
 

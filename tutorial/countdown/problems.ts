@@ -1,5 +1,4 @@
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
-import type { Task, TaskReader } from 'agentjet';
 
 /** Problems of the game countdown with two numbers: reach the target with both of them and one of + - * /. */
 export type Problem = { readonly numbers: readonly [number, number]; readonly target: number };
@@ -28,35 +27,35 @@ export function splitOf(problem: Problem): Split {
 }
 
 /** Different problems of one split, the same ones for the same seed. */
-export function drawTasks(
+export function drawProblems(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
-): readonly Task[] {
+): readonly Problem[] {
   const random = createRandom(deriveSeed(seed, split));
   const problems = new Map<string, Problem>();
   while (problems.size < count) {
     const problem = createProblem(random);
     if (splitOf(problem) === split && !problems.has(toKey(problem))) problems.set(toKey(problem), problem);
   }
-  return [...problems].map(([key, { numbers, target }]) => ({
-    taskId: `${split}-${key}`,
-    mainQuery: ask(numbers, target),
-    initMessages: [],
-    metadata: { numbers, target },
-  }));
+  return [...problems.values()];
 }
 
 /** In words that nano has seen. */
-function ask([first, second]: Problem['numbers'], target: number): string {
+function ask({ numbers: [first, second], target }: Problem): string {
   return `Ann has ${first} and ${second}. How many make ${target}?`;
 }
 
-/** Named in countdown.yaml. */
-export const countdownTasks: TaskReader = {
-  async *trainingTasks() {
-    yield* drawTasks('training', { seed: 1, count: 1024 });
-  },
-  async *evaluationTasks() {
-    yield* drawTasks('evaluation', { seed: 1, count: 100 });
-  },
-};
+/** A row of `data/<split>.parquet`. */
+export type Row = Problem & { readonly id: string; readonly question: string };
+
+export function toRows(split: Split): readonly Row[] {
+  const problems = drawProblems(split, { seed: 1, count: split === 'training' ? 1024 : 100 });
+  return problems.map((problem) => ({ id: toKey(problem), question: ask(problem), ...problem }));
+}
+
+if (process.argv[1] === import.meta.filename)
+  process.stdout.write(
+    toRows(process.argv[2] === 'evaluation' ? 'evaluation' : 'training')
+      .map((row) => `${JSON.stringify(row)}\n`)
+      .join(''),
+  );
