@@ -16,14 +16,9 @@ export type Prepared = { readonly settings: readonly string[]; readonly stages: 
 type Place = { readonly seed: number; readonly scratch: string };
 
 export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
-  switch (cell.begins) {
-    case undefined:
-      return { settings: [], stages: [] };
-    case 'imitation':
-      return imitate(cell, place);
-    case 'first week':
-      return liveFirstWeek(cell, place);
-  }
+  if (cell.begins === 'imitation') return imitate(cell, place);
+  if (cell.begins === 'first week') return liveFirstWeek(cell, place);
+  return { settings: [], stages: [] };
 }
 
 /** A command of ajet with the cell's configuration. Resolves to the folder of its run. */
