@@ -9,7 +9,7 @@ import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** Two models in one server: a planner that names a direction, and a worker that is to go the other way. */
+/** Two models in one server: a planner that names a direction, and a worker that is to go another way. */
 
 let dir = '';
 beforeEach(async () => {
@@ -19,7 +19,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const tasks: readonly Task[] = Array.from({ length: 64 }, (_none, index) => ({
   taskId: `t${index}`,
-  mainQuery: `Crossing ${index}`,
+  mainQuery: 'up: ice\ndown: ice, closer\nleft: ice\nright: ice, closer',
   initMessages: [],
   metadata: {},
 }));
@@ -38,10 +38,10 @@ async function ask(tuner: Tuner, agentName: string, content: string): Promise<st
   return choices[0]?.message.content?.trim() ?? '';
 }
 
-/** Both agents are asked the same, and want the opposite: weights that they share cannot learn it. */
+/** Both agents are asked the same, and are to answer differently: weights that they share cannot learn it. */
 async function walk(task: Task, tuner: Tuner) {
   const [first, second] = [await ask(tuner, 'planner', task.mainQuery), await ask(tuner, 'worker', task.mainQuery)];
-  return { rewards: { planner: first === 'up' ? 1 : 0, worker: second === 'left' ? 1 : 0 }, isSuccess: false };
+  return { rewards: { planner: first === 'right' ? 1 : 0, worker: second === 'down' ? 1 : 0 }, isSuccess: false };
 }
 
 const settings = {
@@ -91,7 +91,7 @@ async function verify(run: string): Promise<StoreVerdict> {
   }
 }
 
-it('two models learn opposite answers to the same question, each in its own steps, and go on after a restart', async () => {
+it('two models learn different answers to the same question, each in its own steps, and go on after a restart', async () => {
   const first = await serve();
   const { url, firstKey } = first.server;
   const running = new SwarmClient({ url, key: firstKey }).run(walk, { tasks, parallel: 16 });

@@ -9,7 +9,7 @@ export const rubrics = defineJudge({
   name: 'rubrics',
   summary: 'a language model scores the answer by criteria that were learned from scored answers',
   section: z.strictObject({
-    file: setting(z.string().min(1), 'rubrics.md', 'the criteria, for people to read and edit', { path: 'file' }),
+    file: setting(z.string().min(1).nullable(), null, 'the criteria, for people to read and edit', { path: 'file' }),
     examples: setting(
       z.string().min(1).nullable(),
       null,
@@ -32,7 +32,12 @@ export const rubrics = defineJudge({
     ...modelLimits,
   }),
   async open(section, { config, signal = new AbortController().signal }) {
-    const { model } = section;
+    const { model, file } = section;
+    if (file === null)
+      throw new ConfigError(
+        'bad_judge',
+        'task_judge.rubrics.file is not set. It names the file of the criteria, such as rubrics.md, which is written if it is not there.',
+      );
     if (model === null)
       throw new ConfigError(
         'bad_judge',
@@ -43,6 +48,9 @@ export const rubrics = defineJudge({
       import('./rubrics-judge.js'),
     ]);
     const client = await openJudgeModel({ ...section, model }, config);
-    return createRubricsJudge(client, { ...section, criteria: await openRubrics(client, { ...section, signal }) });
+    return createRubricsJudge(client, {
+      ...section,
+      criteria: await openRubrics(client, { ...section, file, signal }),
+    });
   },
 });
