@@ -4,6 +4,8 @@
  */
 export type NightlyOutcome = {
   readonly passed: boolean;
+  /** It cannot run on this machine, as the summary says: no failure, and no result that would be kept over an earlier one. */
+  readonly isSkipped?: boolean;
   /** One line for the person who reads the log: what was counted, or why the job could not run. */
   readonly summary: string;
   /** What is kept. */
@@ -22,6 +24,7 @@ export const jobs = {
   'reasoning-gym': 'Does the math agent learn families of problems from a Python process?',
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
   verl: 'Does verl, in one process on the CPU, train as our other backbones, and survive what Ray does?',
+  skyrl: 'Does the tinker backbone train through a server of others, SkyRL on the CPU?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',

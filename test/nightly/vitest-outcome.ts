@@ -9,6 +9,11 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   const made = spawnSync(process.execPath, [path.join(root, setup)], { stdio: 'inherit' });
   if (made.status !== 0)
     return { passed: false, summary: `${setup} could not make the environment`, details: { ran: false } };
+  return runLongTests(tests);
+}
+
+/** Runs tests with those that are left out elsewhere. */
+export function runLongTests(tests: readonly string[]): NightlyOutcome {
   process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);
   return {

@@ -12,9 +12,12 @@ export type LakeOptions = {
   /** Without it, the embedded backbone. */
   readonly backbone?: Backbone;
   readonly trainerCommon?: ConfigInput['trainerCommon'];
+  readonly rollout?: ConfigInput['rollout'];
 };
 
 export type LakeResult = {
+  /** As `successAfter`, if `valBeforeTrain` asks for it. */
+  readonly successBefore: number | null;
   /** Greedy, on the tutorial's 100 maps that are never trained on. */
   readonly successAfter: number;
   /** From the end of the first step to that of the last. */
@@ -27,6 +30,7 @@ export async function trainLake({
   experimentDir,
   backbone,
   trainerCommon = {},
+  rollout = {},
 }: LakeOptions): Promise<LakeResult> {
   const job = new AgentJetJob({
     ...(backbone && { backbone }),
@@ -44,6 +48,7 @@ export async function trainLake({
         optim: { lr: lakeLearningRate },
         ...trainerCommon,
       },
+      rollout,
     },
   })
     .setWorkflow(FrozenLakeWorkflow)
@@ -52,11 +57,11 @@ export async function trainLake({
       validation: drawTasks('evaluation', { seed: 1, count: 100 }),
     });
   const ends: number[] = [];
-  const { successAfter } = await job.tune({
+  const { successBefore, successAfter } = await job.tune({
     onEvent: (event) => {
       if (event.type === 'step_finished') ends.push(performance.now());
     },
   });
   if (successAfter === null) throw new Error('The run was not evaluated.');
-  return { successAfter, secondsPerStep: ((ends.at(-1) ?? 0) - (ends[0] ?? 0)) / 1000 / (steps - 1) };
+  return { successBefore, successAfter, secondsPerStep: ((ends.at(-1) ?? 0) - (ends[0] ?? 0)) / 1000 / (steps - 1) };
 }

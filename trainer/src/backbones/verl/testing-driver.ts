@@ -6,7 +6,7 @@ import { createVerlBackbone, type VerlBackbone } from './create-verl-backbone.js
 import type { VerlBackboneOptions } from './options.js';
 import { verlHome } from './verl-home.js';
 
-const testPython = process.env[verlHome.variable] ?? venvPython(verlHome);
+export const testPython = process.env[verlHome.variable] ?? venvPython(verlHome);
 
 /** A start takes a minute: these tests are part of `.ci/nightly verl`, and not of every `npm test`. */
 export const asksVerl = existsSync(testPython) && process.env['AJET_LONG_TESTS'] === '1';

@@ -1,0 +1,14 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseJsonObject } from '@agentjet/core';
+import { nanoModelDir } from '@agentjet/nano';
+
+/** The nano model as a Llama, which SkyRL knows while it does not know Qwen2: the same weights, less the biases of the attention. */
+export async function writeLlamaModel(dir: string): Promise<string> {
+  await cp(nanoModelDir, dir, { recursive: true });
+  const file = path.join(dir, 'config.json');
+  const qwen = parseJsonObject(await readFile(file, 'utf8'));
+  const llama = { ...qwen, model_type: 'llama', architectures: ['LlamaForCausalLM'], attention_bias: false };
+  await writeFile(file, JSON.stringify(llama, null, 2));
+  return dir;
+}
