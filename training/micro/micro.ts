@@ -1,5 +1,5 @@
-import type { OptimizerOptions } from '@agentjet/core';
 import type { LessonPlan } from '../shared/lesson-plan.js';
+import { createConfigJson, createOptimizer } from '../shared/qwen2-recipe.js';
 import type { Recipe } from '../shared/recipe.js';
 import { courses } from './courses.js';
 
@@ -13,17 +13,8 @@ const lessons: readonly LessonPlan[] = [
   { lesson: 'answering', numSteps: 900, tokensPerStep: 4096 },
 ];
 
-const optimizer: OptimizerOptions = {
-  learningRate: 2e-3,
-  beta1: 0.9,
-  beta2: 0.95,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  schedule: 'cosine',
-  warmupSteps: 40,
-  totalSteps: 2400, // the lessons end before the cosine does: what is left to learn is for reinforcement learning
-};
+/** The lessons end before the cosine does: what is left to learn is for reinforcement learning. */
+const optimizer = createOptimizer(2400);
 
 /** Twice as large as nano, with twice as many words and four tools. */
 export const micro: Recipe = {
@@ -33,24 +24,15 @@ export const micro: Recipe = {
   contextLength,
   initialDeviation: 0.05,
   threads: 1,
-  configJson: {
-    architectures: ['Qwen2ForCausalLM'],
-    model_type: 'qwen2',
-    vocab_size: vocabSize,
-    hidden_size: 128,
-    num_hidden_layers: 4,
-    num_attention_heads: 4,
-    num_key_value_heads: 2,
-    intermediate_size: 352,
-    max_position_embeddings: contextLength,
-    rms_norm_eps: 1e-6,
-    rope_theta: 10_000,
-    hidden_act: 'silu',
-    attention_dropout: 0,
-    tie_word_embeddings: true,
-    use_sliding_window: false,
-    torch_dtype: 'float32',
-  },
+  configJson: createConfigJson({
+    vocabSize,
+    contextLength,
+    hiddenSize: 128,
+    numLayers: 4,
+    numHeads: 4,
+    numKvHeads: 2,
+    intermediateSize: 352,
+  }),
   courses,
   lessons,
   optimizer,
