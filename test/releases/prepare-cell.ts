@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Cell } from './cells.js';
 import type { Stage } from './cell-result.js';
 import { findRunDir, readSuccess } from './read-seed-result.js';
 import { ajet, root, runNode } from './run-node.js';
+import { serveWhile } from './serve-while.js';
 
 /** What comes before the training that a cell measures. */
 
@@ -71,23 +69,10 @@ async function liveWeek(
 ): Promise<void> {
   const { seed, scratch, traces } = week;
   const args = [ajet, 'serve', model, '--no-key', '--port', '0', '--max-tokens', '64', '--json'];
-  const server = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
-  const ended = once(server, 'close');
-  try {
-    const url = await Promise.race([readAddress(server.stdout), ended.then(() => undefined)]);
-    if (url === undefined) throw new Error(`ajet serve ${model} ended before it listened.`);
+  type Address = { readonly base_url: string };
+  await serveWhile(args, { cwd: root }, async ({ base_url: url }: Address) => {
     const users = path.join(root, 'tutorial/feedback/users.ts');
     const options = ['--url', url, '--week', String(week.week), '--seed', String(seed), '--traces', traces];
     await runNode(scratch, ['--import', 'tsx', users, ...options]);
-  } finally {
-    server.kill();
-    await ended;
-  }
-}
-
-async function readAddress(lines: NodeJS.ReadableStream): Promise<string | undefined> {
-  for await (const line of createInterface({ input: lines })) {
-    if (line.startsWith('{')) return (JSON.parse(line) as { readonly base_url: string }).base_url;
-  }
-  return undefined;
+  });
 }

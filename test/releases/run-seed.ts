@@ -23,7 +23,9 @@ async function train({ servedPolicy, env = {} }: Cell, scratch: string, args: re
   if (servedPolicy === undefined) return runNode(scratch, [ajet, ...args], env);
   const report = path.join(scratch, 'server-cpu.txt');
   const command = ['--import', reporter, ajet, 'swarm', 'serve', '--port=0', ...args];
-  const ended = await serveWhile(command, { cwd: root, env: { ...env, CPU_REPORT: report } }, ({ url, key }) =>
+  type Address = { readonly url: string; readonly key: string };
+  const place = { cwd: root, env: { ...env, CPU_REPORT: report } };
+  const ended = await serveWhile(command, place, ({ url, key }: Address) =>
     runNode(scratch, [ajet, 'swarm', 'run', '--server', url, ...args], { ...env, AJET_SWARM_KEY: key }),
   );
   return { ...ended, cpuSeconds: ended.cpuSeconds + Number(await readFile(report, 'utf8')) };

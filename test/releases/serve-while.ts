@@ -1,14 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
-export type ServerAddress = { readonly url: string; readonly key: string };
+type Place = { readonly cwd: string; readonly env?: Readonly<Record<string, string>> };
 
-type Place = { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
-
-/** Starts `ajet swarm serve --json` with these arguments of Node, and ends it in peace once `work` is done with it. */
-export async function serveWhile<Result>(
+/** Starts a server, Node with these arguments, and ends it in peace once `work` is done with it. `Address`: the object that it prints once it listens. */
+export async function serveWhile<Address, Result>(
   args: readonly string[],
   { cwd, env }: Place,
-  work: (server: ServerAddress) => Promise<Result>,
+  work: (server: Address) => Promise<Result>,
 ): Promise<Result> {
   const child = spawn(process.execPath, args, {
     cwd,
@@ -21,20 +19,20 @@ export async function serveWhile<Result>(
   try {
     const died = ended.then((code) => Promise.reject(new Error(`The server ended with ${code}:\n${errors}`)));
     died.catch(() => undefined); // after the work it is meant to end
-    return await Promise.race([readAddress(child.stdout).then(work), died]);
+    return await Promise.race([readAddress<Address>(child.stdout).then(work), died]);
   } finally {
     child.kill('SIGTERM');
     await ended;
   }
 }
 
-function readAddress(stdout: NonNullable<ChildProcess['stdout']>): Promise<ServerAddress> {
+function readAddress<Address>(stdout: NonNullable<ChildProcess['stdout']>): Promise<Address> {
   let text = '';
   return new Promise((resolve) => {
     stdout.on('data', (chunk: Buffer) => {
       text += chunk.toString();
       const line = text.split('\n').find((each) => each.startsWith('{') && each.endsWith('}'));
-      if (line !== undefined) resolve(JSON.parse(line) as ServerAddress);
+      if (line !== undefined) resolve(JSON.parse(line) as Address);
     });
   });
 }
