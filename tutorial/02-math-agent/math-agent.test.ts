@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createRandom, type Task } from '@agentjet/core';
+import { createRandom } from '@agentjet/core';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { describe, expect, it } from 'vitest';
 import { AnswerJudge } from './answer-judge.js';
@@ -8,6 +8,7 @@ import { calculate } from './calculator.js';
 import { drawTasks, splitOf, toJsonl } from './generate-data.js';
 import { createProblem, readProblem } from './problems.js';
 import { runCode } from './code-tool.js';
+import { callCalculator as call, problem as task } from './scripted-problem.js';
 import { solveProblem as solveWithAiSdk } from './workflows/ai-sdk.js';
 import { solveProblem as solveWithCodeTool } from './workflows/code-tool.js';
 import { solveProblem as solveWithLangGraph } from './workflows/langgraph.js';
@@ -89,15 +90,6 @@ describe.each([
   ['OpenAI Agents', solveWithOpenAIAgents],
   ['ReAct, with code in a sandbox', solveWithCodeTool],
 ] as const)('the agent in %s', (_framework, solveProblem) => {
-  const task: Task = {
-    taskId: 'a',
-    mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?',
-    initMessages: [],
-    metadata: { answer: 5 },
-  };
-  const call = (expression: string): string =>
-    `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
-
   async function judge(...replies: readonly string[]) {
     const { tuner } = openScriptedEpisode({ replies });
     return new AnswerJudge().judge(task, await solveProblem(task, tuner));

@@ -1,19 +1,10 @@
-import type { Task } from '@agentjet/core';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { ChatOpenAI } from '@langchain/openai';
 import { expect, it } from 'vitest';
+import { callCalculator as call, problem as task } from '../02-math-agent/scripted-problem.js';
 import { answerNote, createDesk, type Request } from './desk.js';
 import { MarketWorkflow } from './market-workflow.js';
 import { openWriterServer } from './writer-server.js';
-
-const task: Task = {
-  taskId: 'a',
-  mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?',
-  initMessages: [],
-  metadata: { answer: 5 },
-};
-const call = (expression: string): string =>
-  `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
 
 async function work(...replies: readonly string[]) {
   const { tuner, engine } = openScriptedEpisode({ replies, trainableTargets: ['clerk'] });

@@ -1,16 +1,7 @@
-import type { Task } from '@agentjet/core';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
+import { callCalculator as call, problem as task } from '../02-math-agent/scripted-problem.js';
 import { solveTogether } from './two-models-workflow.js';
-
-const task: Task = {
-  taskId: 'a',
-  mainQuery: 'Ann has 12 nuts and loses 7. How many nuts are left?',
-  initMessages: [],
-  metadata: { answer: 5 },
-};
-const call = (expression: string): string =>
-  `<tool_call>\n{"name": "calculator", "arguments": {"expression": "${expression}"}}\n</tool_call>`;
 
 const work = (...replies: readonly string[]) => solveTogether(task, openScriptedEpisode({ replies }).tuner);
 
