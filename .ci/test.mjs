@@ -1,13 +1,20 @@
 // `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are three more
 // jobs: clients in Python and test/newest, whose downloads run at the same time as the first, and the gate of the cheapest tutorial. The
-// closing line counts all, and a time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
+// closing line counts all, and each time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runCheck } from './check.mjs';
 import { runCheapestGate } from './run-gate.mjs';
 import { runVitest } from './run-vitest.mjs';
-import { formatParts, minutesByPart, processorSeconds, shareOfOthers, slowestFiles } from './time-budget.mjs';
+import {
+  exceededBudgets,
+  formatParts,
+  minutesByPart,
+  processorSeconds,
+  shareOfOthers,
+  slowestFiles,
+} from './time-budget.mjs';
 import { budgets, shares } from './time-shares.mjs';
 import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
@@ -70,11 +77,8 @@ async function runLater(label, ready, run) {
 /** Prints what the tests took. Returns how many budgets were exceeded; none if other work kept the machine busy. */
 function judgeTime({ seconds }, testMinutes) {
   const parts = minutesByPart(seconds, shares, workers);
-  const over = [
-    ...parts.filter(({ isOver }) => isOver).map(({ part, allowed }) => `${part}: ${allowed} minutes`),
-    ...(testMinutes > budgets.test ? [`npm test: ${budgets.test} minutes`] : []),
-    ...(isEverything && minutes() > budgets.ci ? [`.ci/run: ${budgets.ci} minutes`] : []),
-  ];
+  const took = { test: testMinutes, ci: isEverything ? minutes() : undefined };
+  const over = exceededBudgets(parts, took, budgets);
   const others = shareOfOthers(processorsBefore, processorSeconds(), minutes() * 60);
   console.log(`slowest files\n${slowestFiles(seconds, 8)}\ntime\n${formatParts(parts)}`);
   console.log(`  ${'npm test'.padEnd(11)}${testMinutes.toFixed(2).padStart(6)} of ${budgets.test} min`);

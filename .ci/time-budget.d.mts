@@ -9,6 +9,11 @@ export type ProcessorSeconds = { readonly machine: number; readonly ours: number
 type Seconds = Readonly<Record<string, number>>;
 
 export function minutesByPart(seconds: Seconds, shares: readonly Share[], workers: number): readonly PartTime[];
+export function exceededBudgets(
+  parts: readonly PartTime[],
+  took: { readonly test: number; readonly ci?: number | undefined },
+  budgets: { readonly test: number; readonly ci: number },
+): readonly string[];
 export function formatParts(parts: readonly PartTime[]): string;
 export function slowestFiles(seconds: Seconds, count: number): string;
 export function processorSeconds(): ProcessorSeconds | undefined;

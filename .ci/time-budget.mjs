@@ -18,6 +18,19 @@ export function minutesByPart(seconds, shares, workers) {
   });
 }
 
+/**
+ * The budgets that were exceeded. A part's share keeps one part from eating the minutes of the others, so a part that took more
+ * than its share counts only if the tests as a whole took too long.
+ */
+export function exceededBudgets(parts, took, budgets) {
+  const isTestOver = took.test > budgets.test;
+  return [
+    ...(isTestOver ? [`npm test: ${budgets.test} minutes`] : []),
+    ...parts.filter(({ isOver }) => isOver && isTestOver).map(({ part, allowed }) => `${part}: ${allowed} minutes`),
+    ...(took.ci !== undefined && took.ci > budgets.ci ? [`.ci/run: ${budgets.ci} minutes`] : []),
+  ];
+}
+
 export function formatParts(parts) {
   const used = parts.filter(({ minutes }) => minutes > 0);
   const line = ({ part, minutes, allowed, isOver }) =>

@@ -1,5 +1,5 @@
 // How long the tests may take, in minutes on two quiet cores. A test file belongs to the first part one of whose folders holds it. `npm test` prints
-// what each part took; `.ci/run` fails if a part, or the whole, took longer.
+// what each part took. `.ci/run` fails if the whole took longer, and names the parts that took more than their share.
 
 export const budgets = { test: 10, ci: 45, nightlyJob: 90 };
 
@@ -10,23 +10,22 @@ export const shares = [
     minutes: 0.5,
     folders: ['test/house', 'test/boundaries', 'test/recipes', 'test/bench', 'test/nightly'],
   },
-  { part: 'failures', minutes: 0.25, folders: ['test/failures'] },
-  { part: 'chaos', minutes: 0.25, folders: ['test/chaos'] },
-  { part: 'first hour', minutes: 0.25, folders: ['test/publish', 'test/releases'] },
+  { part: 'chaos', minutes: 0.1, folders: ['test/chaos'] },
+  { part: 'first hour', minutes: 0.1, folders: ['test/publish', 'test/releases'] },
   {
     part: 'swarm',
-    minutes: 1.25,
+    minutes: 2,
     folders: ['packages/ledger', 'packages/swarm-wire', 'packages/swarm-client', 'packages/swarm-server', 'test/swarm'],
   },
   {
     part: 'data',
-    minutes: 0.75,
+    minutes: 0.4,
     folders: ['packages/data', 'packages/judges', 'packages/model-client', 'packages/environments', 'packages/sandbox'],
   },
   {
     part: 'engines',
-    minutes: 0.5,
-    folders: ['trainer/src/backbones/tinker', 'trainer/src/backbones/verl', 'test/engines'],
+    minutes: 0.2,
+    folders: ['trainer/src/backbones/tinker', 'trainer/src/backbones/verl'],
   },
-  { part: 'all else', minutes: 6, folders: [''] },
+  { part: 'all else', minutes: 6.6, folders: [''] },
 ];

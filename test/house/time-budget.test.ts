@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatParts, minutesByPart, shareOfOthers, slowestFiles } from '../../.ci/time-budget.mjs';
+import { exceededBudgets, formatParts, minutesByPart, shareOfOthers, slowestFiles } from '../../.ci/time-budget.mjs';
+import { budgets, shares as keptShares } from '../../.ci/time-shares.mjs';
+import { root } from '../../.ci/workspaces.mjs';
 
 const shares = [
   { part: 'house', minutes: 0.5, folders: ['test/house', 'test/bench'] },
@@ -21,6 +25,20 @@ describe('time of the tests', () => {
       '  house        0.80 of 0.5 min  OVER\n  all else     1.00 of 6 min',
     );
     expect(slowestFiles(seconds, 1)).toBe('   120.0 s  test/household/c.test.ts');
+  });
+
+  it('of a part counts only if the whole took too long', () => {
+    const parts = minutesByPart(seconds, shares, 2);
+    const may = { test: 10, ci: 45 };
+    expect(exceededBudgets(parts, { test: 9.9 }, may)).toEqual([]);
+    expect(exceededBudgets(parts, { test: 10.1 }, may)).toEqual(['npm test: 10 minutes', 'house: 0.5 minutes']);
+    expect(exceededBudgets(parts, { test: 9.9, ci: 46 }, may)).toEqual(['.ci/run: 45 minutes']);
+  });
+
+  it('is shared out to folders that exist, and no more of it than there is', () => {
+    const folders = keptShares.flatMap((share) => share.folders);
+    expect(folders.filter((folder) => !existsSync(path.join(root, folder)))).toEqual([]);
+    expect(keptShares.reduce((sum, { minutes }) => sum + minutes, 0)).toBeLessThan(budgets.test);
   });
 
   it('is shared with other work if the machine spent more than our processes did', () => {
