@@ -73,7 +73,11 @@ function expectationOf(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return typeWords[issue.expected] ?? issue.expected;
     case 'invalid_value':
-      return `one of ${issue.values.map(String).join(', ')}`;
+      return issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_union':
+      return [...new Set(issue.errors.flatMap(([first]) => (first === undefined ? [] : [expectationOf(first)])))].join(
+        ' or ',
+      );
     case 'too_small':
       if (issue.origin === 'array' && issue.minimum > 1) return `${issue.minimum} values`;
       return issue.origin === 'string' || issue.origin === 'array'
