@@ -1,4 +1,5 @@
 export { createGrpo, type GrpoOptions } from './algorithms/grpo/grpo.js';
+export { createMaxrl } from './algorithms/maxrl/maxrl.js';
 export { createReinforce, type ReinforceOptions } from './algorithms/reinforce/reinforce.js';
 export { createSft } from './algorithms/sft/sft.js';
 

@@ -2,6 +2,7 @@ import type { Algorithm } from '@agentjet/core';
 import { describe, it } from 'vitest';
 import { algorithmCases } from '../testing/algorithm-cases.js';
 import { createGrpo } from './grpo/grpo.js';
+import { createMaxrl } from './maxrl/maxrl.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
 
@@ -15,6 +16,7 @@ describe.each([
   ['grpo', () => createGrpo()],
   ['reinforce with the mean of the batch', () => createReinforce({ baseline: 'batch' })],
   ['reinforce with the mean of the group', () => createReinforce({ baseline: 'group' })],
+  ['maxrl', () => createMaxrl()],
   ['sft', createSft],
   ['an algorithm with its own loss', () => ownLoss],
 ])('%s', (_, create: () => Algorithm) => {

@@ -5,6 +5,7 @@ import { packTrees } from '../packing/pack-trees.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
 import { createGrpo } from './grpo/grpo.js';
+import { createMaxrl } from './maxrl/maxrl.js';
 import { createReinforce } from './reinforce/reinforce.js';
 import { createSft } from './sft/sft.js';
 
@@ -48,7 +49,7 @@ function firstAdvantages(samples: readonly Sample[]): number[] {
 }
 
 const rewardLists = fc.array(fc.constantFrom(0, 0.5, 1, -1), { minLength: 1, maxLength: 5 });
-const algorithms = fc.constantFrom(createGrpo(), createReinforce(), createSft());
+const algorithms = fc.constantFrom(createGrpo(), createReinforce(), createMaxrl(), createSft());
 
 describe('every algorithm', () => {
   it('gives the same gradient however its episodes are cut into samples', () => {
@@ -88,7 +89,7 @@ describe('every algorithm', () => {
   });
 
   it('refuses a reward that is no number, naming the episode', () => {
-    for (const algorithm of [createGrpo(), createReinforce()]) {
+    for (const algorithm of [createGrpo(), createReinforce(), createMaxrl()]) {
       expect(() => algorithm.credit(group('g', [1, Number.NaN], () => true))).toThrow(
         /reward of episode "g\/1" is NaN/,
       );
@@ -109,6 +110,31 @@ describe('grpo', () => {
     const grpo = createGrpo();
     expect(firstAdvantages(grpo.credit(group('g', [1], () => false)))).toEqual([0]);
     expect(firstAdvantages(grpo.credit(group('g', [0.1, 0.1, 0.1], () => false)))).toEqual([0, 0, 0]);
+  });
+});
+
+describe('maxrl', () => {
+  it.each([
+    [
+      [1, 0, 0, 0],
+      [3, -1, -1, -1],
+    ],
+    [
+      [1, 1, 1, 0],
+      [1 / 3, 1 / 3, 1 / 3, -1],
+    ],
+    [
+      [-2, -1],
+      [-1, 1],
+    ],
+    [
+      [0.1, 0.1, 0.1],
+      [0, 0, 0],
+    ],
+    [[1], [0]],
+  ])('of rewards %j makes %j: a success is worth the more, the rarer it is', (rewards, expected) => {
+    const advantages = firstAdvantages(createMaxrl().credit(group('g', rewards, () => false)));
+    for (const [index, value] of expected.entries()) expect(advantages[index]).toBeCloseTo(value, 4);
   });
 });
 

@@ -259,7 +259,7 @@ const trainerCommon = z.strictObject({
       false,
       'advantages to mean 0 and deviation 1 over all trained tokens of a batch: REINFORCE++',
     ),
-    gamma: setting(share, 1, 'grpo, reinforce: what a reward is worth one turn of its agent earlier'),
+    gamma: setting(share, 1, 'grpo, reinforce, maxrl: what a reward is worth one turn of its agent earlier'),
   }),
   max_empty_steps: setting(
     count(numSteps).nullable(),

@@ -1,0 +1,22 @@
+import type { Algorithm } from '@agentjet/core';
+import { centerRewards } from '../advantages.js';
+import { type Compare, creditReturns, type ReturnOptions } from '../credit-returns.js';
+
+/** Added to the divisor, so that rewards that differ by rounding alone teach next to nothing. */
+const epsilon = 1e-6;
+
+/** The lowest gets -1, and the others the more, the rarer they are. */
+const compare: Compare = (values) => {
+  const centered = centerRewards(values);
+  const belowMean = -Math.min(...centered);
+  return centered.map((value) => value / (belowMean + epsilon));
+};
+
+/**
+ * Maximum likelihood reinforcement learning (Tajwar et al. 2026): A = (reward - mean) / (mean - lowest) over the episodes of the
+ * group. For rewards of 0 and 1 that is (reward - mean) / mean, an estimate of the gradient of log(success rate) where GRPO's is
+ * nearer to that of the success rate. So tasks that rarely succeed count more, and what is learned for others does not drive them out.
+ */
+export function createMaxrl({ gamma }: ReturnOptions = {}): Algorithm {
+  return { name: 'maxrl', credit: (group) => creditReturns([group], compare, gamma) };
+}
