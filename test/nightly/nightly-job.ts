@@ -28,6 +28,7 @@ export const jobs = {
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
+  programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;
 
 export type JobName = keyof typeof jobs;

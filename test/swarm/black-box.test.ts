@@ -68,6 +68,21 @@ describe('a program', () => {
     expect(metadata?.['answer']).toBe(`q=Say hello. ${JSON.stringify(shown)} undefined`);
   });
 
+  it('keeps its files in folders of its episode, and is told where it runs', async () => {
+    const names = ['CODEX_HOME', 'CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'TMPDIR'];
+    const told = program(
+      `console.log(JSON.stringify([process.cwd(), env.PWD, ...${JSON.stringify(names)}.map((n) => env[n])]));`,
+    );
+    const folder = mkdtempSync(path.join(dir, 'folder-'));
+    const { metadata } = await createProgramWorkflow({ ...told, folder })(task, open([]).tuner);
+    const [cwd, shown, codex = '', ...others] = JSON.parse(String(metadata?.['answer'])) as string[];
+    expect(shown).toBe(cwd);
+    const home = path.dirname(codex);
+    for (const other of others) expect(path.dirname(other)).toBe(home);
+    // Codex makes no helpers in a folder for temporary files, and runs no command without them.
+    expect(path.relative(others.at(-1) ?? '', codex)).toMatch(/^\.\./);
+  });
+
   it('is ended with all that it started when the episode is over', async () => {
     const pidFile = path.join(dir, 'child-pid');
     const hangs = program(`
@@ -154,61 +169,6 @@ describe('model routes', () => {
     const { tuner, finish } = openScriptedEpisode({ replies: ['a title', 'hello'], endpointHost: server, wrapModel });
     expect(await createProgramWorkflow(asks)(task, tuner)).toMatchObject({ metadata: { answer: 'hello' } });
     expect(seen).toEqual(['other']);
-    expect(finish().samples).toHaveLength(1);
-  });
-});
-
-/** Requests in the form in which OpenCode 1.18.33 sends them with the configuration that a program's environment has, with other texts. */
-describe('OpenCode', () => {
-  const tool = {
-    type: 'function',
-    function: {
-      name: 'bash',
-      description: 'Runs a command.',
-      parameters: { type: 'object', properties: { command: { type: 'string' } } },
-    },
-  };
-  const shared = { max_tokens: 100, stream: true, stream_options: { include_usage: true } };
-
-  it('asks for a title that is not trained, calls a tool, and goes on from the same answer', async () => {
-    const call = '<tool_call>\n{"name": "bash", "arguments": {"command": "echo hello"}}\n</tool_call>';
-    const { tuner, finish } = openScriptedEpisode({
-      replies: ['Greeting', call, 'all done'],
-      endpointHost: server,
-      untrainedModels: ['*:untrained'],
-    });
-    const { baseUrl, apiKey, model } = tuner.asOpenAIEndpoint({ agentName: 'coder' });
-    const post = async (body: object): Promise<string> => {
-      const response = await fetch(`${baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'x-session-id': 'ses_1' },
-        body: JSON.stringify({ ...shared, ...body }),
-      });
-      expect(response.status).toBe(200);
-      const text = await response.text();
-      const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => data);
-      const said = chunks.map((data) => /"content":"([^"]*)"/.exec(data)?.[1] ?? '').join('');
-      return `${said}\n${text}`;
-    };
-    const title = [
-      { role: 'system', content: 'You are a title generator.' },
-      { role: 'user', content: 'Generate a title for this conversation:\n' },
-      { role: 'user', content: '"Say hello."' },
-    ];
-    expect(await post({ model: `${model}:untrained`, messages: title })).toContain('Greeting');
-    const begun = [
-      { role: 'system', content: 'You are opencode.' },
-      { role: 'user', content: '"Say hello."' },
-    ];
-    const called = await post({ model, messages: begun, tools: [tool], tool_choice: 'auto' });
-    const id = /"tool_calls":\[\{[^}]*?"id":"([^"]+)"/.exec(called)?.[1];
-    const made = { id, type: 'function', function: { name: 'bash', arguments: '{"command":"echo hello"}' } };
-    const messages = [
-      ...begun,
-      { role: 'assistant', content: '', tool_calls: [made] },
-      { role: 'tool', tool_call_id: id, content: 'hello\n' },
-    ];
-    expect(await post({ model, messages, tools: [tool], tool_choice: 'auto' })).toContain('all done');
     expect(finish().samples).toHaveLength(1);
   });
 });

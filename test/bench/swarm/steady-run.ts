@@ -29,7 +29,7 @@ export function openSteadyModel(
   mkdirSync(dir, { recursive: true });
   const config = configuration.create({ experimentDir: dir, model: { path: 'nano' } });
   const weights = {
-    policy: { kind: 'engine', engine, chatTokenizer },
+    policy: { kind: 'engine', engine, chatTokenizer, untrainedModels: config.rollout.untrainedModels },
     repeatsExactly: true,
     policyVersion: () => 0,
     checkpoints: async () => [0],

@@ -20,11 +20,17 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Epis
   const { baseUrl, apiKey, model } = endpoint;
   const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
   const root = baseUrl.replace(/\/v1$/, '');
+  const scratch = path.join(home, 'tmp');
+  mkdirSync(scratch, { recursive: true });
   const direct = [process.env['NO_PROXY'], '127.0.0.1', 'localhost'].filter(Boolean).join(',');
   return {
     ...inherited,
     NO_PROXY: direct,
     no_proxy: direct,
+    // Codex runs no command if CODEX_HOME is in the folder for temporary files.
+    TMPDIR: scratch,
+    TEMP: scratch,
+    TMP: scratch,
     OPENAI_BASE_URL: baseUrl,
     OPENAI_API_BASE: baseUrl,
     OPENAI_API_KEY: apiKey,
@@ -38,6 +44,10 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Epis
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     CLAUDE_CONFIG_DIR: path.join(home, 'claude'),
+    // OpenCode would keep its sessions in one database for all episodes, and read the settings of the user.
+    XDG_CONFIG_HOME: path.join(home, 'config'),
+    XDG_DATA_HOME: path.join(home, 'data'),
+    XDG_STATE_HOME: path.join(home, 'state'),
     CODEX_HOME: writeCodexHome(path.join(home, 'codex'), endpoint),
     OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(endpoint)),
     AJET_EPISODE_ID: episodeId,

@@ -32,7 +32,8 @@ export function createProgramWorkflow(
     try {
       const cwd = folder === undefined ? process.cwd() : copyOf(folder, home);
       const endpoint = tuner.asOpenAIEndpoint({ agentName });
-      const env = environmentOf({ episodeId: tuner.episodeId, attempt: tuner.attempt, task, endpoint, home });
+      const { episodeId, attempt } = tuner;
+      const env = { ...environmentOf({ episodeId, attempt, task, endpoint, home }), PWD: cwd };
       const given = args.map((arg) => arg.replaceAll('{query}', task.mainQuery).replaceAll('{task_id}', task.taskId));
       const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });
       const said = metadataOf(end);

@@ -1,0 +1,68 @@
+/**
+ * Real coding agents run an episode each: `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]`. They come from
+ * the npm registry. With --record their requests are kept in transcripts/. The exit code is 1 if one of them fails.
+ */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { installProgram } from './install-programs.js';
+import { isProgramName, programs } from './programs.js';
+import { complaintsAbout, runProgram } from './run-program.js';
+import { toRequests, type Transcript } from './transcript.js';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { record: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+});
+const unknown = positionals.filter((name) => !isProgramName(name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no program "${unknown.join('", "')}". The programs are: ${Object.keys(programs).join(', ')}.`,
+  );
+  process.exit(1);
+}
+
+const names = positionals.length === 0 ? Object.keys(programs) : positionals;
+for (const name of names.filter(isProgramName)) {
+  const program = programs[name];
+  const installed = installProgram(program);
+  if ('problem' in installed) {
+    tell({ name, problem: installed.problem });
+    process.exitCode = 1;
+    continue;
+  }
+  const outcome = await runProgram(program, installed.bin);
+  const complaints = complaintsAbout(outcome);
+  tell({ name, version: program.version, complaints, requests: outcome.exchanges.length });
+  if (complaints.length > 0) process.exitCode = 1;
+  else if (values.record) {
+    const { package: from, version } = program;
+    const transcript: Transcript = { package: from, version, requests: toRequests(outcome.exchanges) };
+    writeFileSync(path.join(import.meta.dirname, 'transcripts', `${name}.json`), print(transcript));
+  }
+}
+
+/** A request is a line. */
+function print({ requests, ...head }: Transcript): string {
+  const lines = requests.map((request) => `    ${JSON.stringify(request)}`);
+  const start = JSON.stringify(head, null, 2).replace(/\n\}$/, '');
+  return `${start},\n  "requests": [\n${lines.join(',\n')}\n  ]\n}\n`;
+}
+
+type Told = {
+  readonly name: string;
+  readonly version?: string;
+  readonly problem?: string;
+  readonly complaints?: readonly string[];
+  readonly requests?: number;
+};
+
+function tell(told: Told): void {
+  if (values.json) {
+    console.log(JSON.stringify(told));
+    return;
+  }
+  const { name, version = '', problem, complaints = [], requests = 0 } = told;
+  const how = problem ?? (complaints.length > 0 ? complaints.join('\n  ') : `${requests} requests, as it must be`);
+  console.log(`${name} ${version}: ${how}`);
+}

@@ -1,0 +1,54 @@
+import type { ScriptedRequest } from '@agentjet/rollout/testing';
+
+/** A coding agent from the npm registry, and what it is told and answered. */
+export type Program = {
+  readonly package: string;
+  readonly version: string;
+  /** Of tutorial/08-black-box. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The tool call that the model makes first. */
+  readonly call: string;
+};
+
+const callOf = (name: string, given: object): string =>
+  `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
+
+export const programs = {
+  'claude-code': {
+    package: '@anthropic-ai/claude-code',
+    version: '2.1.330',
+    command: 'claude',
+    args: ['-p', '{query}', '--allowedTools', 'Bash(cat a.txt)'],
+    call: callOf('Bash', { command: 'cat a.txt' }),
+  },
+  codex: {
+    package: '@openai/codex',
+    version: '0.169.0',
+    command: 'codex',
+    args: ['exec', '--sandbox', 'workspace-write', '--skip-git-repo-check', '{query}'],
+    call: callOf('exec_command', { cmd: 'cat a.txt' }),
+  },
+  opencode: {
+    package: 'opencode-ai',
+    version: '1.18.33',
+    command: 'opencode',
+    args: ['run', '{query}'],
+    call: callOf('bash', { command: 'cat a.txt', description: 'Reads the file.' }),
+  },
+} as const satisfies Readonly<Record<string, Program>>;
+
+export type ProgramName = keyof typeof programs;
+
+export const isProgramName = (name: string): name is ProgramName => name in programs;
+
+export const query = 'Which word is in a.txt?';
+export const word = 'marzipan';
+export const answer = `The word is ${word}.`;
+
+/** A model that calls the tool once it is asked, and answers when it has read the result; all else is a side call. */
+export function reply({ call }: Program, { text }: ScriptedRequest): string {
+  if (!text.includes('<tools>')) return 'A word in a file';
+  if (!text.includes('<tool_response>')) return call;
+  return text.includes(word) ? answer : 'I could not read it.';
+}
