@@ -100,7 +100,7 @@ export function createJudge(value: unknown, where: string): Judge {
   );
 }
 
-/** Asks the judge; anything but a usable verdict is a JudgeError. */
+/** Asks the judge; anything but a usable verdict is a JudgeError. A ConfigError of the judge stops the run, and passes. */
 export async function askJudge(
   judge: Judge,
   { task, output, context }: { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext },
@@ -168,6 +168,7 @@ async function callJudge(ask: () => unknown, task: Task): Promise<unknown> {
     return await ask();
   } catch (thrown) {
     const error = toReadable(thrown);
+    if (error instanceof ConfigError) throw error;
     throw new JudgeError('judge_failed', `The judge failed on task "${task.taskId}": ${toErrorMessage(error)}`, {
       cause: error,
     });

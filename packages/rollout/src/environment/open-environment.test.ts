@@ -324,6 +324,15 @@ describe('the verdict of the session', () => {
     expect(isAgentsFailure(episode.error)).toBe(false);
   });
 
+  it('is an outage of the environment if it does not come before the episode is out of time', async () => {
+    const { environment } = createCounter();
+    const slow: Environment = {
+      open: async (...given) => ({ ...(await environment.open(...given)), evaluate: () => never }),
+    };
+    const episode = await run(half, slow, { judge: judge(true), timeoutMs: 50 });
+    expect(episode).toMatchObject({ status: 'failed', error: { outage: { source: 'environment' } } });
+  });
+
   it('is not asked for if nobody needs it', async () => {
     const { environment, seen } = createCounter();
     expect(await run(half, environment, { judge: judge(false) })).toMatchObject({ reward: -1 });

@@ -110,6 +110,21 @@ it('is asked again for the whole group if it cannot be reached', async () => {
   expect([asked, away.length]).toEqual([2, 4]);
 });
 
+it('is asked again if it gives no verdicts in time', async () => {
+  let asked = 0;
+  const ranking = createRanking();
+  const judge: GroupJudge = {
+    judgeGroup: (...given) => (++asked === 1 ? new Promise<never>(() => {}) : ranking.judgeGroup(...given)),
+  };
+  const keeper = { begin: async () => {}, end: () => false, judgeIsAway: () => {}, scorePatienceMs: null };
+  const groups = await run(judge, (place) => ({ metadata: { score: order[place] } }), {
+    keeper,
+    tasks: [task('a')],
+    timeoutMs: 200,
+  });
+  expect([asked, ...groups.map(rewardsOf)]).toEqual([2, [2 / 3, 0, 1, 1 / 3]]);
+});
+
 it('does not hold back a run that stops', async () => {
   const controller = new AbortController();
   const judge = createRanking();

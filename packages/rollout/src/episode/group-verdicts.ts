@@ -1,5 +1,6 @@
 import { JudgeError, rejectOnAbort, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
 import type { GroupJudge, Judge, JudgeContext } from '../judge.js';
+import { lateJudge } from './late-verdict.js';
 
 /**
  * Turns a group judge into a judge for each place of one group. Their answers wait until every place has asked or has ended; then the
@@ -68,11 +69,14 @@ export class GroupVerdicts {
 
   async #judge(asked: readonly Waiting[]): Promise<readonly Verdict[]> {
     const { judge, task, groupId, seed, timeoutMs, signal: stopped } = this.#options;
-    const signal = AbortSignal.any([stopped, AbortSignal.timeout(timeoutMs)]);
+    const inTime = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([stopped, inTime]);
     const outputs = asked.map(({ output }) => output);
     const context = { groupId, signal, seed, episodes: asked.map((each) => each.context) };
     const judging = (async () => judge.judgeGroup(task, outputs, context))();
-    const verdicts: unknown = await rejectOnAbort(judging, signal);
+    const verdicts: unknown = await rejectOnAbort(judging, signal).catch((error: unknown) => {
+      throw inTime.aborted && !stopped.aborted ? lateJudge(timeoutMs) : error;
+    });
     if (Array.isArray(verdicts) && verdicts.length === asked.length) return verdicts as readonly Verdict[];
     const seen = Array.isArray(verdicts) ? `${verdicts.length} verdicts` : String(verdicts);
     throw new JudgeError(

@@ -13,6 +13,7 @@ import type { Episode, Tuner } from '../contract.js';
 import { createScriptedEngine, type ScriptedReply } from '../testing.js';
 import { Workflow, type WorkflowSource } from '../workflow.js';
 import type { JudgeContext } from '../judge.js';
+import { isAgentsFailure, type EpisodeError } from './episode-error.js';
 import { runEpisode, type EpisodeOptions } from './run-episode.js';
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
@@ -34,7 +35,7 @@ function run(workflow: WorkflowSource, { replies = ['hello'], signal, ...options
 const say = (tuner: Tuner, content = 'hi') =>
   tuner.selectModel({ agentName: 'a' }, (model) => model).generate({ messages: [{ role: 'user', content }] });
 
-function failureOf(episode: Episode): { readonly code: string; readonly message: string; readonly stack?: string } {
+function failureOf(episode: Episode): EpisodeError {
   if (episode.status !== 'failed') throw new Error(`the episode is ${episode.status}`);
   return episode.error;
 }
@@ -253,7 +254,7 @@ describe('a judge', () => {
     ],
     ['says nothing', () => undefined, 'bad_verdict', /returned undefined/],
     ['says NaN', () => ({ reward: NaN, isSuccess: true }), 'bad_verdict', /reward for task "t1" is NaN/],
-    ['hangs', () => new Promise(() => {}), 'timeout', /still running/],
+    ['hangs', () => new Promise(() => {}), 'judge_failed', /no verdict within 0\.05 s/],
   ];
 
   it.each(brokenJudges)('that %s fails the episode', async (_name, judge, code, message) => {
@@ -262,6 +263,41 @@ describe('a judge', () => {
     );
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
+  });
+});
+
+describe('a judge that gives no verdict in time', () => {
+  const signalled = (signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+  it.each(['ignores its signal', 'heeds its signal'])(
+    'is an outage, never the failure of the agent: one that %s',
+    async (how) => {
+      const judge = {
+        judge: (_task: Task, _output: WorkflowOutput, { signal }: JudgeContext): Promise<never> =>
+          how === 'ignores its signal' ? new Promise<never>(() => {}) : signalled(signal),
+      };
+      const error = failureOf(await run(() => ({}), { timeoutMs: 50, judge }));
+      expect(error.outage).toEqual({ source: 'judge', host: 'judge' });
+      expect(isAgentsFailure(error)).toBe(false);
+    },
+  );
+
+  it('is asked again with as much time once more', async () => {
+    let asked = 0;
+    const judge = {
+      judge: (): Promise<Verdict> | Verdict =>
+        asked++ === 0 ? new Promise<Verdict>(() => {}) : { reward: 0.5, isSuccess: false },
+    };
+    const away: string[] = [];
+    const keeper = { scorePatienceMs: null, judgeIsAway: (_id: string, message: string) => void away.push(message) };
+    expect(await run(() => ({}), { timeoutMs: 50, judge, keeper })).toMatchObject({ status: 'completed', reward: 0.5 });
+    expect(away.join()).toMatch(/no verdict within/);
+  });
+
+  it('stops the run if it throws a ConfigError', async () => {
+    const judge = { judge: () => Promise.reject(new ConfigError('judge_unavailable', 'the judge is away')) };
+    await expect(run(() => ({}), { judge })).rejects.toThrow('the judge is away');
   });
 });
 

@@ -16,6 +16,7 @@ import { outageOf } from '../outage/outage-of.js';
 import { toReadable } from '../outage/readable-error.js';
 import { toEpisodeError } from './episode-error.js';
 import { judgeAgain } from './judge-again.js';
+import { isTimeout, lateEnvironment, lateJudge } from './late-verdict.js';
 import { openEpisode, type OpenEpisode, type OpenEpisodeIdentity, type OpenEpisodeOptions } from './open-episode.js';
 import { catchStrayErrors } from './stray-errors.js';
 import { checkOutput, type CheckedOutput } from './workflow-output.js';
@@ -23,7 +24,7 @@ import { checkOutput, type CheckedOutput } from './workflow-output.js';
 /** What all episodes of a run share. */
 export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   readonly workflow: WorkflowSource;
-  /** Limit of a whole episode, its judge included. */
+  /** Limit of an episode and the first asking of its judge; a judge that is asked again has as long once more. */
   readonly timeoutMs: number;
   /** Goes before the workflow's own `trainableTargets`; undefined or null: the workflow's. */
   readonly trainableTargets?: readonly string[] | null | undefined;
@@ -83,10 +84,12 @@ async function settle(
   { open, seed }: { readonly open: OpenEpisode; readonly seed: number },
 ): Promise<Outcome | Unscored> {
   let unscored: Unscored | undefined;
+  let hasReturned = false;
   try {
     open.signal.throwIfAborted();
     const returned = await rejectOnAbort(execute(task, options, open), open.signal);
     const output = checkOutput(returned, open.targets, options.policyNames);
+    hasReturned = true;
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>
       rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal, environment }), signal);
@@ -94,7 +97,8 @@ async function settle(
     if (options.onGroupJudge !== undefined && ownVerdict(output) === undefined) return unscored;
     return toCompleted(output, await ask(open.signal));
   } catch (caught) {
-    const thrown = toReadable(caught);
+    const late = unscored === undefined ? lateEnvironment : lateJudge;
+    const thrown = hasReturned && isTimeout(caught) ? late(options.timeoutMs) : toReadable(caught);
     if (thrown instanceof ConfigError) throw thrown;
     const isAway = unscored !== undefined && options.keeper !== undefined && outageOf(thrown) !== undefined;
     return isAway && unscored !== undefined ? { ...unscored, thrown } : toFailed(thrown, open);
@@ -122,8 +126,13 @@ async function scoreAgain(
   { keeper, timeoutMs, onGroupJudge }: EpisodeOptions,
   { episodeId, signal = new AbortController().signal }: EpisodeIdentity,
 ): Promise<Outcome> {
-  const askOnce = (): Promise<Verdict> =>
-    ask(onGroupJudge === undefined ? AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) : signal);
+  const askOnce = async (): Promise<Verdict> => {
+    if (onGroupJudge !== undefined) return ask(signal);
+    const inTime = AbortSignal.timeout(timeoutMs);
+    return ask(AbortSignal.any([signal, inTime])).catch((error: unknown) => {
+      throw inTime.aborted && !signal.aborted ? lateJudge(timeoutMs) : error;
+    });
+  };
   try {
     const verdict = await judgeAgain(askOnce, thrown, {
       patienceMs: keeper?.scorePatienceMs ?? null,
