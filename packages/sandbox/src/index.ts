@@ -6,4 +6,4 @@ export {
   type CodeRunner,
   type Language,
 } from './code-runner.js';
-export { openCodeRunner } from './open-runner.js';
+export { openCodeRunner, sandboxKinds, type RunnerOptions } from './open-runner.js';

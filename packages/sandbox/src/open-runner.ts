@@ -1,17 +1,40 @@
 import { createBubblewrapRunner, findPrograms } from './bubblewrap/bubblewrap-runner.js';
 import { SandboxError, type CodeRunner, type Language } from './code-runner.js';
+import { createContainerRunner } from './container/container-runner.js';
+import { findContainer } from './container/find-container.js';
 import { createQuickjsRunner } from './quickjs/quickjs-runner.js';
+
+export const sandboxKinds = ['auto', 'bubblewrap', 'container'] as const;
+
+export type RunnerOptions = {
+  /** For other languages than JavaScript. Default: `auto`, bubblewrap where it runs, or else a container. */
+  readonly sandbox?: (typeof sandboxKinds)[number];
+  /** Of a container; it has python3, sh and timeout. It is never downloaded here. */
+  readonly image?: string;
+};
 
 /**
  * A sandbox for a language on this machine. Throws SandboxError `unavailable`, with the repair, if there is none: code is never run
  * without one. Python compiled to WebAssembly is not used, since its code reaches the process around it.
  */
-export function openCodeRunner(language: Language): CodeRunner {
+export function openCodeRunner(
+  language: Language,
+  { sandbox = 'auto', image = 'python:3.12-slim' }: RunnerOptions = {},
+): CodeRunner {
   if (language === 'javascript') return createQuickjsRunner();
-  const programs = findPrograms();
-  if (typeof programs === 'object') return createBubblewrapRunner(programs);
+  const problems: string[] = [];
+  if (sandbox !== 'container') {
+    const programs = findPrograms();
+    if (typeof programs === 'object') return createBubblewrapRunner(programs);
+    problems.push(programs);
+  }
+  if (sandbox !== 'bubblewrap') {
+    const engine = findContainer(image);
+    if (typeof engine === 'object') return createContainerRunner(engine);
+    problems.push(engine);
+  }
   throw new SandboxError(
     'unavailable',
-    `There is no sandbox for ${language} on this machine: ${programs}. Install it, or let the agent write JavaScript.`,
+    `There is no sandbox for ${language} on this machine: ${problems.join('; ')}. Repair one of them, or let the agent write JavaScript.`,
   );
 }

@@ -1,2 +1,2 @@
-export { javascriptPrograms, pythonPrograms } from './testing/programs.js';
+export { containerPrograms, javascriptPrograms, pythonPrograms } from './testing/programs.js';
 export { runnerCases, type RunnerPrograms } from './testing/runner-cases.js';

@@ -9,8 +9,14 @@ export const tests = defineJudge({
     language: setting(
       z.enum(['javascript', 'python']),
       'javascript',
-      'python needs bubblewrap, so it runs on Linux only',
+      'python needs bubblewrap (Linux), or docker or podman',
     ),
+    sandbox: setting(
+      z.enum(['auto', 'bubblewrap', 'container']),
+      'auto',
+      'of python; auto: bubblewrap where it runs, or else a container',
+    ),
+    image: setting(z.string().min(1), 'python:3.12-slim', 'of a container; it has to be on this machine already'),
     tests_field: setting(
       z.string().min(1),
       'tests',
@@ -20,11 +26,14 @@ export const tests = defineJudge({
     seconds: setting(z.number().positive().max(600), 5, 'for one test'),
     megabytes: setting(z.number().int().min(16).max(65_536), 256, 'for one test'),
   }),
-  async open({ seconds, megabytes, ...section }) {
+  async open({ seconds, megabytes, sandbox, image, ...section }) {
     const [{ openCodeRunner }, { createTestsJudge }] = await Promise.all([
       import('@agentjet/sandbox'),
       import('./tests-judge.js'),
     ]);
-    return createTestsJudge(openCodeRunner(section.language), { ...section, limits: { seconds, megabytes } });
+    return createTestsJudge(openCodeRunner(section.language, { sandbox, image }), {
+      ...section,
+      limits: { seconds, megabytes },
+    });
   },
 });

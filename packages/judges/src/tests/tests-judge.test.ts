@@ -98,7 +98,14 @@ it('takes the last block of code', () => {
 });
 
 it('opens from a configuration', async () => {
-  const section = { ...options, language: 'javascript' as const, seconds: 5, megabytes: 64 };
+  const section = {
+    ...options,
+    language: 'javascript' as const,
+    sandbox: 'auto' as const,
+    image: 'i',
+    seconds: 5,
+    megabytes: 64,
+  };
   const judge = await registration.open(section, { config: {} as CommonConfig });
   expect(
     await judge?.judge(taskWith('if (a !== 1) throw 1'), { metadata: { answer: 'var a = 1' } }, context),

@@ -1,10 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
-  checkFileName,
   limitsOf,
   refuseCode,
   SandboxError,
@@ -13,6 +12,8 @@ import {
   type CodeResult,
   type CodeRunner,
 } from '../code-runner.js';
+import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
+import { writeFiles } from '../process/write-files.js';
 
 /**
  * Python in a separate namespace (bubblewrap, Linux): no network, no other process, no file but the system's programs, read-only,
@@ -54,14 +55,6 @@ export function findPrograms(): SandboxPrograms | string {
   const [command = '', ...args] = commandLine('/tmp', programs, { seconds: 5, megabytes: 256, outputCharacters: 1 });
   const tried = spawnSync(command, [...args.slice(0, -1), '--version'], { encoding: 'utf8', timeout: 10_000, env: {} });
   return tried.status === 0 ? programs : `bubblewrap cannot start here: ${tried.stderr?.trim() || String(tried.error)}`;
-}
-
-async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
-    checkFileName(name);
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), text);
-  }
 }
 
 /** Directories of the system that programs need. /etc is left out: it says who uses the machine. */
@@ -117,9 +110,10 @@ async function runIn(folder: string, programs: SandboxPrograms, options: CodeOpt
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/' });
   // Code that ends without reading its input breaks the pipe, which is fine.
   child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
-  const watched = watch(child, limits, options.signal);
+  const watched = watchLimits(child, { limits, signal: options.signal, kill: () => child.kill('SIGKILL') });
+  watched.startClock();
   const { status, signal, failure } = await exitOf(child);
-  const { stdout, stderr, limit } = watched();
+  const { stdout, stderr, limit } = watched.stop();
   if (failure !== null)
     throw new SandboxError('unavailable', `bubblewrap cannot be started: ${failure.message}`, { cause: failure });
   if (limit !== null) return { stdout, value: undefined, error: stderr.trim() || null, limit };
@@ -132,47 +126,4 @@ async function runIn(folder: string, programs: SandboxPrograms, options: CodeOpt
     error: status === 0 ? null : lastLine(stderr) || `exit code ${status}`,
     limit: null,
   };
-}
-
-type Watched = { readonly stdout: string; readonly stderr: string; readonly limit: CodeResult['limit'] };
-
-/** Collects output, and kills the sandbox at its first limit. The result says which. */
-function watch(child: ChildProcess, limits: CodeLimits, signal?: AbortSignal): () => Watched {
-  const output = { stdout: '', stderr: '' };
-  let limit: CodeResult['limit'] = null;
-  const kill = (reason: NonNullable<CodeResult['limit']>): void => {
-    limit ??= reason;
-    child.kill('SIGKILL');
-  };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8');
-    child[name]?.on('data', (text: string) => {
-      const room = limits.outputCharacters - output.stdout.length - output.stderr.length;
-      output[name] += text.slice(0, Math.max(0, room));
-      if (text.length > room) kill('output');
-    });
-  }
-  const timer = setTimeout(() => kill('time'), limits.seconds * 1000);
-  const abort = (): void => kill('aborted');
-  signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted === true) abort();
-  return () => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
-    return { ...output, limit };
-  };
-}
-
-type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
-
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once('error', (failure) => resolve({ status: null, signal: null, failure }));
-    child.once('close', (status, signal) => resolve({ status, signal, failure: null }));
-  });
-}
-
-/** Of a traceback: the line that says what happened. */
-function lastLine(stderr: string): string {
-  return stderr.trimEnd().split('\n').at(-1) ?? '';
 }

@@ -25,23 +25,28 @@ const javascriptEscapes = [
   'Object.prototype.polluted = "ESCAPED"; print("no")',
 ];
 
+/** Ways out of a container, too, whose image has its own files. */
 const pythonEscapes = [
   'import os; print("ESCAPED" if "SECRET" in os.environ else "no")',
   'import socket\ntry:\n  socket.create_connection(("127.0.0.1", 22), 1); print("ESCAPED")\nexcept OSError: print("no")',
   'import socket\ntry:\n  socket.getaddrinfo("example.com", 80); print("ESCAPED")\nexcept OSError: print("no")',
   'import urllib.request\ntry:\n  urllib.request.urlopen("http://169.254.169.254/", timeout=1); print("ESCAPED")\nexcept Exception: print("no")',
-  'try:\n  open("/etc/passwd").read(); print("ESCAPED")\nexcept OSError: print("no")',
-  'try:\n  open("/root/.bashrc").read(); print("ESCAPED")\nexcept OSError: print("no")',
   'try:\n  open("/usr/bin/ajet-was-here", "w"); print("ESCAPED")\nexcept OSError: print("no")',
   'import os\nprint("ESCAPED" if len([p for p in os.listdir("/proc") if p.isdigit()]) > 4 else "no")',
   'import os, signal\ntry:\n  os.kill(int(open("/proc/self/status").read().split("PPid:")[1].split()[0]), 0); os.kill(99999, 9); print("ESCAPED")\nexcept OSError: print("no")',
   'import os\ntry:\n  os.setuid(0); os.chroot("/"); print("ESCAPED")\nexcept (OSError, PermissionError): print("no")',
   'import ctypes\nlibc = ctypes.CDLL(None)\nprint("ESCAPED" if libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0 else "no")',
   'import os\nfor name in ("/dev/sda", "/dev/vda", "/dev/mem", "/dev/kmsg", "/dev/nvidia0", "/var/run/docker.sock", "/run/docker.sock"):\n  print("ESCAPED" if os.path.exists(name) else "no")',
-  'import os\nprint("ESCAPED" if os.path.exists("/home") or os.path.exists("/root") or os.path.exists("/etc/hostname") else "no")',
   'with open("big", "wb") as f:\n  try:\n    f.write(b"x" * (80 * 1024 * 1024)); f.flush(); print("ESCAPED")\n  except (OSError, MemoryError): print("no")',
   'import subprocess\nprint("ESCAPED" if subprocess.run(["/usr/bin/env"], capture_output=True, text=True).stdout.count("SECRET") else "no")',
   'print("ESCAPED" if open("/proc/1/cmdline").read().count("node") else "no")',
+];
+
+/** Ways to files of the machine. */
+const pythonReads = [
+  'try:\n  open("/etc/passwd").read(); print("ESCAPED")\nexcept OSError: print("no")',
+  'try:\n  open("/root/.bashrc").read(); print("ESCAPED")\nexcept OSError: print("no")',
+  'import os\nprint("ESCAPED" if os.path.exists("/home") or os.path.exists("/root") or os.path.exists("/etc/hostname") else "no")',
 ];
 
 export const javascriptPrograms: RunnerPrograms = {
@@ -68,5 +73,8 @@ export const pythonPrograms: RunnerPrograms = {
   printsInput: 'print(input())',
   leavesTrace:
     'import os\nleft = [f for d in ("/work", "/tmp") for f in os.listdir(d) if f.startswith("trace")]\nprint(left or "clean")\nfor d in ("/work", "/tmp"): open(d + "/trace", "w").write("x")',
-  escapes: pythonEscapes,
+  escapes: [...pythonEscapes, ...pythonReads],
 };
+
+/** Python in a container, whose image has its own root. */
+export const containerPrograms: RunnerPrograms = { ...pythonPrograms, escapes: pythonEscapes };

@@ -19,7 +19,8 @@ export type RunnerPrograms = {
   readonly escapes: readonly string[];
 };
 
-const limits = { seconds: 10, megabytes: 128, outputCharacters: 2000 };
+/** Time enough that other limits come first on a busy machine. */
+const limits = { seconds: 60, megabytes: 128, outputCharacters: 2000 };
 
 /** What every CodeRunner does: `for (const { name, run } of runnerCases(open, programs)) it(name, run)`. */
 export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): readonly ContractCase[] {

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  limitsOf,
+  refuseCode,
+  SandboxError,
+  type CodeLimits,
+  type CodeOptions,
+  type CodeResult,
+  type CodeRunner,
+} from '../code-runner.js';
+import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
+import { writeFiles } from '../process/write-files.js';
+import type { ContainerEngine } from './find-container.js';
+
+/**
+ * Python in a new container for each run, by docker or podman: no network, no rights, a read-only image, and a folder in memory
+ * with the given files. The container says on standard error when it is ready, so its start takes nothing of the code's time.
+ */
+export function createContainerRunner(engine: ContainerEngine): CodeRunner {
+  return {
+    languages: ['python'],
+    async run(code, options) {
+      const refused = refuseCode(code, options);
+      if (refused !== null) return refused;
+      if (options.signal?.aborted === true) return { stdout: '', value: undefined, error: null, limit: 'aborted' };
+      const folder = await mkdtemp(path.join(tmpdir(), 'ajet-sandbox-'));
+      try {
+        const given = path.join(folder, 'given');
+        await mkdir(given);
+        await writeFiles(given, { ...options.files, [mainFile]: code });
+        await chmod(given, 0o755); // it is read by another user
+        return await runIn(given, engine, options);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    close: async () => {},
+  };
+}
+
+const mainFile = 'main.py';
+const maxProcesses = 64;
+const diskMegabytes = 64;
+/** A container that is not ready by then will not be. */
+const startMs = 60_000;
+/** Ends what runs on if this process dies. */
+const graceSeconds = 5;
+const nobody = '65534:65534';
+
+function argumentsOf(
+  { image }: ContainerEngine,
+  { given, name, ready, limits }: { given: string; name: string; ready: string; limits: CodeLimits },
+): readonly string[] {
+  const memory = `${limits.megabytes + diskMegabytes}m`;
+  const folders = ['/work', '/tmp'].flatMap((target) => ['--tmpfs', `${target}:rw,mode=1777,size=${diskMegabytes}m`]);
+  const seconds = Math.ceil(limits.seconds) + graceSeconds;
+  const script = [
+    `ulimit -v ${limits.megabytes * 1024}`,
+    'cp -R /given/. /work/',
+    `echo ${ready} >&2`,
+    `exec timeout -s KILL ${seconds} python3 -I -u ${mainFile}`,
+  ].join(' && ');
+  return [
+    ['run', '--rm', '-i', '--name', name, '--pull', 'never', '--network', 'none', '--read-only', ...folders],
+    ['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--user', nobody],
+    ['--pids-limit', String(maxProcesses), '--memory', memory, '--memory-swap', memory],
+    ['--ulimit', 'nofile=1024:1024', '--ulimit', `nproc=${maxProcesses}:${maxProcesses}`, '--ulimit', 'core=0:0'],
+    ['--mount', `type=bind,source=${given},target=/given,readonly`, '--workdir', '/work'],
+    ['--env', 'HOME=/work', '--env', 'PYTHONDONTWRITEBYTECODE=1', '--entrypoint', 'sh', image, '-c', script],
+  ].flat();
+}
+
+async function runIn(given: string, engine: ContainerEngine, options: CodeOptions): Promise<CodeResult> {
+  const limits = limitsOf(options);
+  const name = `ajet-${randomUUID()}`;
+  const start = new StartOfCode();
+  const child = spawn(engine.program, argumentsOf(engine, { given, name, ready: start.mark, limits }), {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin?.on('error', () => undefined).end(options.stdin ?? ''); // code may end without reading it
+  const kill = (): void => void remove(engine, name).finally(() => child.kill('SIGKILL'));
+  const watched = watchLimits(child, {
+    limits,
+    signal: options.signal,
+    kill,
+    readErrors: (text) => start.read(text, () => watched.startClock()),
+  });
+  const timer = setTimeout(() => start.isReady || kill(), startMs);
+  const { status, failure } = await exitOf(child).finally(() => clearTimeout(timer));
+  const { stdout, stderr, limit } = watched.stop();
+  if (limit !== null) {
+    await remove(engine, name); // one that was killed while it started is left over
+    return { stdout, value: undefined, error: stderr.trim() || null, limit };
+  }
+  if (!start.isReady) throw notStarted(engine, failure?.message ?? (lastLine(start.before) || `exit code ${status}`));
+  if (/^MemoryError/m.test(stderr) || status === 137)
+    return { stdout, value: undefined, error: lastLine(stderr), limit: 'memory' };
+  const error = status === 0 ? null : lastLine(stderr) || `exit code ${status}`;
+  return { stdout, value: undefined, error, limit: null };
+}
+
+/** Tells what the engine says before the code begins from what the code says. */
+class StartOfCode {
+  readonly mark = `ready-${randomUUID()}`;
+  isReady = false;
+  before = '';
+
+  read(text: string, onReady: () => void): string {
+    if (this.isReady) return text;
+    this.before += text;
+    const at = this.before.indexOf(`${this.mark}\n`);
+    if (at === -1) return '';
+    this.isReady = true;
+    onReady();
+    return this.before.slice(at + this.mark.length + 1);
+  }
+}
+
+/** Ends the container, running or not. */
+async function remove({ program }: ContainerEngine, name: string): Promise<void> {
+  for (const args of [
+    ['kill', name],
+    ['rm', '-f', name],
+  ])
+    await exitOf(spawn(program, args, { stdio: 'ignore' }));
+}
+
+function notStarted({ program, image }: ContainerEngine, why: string): SandboxError {
+  return new SandboxError('unavailable', `${path.basename(program)} cannot start a container of ${image}: ${why}`);
+}

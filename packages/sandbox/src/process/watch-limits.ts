@@ -1,0 +1,61 @@
+import type { ChildProcess } from 'node:child_process';
+import type { CodeLimits, CodeResult } from '../code-runner.js';
+
+export type Watched = { readonly stdout: string; readonly stderr: string; readonly limit: CodeResult['limit'] };
+
+type Watch = {
+  readonly limits: CodeLimits;
+  readonly signal: AbortSignal | undefined;
+  /** Ends the code. */
+  readonly kill: () => void;
+  /** Gets what comes on standard error, and returns what of it is the code's. */
+  readonly readErrors?: (text: string) => string;
+};
+
+/** Collects the output of a process, and ends it at its first limit. `stop` says which. Time counts from `startClock`. */
+export function watchLimits(
+  child: ChildProcess,
+  { limits, signal, kill, readErrors = (text) => text }: Watch,
+): { readonly startClock: () => void; readonly stop: () => Watched } {
+  const output = { stdout: '', stderr: '' };
+  let limit: CodeResult['limit'] = null;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (reason: NonNullable<CodeResult['limit']>): void => {
+    if (limit === null) kill();
+    limit ??= reason;
+  };
+  const collect = (name: 'stdout' | 'stderr', text: string): void => {
+    const room = limits.outputCharacters - output.stdout.length - output.stderr.length;
+    output[name] += text.slice(0, Math.max(0, room));
+    if (text.length > room) end('output');
+  };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => collect('stdout', text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => collect('stderr', readErrors(text)));
+  const abort = (): void => end('aborted');
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) abort();
+  return {
+    startClock: () => {
+      timer ??= setTimeout(() => end('time'), limits.seconds * 1000);
+    },
+    stop: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      return { ...output, limit };
+    },
+  };
+}
+
+type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
+
+export function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('error', (failure) => resolve({ status: null, signal: null, failure }));
+    child.once('close', (status, signal) => resolve({ status, signal, failure: null }));
+  });
+}
+
+/** Of a traceback: the line that says what happened. */
+export function lastLine(stderr: string): string {
+  return stderr.trimEnd().split('\n').at(-1) ?? '';
+}
