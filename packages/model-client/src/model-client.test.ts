@@ -54,6 +54,26 @@ it.each([
   expect(asked.host.requests).toHaveLength(3);
 });
 
+it('is an outage if every key has a rate limit that lasts for hours, and works again after it', async () => {
+  const { answer, client, host } = await ask([status(429, '', { 'retry-after': '7200' }), says('yes')]);
+  expect(answer).toBeInstanceOf(Outage);
+  expect(String(answer)).toMatch(/KEY at judge\.example .* lasts 120 more minutes/);
+  await expect(client.ask(question, signal)).rejects.toThrow(Outage);
+  expect(host.requests).toHaveLength(1);
+  await host.sleep(7_200_000, signal);
+  expect(await client.ask(question, signal)).toMatchObject({ text: 'yes' });
+});
+
+it('rests one key as long as its own rate limit says, and uses the others', async () => {
+  const limited = (key: string): ScriptedAnswer =>
+    key === 'a' ? status(429, '', { 'retry-after': '7200' }) : says(`from ${key}`);
+  const host = scriptedHost(({ key }) => limited(key), { KEY: 'a|b', KEY_BACKUP: 'c' });
+  const client = await openModelClient(options, host);
+  for (let seed = 0; seed < 4; seed++)
+    expect(await client.ask({ ...question, seed }, signal)).toMatchObject({ text: 'from b' });
+  expect(host.requests.map(({ key }) => key)).toEqual(['a', 'b', 'b', 'b', 'b']);
+});
+
 it('waits as long as a rate limit says', async () => {
   const { host } = await ask([status(429, '', { 'retry-after': '7' }), says('yes')]);
   expect(host.now()).toBeGreaterThanOrEqual(7000);
@@ -168,6 +188,19 @@ it('cuts a line away that a kill left half written', async () => {
   expect((await (await open()).ask({ ...question, seed: 1 }, signal)).text).toBe('answer 1');
   expect((await (await open()).ask({ ...question, seed: 1 }, signal)).text).toBe('answer 1');
 });
+
+it.each(['1e999', '-5', '"7"', 'null'])(
+  'keeps an answer whose usage is %s so that it can be read again',
+  async (tokens) => {
+    const cacheFile = path.join(mkdtempSync(path.join(tmpdir(), 'cache-')), 'answers.jsonl');
+    const usage = `{"prompt_tokens": ${tokens}}`;
+    const body = `{"choices": [{"message": {"content": "\\ud800 yes"}}], "usage": ${usage}}`;
+    const { answer } = await ask([status(200, body)], { cacheFile });
+    expect(answer).toMatchObject({ promptTokens: 0 });
+    const again = await ask(['broken'], { cacheFile });
+    expect(again.answer).toEqual(answer);
+  },
+);
 
 it('changes no file that is not a cache', async () => {
   const file = cacheFile();

@@ -62,6 +62,8 @@ export class ModelRefusal extends AgentJetError {}
 
 const firstGapMs = 500;
 const longestGapMs = 30_000;
+/** A rate limit that lasts longer, such as one for a day, is an outage: waiting in silence would look like a run that hangs. */
+const longestRestMs = 300_000;
 
 /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
 export async function openModelClient(
@@ -186,8 +188,17 @@ class QueuedClient implements ModelClient {
     for (;;) {
       const taken = this.#parts.keys.take(this.#parts.host.now());
       if ('key' in taken) return taken.key;
+      if (taken.waitMs > longestRestMs) throw this.#resting(taken.waitMs);
       await this.#parts.host.sleep(Math.min(taken.waitMs, longestGapMs), signal);
     }
+  }
+
+  #resting(waitMs: number): Outage {
+    const { keys, url, options } = this.#parts;
+    return new Outage(
+      `The rate limit of every key of ${keys.names.join(', ')} at ${url.host} (model ${options.model}) lasts ${Math.round(waitMs / 60_000)} more minutes`,
+      { host: url.host },
+    );
   }
 
   #settle(key: Key, sent: Sent): void {

@@ -88,7 +88,10 @@ function readAnswer(text: string): Sent {
 
 function tokensOf(body: unknown): { readonly promptTokens: number; readonly completionTokens: number } {
   const usage = isJsonObject(body) && isJsonObject(body['usage']) ? body['usage'] : {};
-  const count = (name: string): number => (typeof usage[name] === 'number' ? usage[name] : 0);
+  const count = (name: string): number => {
+    const tokens = usage[name];
+    return typeof tokens === 'number' && tokens >= 0 && Number.isFinite(tokens) ? tokens : 0;
+  };
   return { promptTokens: count('prompt_tokens'), completionTokens: count('completion_tokens') };
 }
 

@@ -69,7 +69,7 @@ function toMappedTask(row: JsonObject, { sources, idPrefix, where, rowNumber }: 
 }
 
 function parseTaskId(value: unknown, where: () => string, hint: string): string {
-  const taskId = typeof value === 'number' ? String(value) : value;
+  const taskId = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
   if (typeof taskId === 'string' && taskId.trim() !== '') return taskId;
   throw new TaskError(
     'empty_task_id',

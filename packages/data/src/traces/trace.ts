@@ -24,13 +24,17 @@ export type Feedback = {
 
 const roles = ['system', 'user', 'assistant'] as const;
 
-const roleNames: Readonly<Record<string, Message['role']>> = { human: 'user', ai: 'assistant', developer: 'system' };
+const roleNames: ReadonlyMap<string, Message['role']> = new Map([
+  ['human', 'user'],
+  ['ai', 'assistant'],
+  ['developer', 'system'],
+]);
 
 /** Undefined for tools and their results, and for content without text. */
 export function readMessage(value: unknown): Message | undefined {
   if (!isJsonObject(value)) return undefined;
   const name = value['role'] ?? value['from'];
-  const role = typeof name === 'string' ? (roles.find((each) => each === name) ?? roleNames[name]) : undefined;
+  const role = typeof name === 'string' ? (roles.find((each) => each === name) ?? roleNames.get(name)) : undefined;
   const content = readContent(value['content'] ?? value['value'] ?? value['parts']);
   return role === undefined || content === '' ? undefined : { role, content };
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { JudgeError, Outage, type CommonConfig, type Task } from '@agentjet/core';
+import { ConfigError, JudgeError, Outage, type CommonConfig, type Task } from '@agentjet/core';
 import { openModelClient } from '@agentjet/model-client';
 import { says, scriptedHost, type ScriptedAnswer, type SeenRequest } from '@agentjet/model-client/testing';
 import { judgeCases } from '@agentjet/rollout/testing';
@@ -95,6 +95,25 @@ it.each([
   await expect(ask('Hi')).rejects.toThrow('The judge wrote no verdict');
 });
 
+it.each([
+  ['a score that is not a number', (body: string) => body.replace('5', 'NaN')],
+  ['a score that is too large for a number', (body: string) => body.replace('5', '1e999')],
+  ['a score in a list', (body: string) => body.replace('5', '[5]')],
+  ['a score of null', (body: string) => body.replace('5', 'null')],
+  ['its end cut off', (body: string) => body.slice(0, -1)],
+  ['a list around it', (body: string) => `[${body}]`],
+  ['words before it', (body: string) => `Here you are: ${body}`],
+  ['words after it', (body: string) => `${body} I hope that helps.`],
+  ['another verdict after it', (body: string) => `${body}\n${body}`],
+  ['a prototype', (body: string) => body.replace('{', '{"__proto__": {"score": 10}, ')],
+  ['comments', (body: string) => body.replace('{', '{ /* fine */')],
+  ['a byte order mark', (body: string) => `\ufeff${body}x`],
+  ['thoughts that never end', (body: string) => `<think>${body}`],
+])('takes no verdict with %s', async (_, spoil) => {
+  const { ask } = await open((request) => says(spoil(JSON.stringify({ code: codeIn(request), reason: '', score: 5 }))));
+  await expect(ask('Hi')).rejects.toThrow('The judge wrote no verdict');
+});
+
 it('takes the mean of the votes, and shows their spread', async () => {
   const { ask, host } = await open((request) => says(verdict(request, Number(request.body['seed']) * 5)), { votes: 3 });
   expect(await ask('Hi')).toMatchObject({ reward: 0.5, parts: { vote_spread: 1 } });
@@ -123,14 +142,23 @@ it.each(attacks.map((attack) => [attack.slice(0, 40), attack]))(
   },
 );
 
+const hugeBody = JSON.stringify({ choices: [{ message: { content: 'x'.repeat(9 * 2 ** 20) } }] });
+
 it.each([
-  'broken',
-  { status: 500, body: '' },
-  { status: 401, body: '' },
-  { status: 429, body: '{"code":"insufficient_quota"}' },
-] as const)('gives no reward if the judge answers %j', async (answer) => {
+  ['nothing', 'broken'],
+  ['a page', { status: 200, body: '<html><body>Sign in to the Wi-Fi</body></html>' }],
+  ['half of JSON', { status: 200, body: '{"choices": [{"message": {"content": "{\\"sco' }],
+  ['no words', { status: 200, body: '{"choices": [{"message": {"content": null}}]}' }],
+  ['another shape', { status: 200, body: '{"choices": {"0": {"message": {"content": "10"}}}}' }],
+  ['9 MB', { status: 200, body: hugeBody }],
+  ['an address', { status: 302, body: '', headers: { location: 'http://elsewhere' } }],
+  ['an error', { status: 500, body: '' }],
+  ['that the key is wrong', { status: 401, body: '' }],
+  ['that the quota is used up', { status: 429, body: '{"code":"insufficient_quota"}' }],
+] as const)('gives no reward if the judge answers %s', async (_, answer) => {
   await expect((await open(() => answer)).ask('Hi')).rejects.toThrow(Outage);
   await expect((await open(() => answer, { onOutage: 'drop' })).ask('Hi')).rejects.toThrow(JudgeError);
+  await expect((await open(() => answer, { onOutage: 'stop' })).ask('Hi')).rejects.toThrow(ConfigError);
 });
 
 it('gives no reward if one of its votes is missing', async () => {

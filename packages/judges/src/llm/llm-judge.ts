@@ -4,7 +4,7 @@ import type { Judge } from '@agentjet/rollout';
 import { candidateText } from '../candidate-text.js';
 import { lastAnswerText } from '../last-answer-text.js';
 import { askUntilRead } from '../model/ask-until-read.js';
-import { askVotes } from '../model/ask-votes.js';
+import { askVotes, type OnOutage } from '../model/ask-votes.js';
 import { usageOf } from '../model/usage-of.js';
 import { readVerdict } from './read-verdict.js';
 import { askForVerdict, type VerdictFormat, type VerdictQuestion } from './verdict-question.js';
@@ -18,7 +18,7 @@ export type LlmJudgeOptions = VerdictFormat & {
   readonly successFrom: number;
   readonly outputField: string;
   readonly agent: string | null;
-  readonly onOutage: 'pause' | 'drop';
+  readonly onOutage: OnOutage;
 };
 
 /**

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
 import { answerSource } from '../answer-source.js';
-import { modelLimits, modelSettings, openJudgeModel } from '../model/model-settings.js';
+import { modelLimits, modelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
 
 const count = z.number().int().positive();
 export const llm = defineJudge({
@@ -22,11 +22,7 @@ export const llm = defineJudge({
     temperature: setting(z.number().min(0).max(2), 0),
     max_tokens: setting(count, 500, 'of a verdict'),
     ...answerSource,
-    on_outage: setting(
-      z.enum(['pause', 'drop']),
-      'pause',
-      'pause: episodes wait for the judge; drop: they are left out',
-    ),
+    ...outageSetting,
     ...modelLimits,
   }),
   async open(section, { config }) {

@@ -1,8 +1,12 @@
-import { JudgeError, Outage } from '@agentjet/core';
+import { ConfigError, JudgeError, Outage } from '@agentjet/core';
+import type { onOutage as outageRules } from './model-settings.js';
+
+/** What becomes of an episode whose judge cannot be reached. It is never rewarded. */
+export type OnOutage = (typeof outageRules)[number];
 
 export type VoteOptions = {
   readonly votes: number;
-  readonly onOutage: 'pause' | 'drop';
+  readonly onOutage: OnOutage;
 };
 
 /** Asks for all votes at once and waits for all. Throws the first error if one failed, so that no reward rests on some of them. */
@@ -16,8 +20,13 @@ export async function askVotes<Vote>(
   return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/** With `drop`, an episode whose judge is away is left out instead of waiting. It is never rewarded. */
-function asLeftOut(error: unknown, onOutage: VoteOptions['onOutage']): unknown {
+/** With `drop` the episode is left out instead of waiting; with `stop` the run ends. */
+function asLeftOut(error: unknown, onOutage: OnOutage): unknown {
   if (onOutage === 'pause' || !(error instanceof Outage)) return error;
-  return new JudgeError('judge_unavailable', error.message);
+  if (onOutage === 'drop') return new JudgeError('judge_unavailable', error.message);
+  const repair = 'Check its quota, key and address, then go on with --resume. on_outage=pause waits for it instead.';
+  return new ConfigError(
+    'judge_unavailable',
+    `The judge cannot be reached, and its on_outage is stop: ${error.message}. ${repair}`,
+  );
 }

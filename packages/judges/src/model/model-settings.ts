@@ -22,6 +22,16 @@ export const modelLimits = {
   timeout: setting(z.number().positive(), 60, 'seconds for one request'),
 };
 
+export const onOutage = ['pause', 'drop', 'stop'] as const;
+
+export const outageSetting = {
+  on_outage: setting(
+    z.enum(onOutage),
+    'pause',
+    'pause: episodes wait for the judge; drop: they are left out; stop: the run ends',
+  ),
+};
+
 type Section = SectionOf<z.ZodObject<typeof modelSettings & typeof modelLimits>>;
 
 /** The client of these settings. Its answers are kept beside the experiment. */

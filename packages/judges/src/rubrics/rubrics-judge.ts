@@ -4,7 +4,7 @@ import type { Judge } from '@agentjet/rollout';
 import { candidateText } from '../candidate-text.js';
 import { lastAnswerText } from '../last-answer-text.js';
 import { askUntilRead } from '../model/ask-until-read.js';
-import { askVotes } from '../model/ask-votes.js';
+import { askVotes, type OnOutage } from '../model/ask-votes.js';
 import { usageOf } from '../model/usage-of.js';
 import { askForScores } from './criteria-question.js';
 import type { Criterion } from './rubrics-file.js';
@@ -18,7 +18,7 @@ export type RubricsJudgeOptions = {
   readonly successFrom: number;
   readonly outputField: string;
   readonly agent: string | null;
-  readonly onOutage: 'pause' | 'drop';
+  readonly onOutage: OnOutage;
 };
 
 /** The weighted mean of the criteria's scores, each of which is a part of the verdict. A model that cannot be reached is an Outage. */
