@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { FileOrder } from './.ci/file-order.mjs';
 import { root, workspaces } from './.ci/workspaces.mjs';
 
 /** Tests run on the sources: our packages resolve to src, without a build in between. */
@@ -15,11 +16,26 @@ export default defineConfig({
   test: {
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: 'test/property-seed.ts',
-    include: [
-      ...workspaces().map(({ dir }) => `${dir}/src/**/*.test.ts`),
-      'training/**/*.test.ts',
-      'tutorial/**/*.test.ts',
-      'test/**/*.test.ts',
+    sequence: { sequencer: FileOrder },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'whole',
+          maxWorkers: 0, // as the root has it, which `--maxWorkers` changes
+          include: ['training/**/*.test.ts', 'tutorial/**/*.test.ts', 'test/**/*.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'packages',
+          maxWorkers: 0,
+          include: workspaces().map(({ dir }) => `${dir}/src/**/*.test.ts`),
+          // One process per worker instead of one per file: modules are imported once, which halves what these tests cost.
+          isolate: false,
+        },
+      },
     ],
     // Long, for whole processes on a machine that may be busy; they only end what hangs.
     testTimeout: 180_000,

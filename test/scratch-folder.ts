@@ -1,14 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { TestProject } from 'vitest/node';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'agentjet-tests-'));
+let folder: string | undefined;
 
-/** Whatever tests put under the temporary folder, and programs that they start, goes with the run. */
-export function setup(): void {
+/**
+ * Whatever tests put under the temporary folder, and programs that they start, goes with the run. Each project of the configuration
+ * calls this, and then their root: one folder is enough.
+ */
+export function setup(project: TestProject): void {
+  if (!project.isRootProject()) return;
+  folder = mkdtempSync(path.join(tmpdir(), 'agentjet-tests-'));
   Object.assign(process.env, { TMPDIR: folder, TMP: folder, TEMP: folder });
 }
 
 export function teardown(): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }

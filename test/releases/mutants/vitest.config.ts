@@ -17,9 +17,11 @@ function planter(): Plugin {
   };
 }
 
+const { projects: _projects, ...common } = base.test ?? {};
+
 export default defineConfig({
   ...base,
   root,
   plugins: [planter()],
-  test: { ...base.test, include: ['test/releases/mutants/train-seeds.ts'] },
+  test: { ...common, include: ['test/releases/mutants/train-seeds.ts'] },
 });

@@ -140,9 +140,11 @@ describe('a session', () => {
   it('is closed if it comes after the workflow has returned', async () => {
     const { environment, seen } = createCounter();
     let opening: Promise<unknown> = Promise.resolve();
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
     const slow: Environment = {
       open: async (given, options) => {
-        await new Promise((resolve) => setImmediate(resolve));
+        await ended;
         return environment.open(given, options);
       },
     };
@@ -152,6 +154,7 @@ describe('a session', () => {
       return { reward: 1 };
     };
     expect(await run(workflow, slow)).toMatchObject({ status: 'completed' });
+    end();
     await expect(opening).rejects.toThrow('has ended');
     expect(seen).toMatchObject({ opened: 1, open: 0 });
   });
