@@ -29,6 +29,7 @@ import {
   evaluateJob,
   loadInputs,
   loadSftInputs,
+  loadTrainer,
   readJobData,
   sftJob,
   toSftInput,
@@ -252,7 +253,8 @@ export class AgentJetJob {
   }
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
-  #load(listener: JobListener, signal: AbortSignal | undefined) {
+  async #load(listener: JobListener, signal: AbortSignal | undefined) {
+    await loadTrainer();
     return loadInputs(
       this.#given,
       { config: this.#config, composition: configuration, workflowProcess },

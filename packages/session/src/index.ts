@@ -20,6 +20,7 @@ export {
   exportModelJob,
   getModelJob,
   listModelsJob,
+  loadTrainer,
   serveModelJob,
   serveWithVllmJob,
   sftJob,
