@@ -22,10 +22,13 @@ export class Network {
   /** Sends a request to some server. Without an answer in time it rejects, and the answer may still be true. */
   send<Answer>(client: string, life: Life, route: (swarm: Swarm, life: Life) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      life.host.after(400 + this.#world.about(200), () => reject(new Error('no answer')));
+      const stopWaiting = life.host.after(400 + this.#world.about(200), () => reject(new Error('no answer')));
       const reply = (settle: () => void): void => {
         if (this.#isLost(client, 'in')) return;
-        life.host.after(this.#delay(), settle);
+        life.host.after(this.#delay(), () => {
+          stopWaiting();
+          settle();
+        });
       };
       for (let copies = this.#world.fault(0.05) ? 2 : 1; copies > 0; copies--) {
         if (this.#isLost(client, 'out')) continue;
