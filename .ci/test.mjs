@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { checks, runCheck } from './check.mjs';
+import { checks, runChecks } from './check.mjs';
 import { runCheapestGate } from './run-gate.mjs';
 import { runVitest } from './run-vitest.mjs';
 import {
@@ -94,7 +94,7 @@ if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // The boundaries are vitest files too: counted there.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
-const results = [...wanted, ...(isEverything ? [commitSubjects] : [])].map(runCheck);
+const results = await runChecks([...wanted, ...(isEverything ? [commitSubjects] : [])]);
 const tests = runVitest(vitestArgs);
 const testMinutes = minutes();
 const counts = [
