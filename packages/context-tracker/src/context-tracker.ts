@@ -37,6 +37,7 @@ import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { describeTurns } from './turn/describe-turns.js';
 import { countByAgent } from './turn/episode-counts.js';
+import { findParts } from './turn/find-parts.js';
 import { readReply, type Reply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
 
@@ -166,18 +167,19 @@ class EpisodeTracker implements ContextTracker {
 
   stats(): TrackerStats {
     const rows = this.#toSampled();
-    const spans = rows.flatMap((row) => row.spans);
+    let trainedTokens = 0;
+    for (const { spans } of rows) for (const { start, end } of spans) trainedTokens += end - start;
     return {
       calls: this.#calls.length,
       generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
-      trainedTokens: spans.reduce((sum, { start, end }) => sum + end - start, 0),
+      trainedTokens,
       samples: rows.length,
       ...countByAgent(this.#calls),
     };
   }
 
   describe(): readonly TurnDescription[] {
-    return describeTurns(this.#toRows(), this.#calls, (agent) => this.#chats.of(agent));
+    return describeTurns(this.#toRows(), this.#calls);
   }
 
   transcripts(): readonly AgentTranscript[] {
@@ -244,15 +246,12 @@ class EpisodeTracker implements ContextTracker {
     this.#guides.update(agent.agentName, index, answer);
     this.#answers.push({ agentName: agent.agentName, node: answer });
     this.#turns.add(turn);
-    const { reusedTokens, fork, numNew, numOpening, opening } = prompt;
+    const { reusedTokens, fork } = prompt;
     const { policyVersion, logprobs } = completion;
     const recorded = {
       promptLength: prompt.ids.length,
       reusedTokens,
       fork,
-      numNew,
-      printed: opening === '' ? prompt.text : prompt.text.slice(0, -opening.length),
-      numOpening,
       policyVersion,
       temperature,
       isTrained,
@@ -278,11 +277,12 @@ class EpisodeTracker implements ContextTracker {
     chat,
     history,
     prompt,
-  }: OpenCall): Pick<RecordedCall, 'added' | 'splices' | 'foreignMessages' | 'specialTokens'> {
+  }: OpenCall): Pick<RecordedCall, 'parts' | 'splices' | 'foreignMessages' | 'specialTokens'> {
     const splices = history.respelled.filter(({ turn }) => !this.#spliced.has(turn));
     const foreign = history.tail.flatMap((entry) => this.#foreignCause(entry) ?? []);
+    const added = prompt.added.map((entry) => ({ message: entry.message, author: this.#authorOf(entry) }));
     return {
-      added: prompt.added.map((entry) => ({ message: entry.message, author: this.#authorOf(entry) })),
+      parts: findParts(prompt, added, chat),
       splices: [...new Map(splices.map(({ turn, cause }) => [turn.index, { index: turn.index, cause }])).values()],
       foreignMessages: countEach(foreign),
       specialTokens: chat.special.countAll(history.tail),

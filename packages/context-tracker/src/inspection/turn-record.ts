@@ -5,8 +5,8 @@ import type { TurnDescription } from '../contract.js';
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
 /** Key by key, since it is done for every turn of a run: looking for capitals in names costs more than the description. */
-export function toTurnRecord({ isTrained, ...turn }: TurnDescription): TurnRecord {
-  return {
+export function toTurnRecord(turn: TurnDescription): TurnRecord {
+  const record = {
     turn_id: turn.turnId,
     index: turn.index,
     agent_name: turn.agentName,
@@ -16,13 +16,13 @@ export function toTurnRecord({ isTrained, ...turn }: TurnDescription): TurnRecor
     generated_tokens: turn.generatedTokens,
     policy_version: turn.policyVersion,
     is_truncated: turn.isTruncated,
-    ...(isTrained !== undefined && { is_trained: isTrained }),
     fork: turn.fork,
     sample: turn.sample,
     splices: turn.splices,
     foreign_messages: turn.foreignMessages,
     parts: turn.parts,
   };
+  return turn.isTrained === undefined ? record : { ...record, is_trained: turn.isTrained };
 }
 
 /** The turns of an episode's record; undefined if the record is older than turns are. */

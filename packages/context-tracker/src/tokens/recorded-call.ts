@@ -1,5 +1,5 @@
 import type { ChatMessage, ForkCause } from '@agentjet/core';
-import type { AgentIdentity, Counts, ForeignCause, PartAuthor, SpliceCause } from '../contract.js';
+import type { AgentIdentity, Counts, ForeignCause, SpliceCause, TurnPart } from '../contract.js';
 import type { TokenPosition } from './token-tree.js';
 
 /** One committed call, as far as tokens go: the engine was given `promptLength` ids and sampled those up to `end`. */
@@ -19,23 +19,16 @@ export type RecordedCall = {
   readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
-  /** How many of the prompt's last ids were rendered for this call. */
-  readonly numNew: number;
-  /** Their text, as the template printed it. */
-  readonly printed: string;
-  /** The messages that they were rendered from. */
-  readonly added: readonly AddedMessage[];
-  /** How many of the prompt's last ids are what the answer was made to begin with. */
-  readonly numOpening: number;
+  /** Where the messages are that were rendered for this call. */
+  readonly parts: readonly TurnPart[];
   /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
   readonly foreignMessages: Counts<ForeignCause>;
   readonly specialTokens: Counts<ChatMessage['role']>;
 };
 
-export type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };
-
 /** As they began. */
 export function inOrder(calls: readonly RecordedCall[]): readonly RecordedCall[] {
-  return calls.toSorted((left, right) => left.index - right.index);
+  const isInOrder = calls.every(({ index }, at) => at === 0 || index > (calls[at - 1]?.index ?? 0));
+  return isInOrder ? calls : calls.toSorted((left, right) => left.index - right.index);
 }

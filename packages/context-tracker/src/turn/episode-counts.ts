@@ -33,5 +33,6 @@ function add(counter: Counter, agentName: string, cause: string, count: number):
 }
 
 function toObject(counter: Counter): Readonly<Record<string, Readonly<Record<string, number>>>> {
+  if (counter.size === 0) return {};
   return Object.fromEntries([...counter].map(([agentName, causes]) => [agentName, Object.fromEntries(causes)]));
 }

@@ -1,19 +1,27 @@
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer, DecodedIds, Tokenizer } from '@agentjet/tokenizer';
-import type { TurnPart } from '../contract.js';
+import type { PartAuthor, TurnPart } from '../contract.js';
+import type { PreparedPrompt } from '../prompt/prepare-prompt.js';
 import { findEnd, type TurnMarks } from '../prompt/turn-marks.js';
-import type { RecordedCall } from '../tokens/recorded-call.js';
-import { readPath } from '../tokens/token-tree.js';
 import { findMessageLeads, type MessageLeads } from './message-leads.js';
 
-export type PartTools = { readonly chatTokenizer: ChatTokenizer; readonly marks: TurnMarks };
+type PartTools = { readonly chatTokenizer: ChatTokenizer; readonly marks: TurnMarks };
+
+/** A prompt whose last ids were rendered for one call. */
+type RenderedPrompt = Pick<PreparedPrompt, 'ids' | 'numNew' | 'text' | 'opening' | 'numOpening'>;
+
+type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };
 
 /** Which of the tokens that were rendered for a call come from which message, in order. */
-export function findParts(call: RecordedCall, { chatTokenizer, marks }: PartTools): readonly TurnPart[] {
-  const { end, promptLength, numNew, numOpening, added, printed } = call;
-  const first = promptLength - numNew;
-  const opened = promptLength - numOpening;
-  const { text, ends } = decodePrinted(readPath(end).subarray(first, opened), printed, chatTokenizer.tokenizer);
+export function findParts(
+  { ids, numNew, text: rendered, opening, numOpening }: RenderedPrompt,
+  added: readonly AddedMessage[],
+  { chatTokenizer, marks }: PartTools,
+): readonly TurnPart[] {
+  const first = ids.length - numNew;
+  const opened = ids.length - numOpening;
+  const printed = opening === '' ? rendered : rendered.slice(0, -opening.length);
+  const { text, ends } = decodePrinted(ids.subarray(first, opened), printed, chatTokenizer.tokenizer);
   const finder: Finder = { text, marks, leads: findMessageLeads(chatTokenizer.template) };
   const parts: TurnPart[] = [];
   let from = 0;
@@ -29,7 +37,7 @@ export function findParts(call: RecordedCall, { chatTokenizer, marks }: PartTool
         end: first + tokenAt(ends, place.end) + 1,
       });
   }
-  if (numOpening > 0) parts.push({ author: 'opening', start: opened, end: promptLength });
+  if (numOpening > 0) parts.push({ author: 'opening', start: opened, end: ids.length });
   return parts;
 }
 
