@@ -4,6 +4,7 @@ The first line is {"tracker", "project", "experiment", "dir", "id"}; each furthe
 Exit code 3: the library is not installed.
 """
 
+import hashlib
 import importlib
 import json
 import os
@@ -16,7 +17,11 @@ def open_run(library, begin):
             project=begin["project"], name=begin["experiment"], id=begin["id"], dir=begin["dir"], resume="allow"
         )
     return library.init(
-        project=begin["project"], experiment_name=begin["experiment"], logdir=os.path.join(begin["dir"], "swanlab")
+        project=begin["project"],
+        experiment_name=begin["experiment"],
+        logdir=os.path.join(begin["dir"], "swanlab"),
+        id=hashlib.sha256(begin["id"].encode()).hexdigest()[:21],  # swanlab takes 21 small letters and digits
+        resume="allow",
     )
 
 

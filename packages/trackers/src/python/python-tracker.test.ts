@@ -31,7 +31,9 @@ class Run:
         with open(os.path.join(${JSON.stringify(dir)}, "got"), "a") as file: file.write(json.dumps([step, values]) + "\\n")
     def finish(self):
         with open(os.path.join(${JSON.stringify(dir)}, "got"), "a") as file: file.write("finished\\n")
-def init(**options): return Run()
+def init(**options):
+    with open(os.path.join(${JSON.stringify(dir)}, "options"), "a") as file: file.write(json.dumps(options) + "\\n")
+    return Run()
 `;
 
 describe.skipIf(!hasPython)('a tracker in Python', () => {
@@ -48,6 +50,18 @@ describe.skipIf(!hasPython)('a tracker in Python', () => {
       'finished',
       '',
     ]);
+  });
+
+  it.each(['wandb', 'swanlab'])('goes on with the same experiment of %s when the run goes on', async (name) => {
+    writeFileSync(path.join(dir, `${name}.py`), library('pass'));
+    for (const step of [1, 2]) {
+      const tracker = await openPythonTracker(name, run());
+      await tracker.write([row(step)]);
+      await tracker.close();
+    }
+    const [first, second] = readFileSync(path.join(dir, 'options'), 'utf8').split('\n');
+    expect(JSON.parse(first ?? '')).toMatchObject({ id: expect.stringMatching(/./) as unknown, resume: 'allow' });
+    expect(second).toBe(first);
   });
 
   it('says that the library is missing, and how to get it', async () => {
