@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
@@ -7,6 +7,7 @@ import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 let modelDir: string;
+let wholeFolder: string;
 let whole: ReturnType<typeof readMetrics>;
 const train = ['--conf', 'job.yaml'];
 const longRun = { trainer_common: { save_freq: 2, total_training_steps: 7, val_before_train: true } };
@@ -37,10 +38,17 @@ export async function sayLetters(task, tuner) {
 
 beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
-  const folder = createJobFolder(modelDir, restless, longRun);
-  await runAjet(folder, train);
-  whole = readMetrics(onlyRun(folder));
+  wholeFolder = createJobFolder(modelDir, restless, longRun);
+  await runAjet(wholeFolder, train);
+  whole = readMetrics(onlyRun(wholeFolder));
 });
+
+/** A folder whose run is over and was never killed. */
+function copyWhole(): string {
+  const folder = createScratchFolder();
+  cpSync(wholeFolder, folder, { recursive: true });
+  return folder;
+}
 
 it('kill -9 at any moment and --resume: the metrics of a run that was never killed, to the last digit', async () => {
   const folder = createJobFolder(modelDir, { ...restless, hold: '' }, longRun);
@@ -139,12 +147,7 @@ it('a full disk ends the run with the reason, and what was saved before can be r
 });
 
 it('refuses to resume a run made with another configuration, and says what differs', async () => {
-  const folder = createJobFolder(
-    modelDir,
-    {},
-    { trainer_common: { total_training_steps: 1, val_before_train: false } },
-  );
-  await runAjet(folder, train);
+  const folder = copyWhole();
   const before = readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8');
   const { code, stderr } = await runAjet(folder, [
     ...train,
@@ -160,8 +163,7 @@ it('refuses to resume a run made with another configuration, and says what diffe
 });
 
 it('a flipped bit in the newest checkpoint: --resume goes on from the one before and says so; --from goes further back', async () => {
-  const folder = createJobFolder(modelDir, restless, longRun);
-  await runAjet(folder, train);
+  const folder = copyWhole();
   const run = onlyRun(folder);
   const weights = path.join(run, 'checkpoints/step-000007/model.safetensors');
   const bytes = readFileSync(weights);
