@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,14 +7,15 @@ import { jsonlRows } from '../rows/jsonl-rows.js';
 import { checkTaskFile } from '../rows/text-lines.js';
 import { isSilentEpisode, readExportedTrace, textOf } from './exported-traces.js';
 import { isOtlp, readOtlpTraces } from './otlp-traces.js';
+import { isSqlite, readStudioTraces } from './studio-traces.js';
 import { readFeedback, type Feedback, type Trace } from './trace.js';
 
 /** A file with one JSON value is read whole. */
 const mostBytes = 256 * 2 ** 20;
 
 /**
- * The traces of files: OTLP as JSON, whole or one export a line, JSON Lines of other tools, and the conversations of run folders. The same answer in two files
- * counts once. Throws TaskError with file and line.
+ * The traces of files: OTLP as JSON, whole or one export a line, the database of AgentScope Studio, JSON Lines of other tools, and the
+ * conversations of run folders. The same answer in two files counts once. Throws TaskError with file and line.
  */
 export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
   const traces = new Map<string, Trace>();
@@ -48,7 +50,9 @@ function fileOf(source: string): string {
 async function readFileTraces(source: string): Promise<readonly Trace[]> {
   const file = fileOf(source);
   await checkTaskFile(file, mostBytes);
-  const whole = parseWhole(await readFile(file, 'utf8'));
+  const bytes = await readFile(file);
+  if (isSqlite(bytes)) return readStudioTraces(bytes, file);
+  const whole = isUtf8(bytes) ? parseWhole(bytes.toString('utf8')) : undefined;
   if (isOtlp(whole)) return readOtlpTraces(whole);
   if (Array.isArray(whole)) return whole.map((each: unknown, at) => readExportedTrace(each, `${file}: item ${at}`));
   const traces: Trace[] = [];
@@ -62,7 +66,7 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
 
 function parseWhole(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     return undefined; // lines, or nothing that can be read: then the lines say what is wrong
   }
