@@ -49,6 +49,16 @@ describe('the word encoder', () => {
     );
   });
 
+  it('gives the same ids for a long text between special tokens, each time', () => {
+    const library = openHfLibrary(tokenizerJson, tokenizerConfig);
+    const encode = createWordEncoder(openHfLibrary(tokenizerJson, tokenizerConfig), tokenizerJson);
+    if (encode === undefined) throw new Error('expected an encoder');
+    const long = "I'll go on. \r\n ".repeat(500);
+    const prompts = ['hello', ' the'].map((asked) => `<|im_start|>system\n${long}<|im_end|>\n<|im_start|>${asked}`);
+    for (const text of [...prompts, ...prompts, long])
+      expect([...encode(text)]).toEqual(library.encode(text, { add_special_tokens: false }).ids);
+  });
+
   it.each([
     ['another normalizer', { normalizer: { type: 'Lowercase' } }],
     ['a prefix space', { pre_tokenizer: { ...byteLevel, add_prefix_space: true } }],

@@ -6,6 +6,8 @@
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
+import { joinIds } from './join-ids.js';
+import { LongTexts } from './long-texts.js';
 
 const maxWords = 50_000;
 const maxWordLength = 64;
@@ -49,11 +51,17 @@ export function createAddedPattern(texts: readonly string[]): RegExp | undefined
 }
 
 /** Every piece of the text, those between the matches included. */
-function* splitWords(text: string, pattern: RegExp): Generator<string> {
+function splitWords(text: string, pattern: RegExp): Iterable<string> {
+  const words = text.match(pattern) ?? [];
+  const numMatched = words.reduce((sum, { length }) => sum + length, 0);
+  return numMatched === text.length ? words : splitWithGaps(text, pattern);
+}
+
+function* splitWithGaps(text: string, pattern: RegExp): Generator<string> {
   let end = 0;
   for (const { 0: word, index } of text.matchAll(pattern)) {
     if (end < index) yield text.slice(end, index);
-    if (word !== '') yield word;
+    yield word;
     end = index + word.length;
   }
   if (end < text.length) yield text.slice(end);
@@ -85,6 +93,7 @@ export function createWordEncoder(
   const known = new Map<string, readonly number[]>();
 
   const encodeWord = (word: string): readonly number[] => {
+    if (word === '') return [];
     const found = known.get(word);
     if (found !== undefined) return found;
     const ids = model.encode([spell(word)]).flatMap((token) => model.tokens_to_ids.get(token) ?? []);
@@ -92,17 +101,25 @@ export function createWordEncoder(
     if (word.length <= maxWordLength) known.set(word, ids);
     return ids;
   };
+  const addIds = (ids: number[], text: string): number[] => {
+    for (const word of splitWords(isNfc ? text.normalize('NFC') : text, pattern))
+      for (const id of encodeWord(word)) ids.push(id);
+    return ids;
+  };
+  const longTexts = new LongTexts((text) => Int32Array.from(addIds([], text)));
   return (text, mark) => {
-    const ids: number[] = [];
+    const pieces: Int32Array[] = [];
+    let ids: number[] = [];
     for (const section of addedPattern === undefined ? [text] : text.split(addedPattern)) {
       const addedId = addedIds.get(section);
+      const plain = mark === undefined ? section : section.replaceAll(mark, '');
       if (addedId !== undefined) ids.push(addedId);
+      else if (!LongTexts.isLong(plain)) addIds(ids, plain);
       else {
-        const plain = mark === undefined ? section : section.replaceAll(mark, '');
-        for (const word of splitWords(isNfc ? plain.normalize('NFC') : plain, pattern))
-          for (const id of encodeWord(word)) ids.push(id);
+        pieces.push(Int32Array.from(ids), longTexts.encode(plain));
+        ids = [];
       }
     }
-    return Int32Array.from(ids);
+    return joinIds([...pieces, Int32Array.from(ids)]);
   };
 }

@@ -1,4 +1,4 @@
-import type { Tokenizer } from '@agentjet/tokenizer';
+import { joinIds, type Tokenizer } from '@agentjet/tokenizer';
 import { readPath } from '../tokens/token-tree.js';
 import type { SeenState, SeenTurn } from '../history/seen-state.js';
 import { endAt, type TurnMarks } from './turn-marks.js';
@@ -31,7 +31,7 @@ export function toTailIds(
     from = turn.isStopped ? end + mark.length : end;
   }
   pieces.push(tokenizer.encode(text.slice(from)));
-  return concat(pieces);
+  return joinIds(pieces);
 }
 
 function findTurn(text: string, from: number, turn: SeenTurn, { header }: TurnMarks): number {
@@ -42,16 +42,4 @@ function findTurn(text: string, from: number, turn: SeenTurn, { header }: TurnMa
 /** Shape [G]: what the engine sampled. */
 function idsOf(turn: SeenTurn): Int32Array {
   return readPath(turn.position).subarray(turn.before.position.depth);
-}
-
-function concat(pieces: readonly Int32Array[]): Int32Array {
-  const [only] = pieces;
-  if (pieces.length === 1 && only !== undefined) return only;
-  const whole = new Int32Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { LongTexts } from './long-texts.js';
+
+const textOf = (letter: string, length: number): string => letter.repeat(length);
+
+it('encodes a long text once, and those that nobody asked for lately again', () => {
+  const encoded: string[] = [];
+  const texts = new LongTexts((text) => {
+    encoded.push(text[0] ?? '');
+    return Int32Array.of(text.length);
+  });
+  const [a, b, c] = ['a', 'b', 'c'].map((letter) => textOf(letter, 3 * 2 ** 20)) as [string, string, string];
+  for (const text of [a, b, a, c, a, b]) expect([...texts.encode(text)]).toEqual([text.length]);
+  expect(encoded).toEqual(['a', 'b', 'c', 'b']);
+});
+
+it('does not keep what is larger than all it may keep', () => {
+  let numEncoded = 0;
+  const texts = new LongTexts((text) => {
+    numEncoded++;
+    return Int32Array.of(text.length);
+  });
+  const huge = textOf('h', 9 * 2 ** 20);
+  texts.encode(huge);
+  texts.encode(huge);
+  expect(numEncoded).toBe(2);
+});

@@ -1,0 +1,41 @@
+/**
+ * Ids of long texts that come again: the episodes of a run share system prompts, tools and documents of many thousand
+ * tokens. Those that were not asked for lately go first.
+ */
+export class LongTexts {
+  readonly #encode: (text: string) => Int32Array;
+  readonly #known = new Map<string, Int32Array>();
+  #numKept = 0;
+
+  constructor(encode: (text: string) => Int32Array) {
+    this.#encode = encode;
+  }
+
+  /** Encoding a shorter text costs less than keeping it. */
+  static isLong({ length }: string): boolean {
+    return length >= leastLength;
+  }
+
+  /** What is returned must not be written to. */
+  encode(text: string): Int32Array {
+    const ids = this.#known.get(text) ?? this.#encode(text);
+    this.#keep(text, ids);
+    return ids;
+  }
+
+  /** As the newest one. */
+  #keep(text: string, ids: Int32Array): void {
+    if (!this.#known.delete(text)) this.#numKept += text.length;
+    this.#known.set(text, ids);
+    for (const [oldest] of this.#known) {
+      if (this.#numKept <= mostKept) break;
+      this.#known.delete(oldest);
+      this.#numKept -= oldest.length;
+    }
+  }
+}
+
+const leastLength = 4096;
+
+/** Characters in all. */
+const mostKept = 8 * 2 ** 20;
