@@ -1,32 +1,35 @@
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readFile, truncate } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject } from '@agentjet/core';
-import type { ModelAnswer } from './model-client.js';
+import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
  * Answers on disk, one JSON object per line, by the hash of the whole question. A line that a kill cut short is cut away when the
  * file is opened. A file that holds anything else is left alone, with an error.
  */
-export class AnswerCache {
+export class AnswerCache<Answer extends object> {
   readonly #file: string;
-  readonly #answers: Map<string, ModelAnswer>;
+  readonly #answers: Map<string, Answer>;
 
-  private constructor(file: string, answers: Map<string, ModelAnswer>) {
+  private constructor(file: string, answers: Map<string, Answer>) {
     this.#file = file;
     this.#answers = answers;
   }
 
-  static async open(file: string): Promise<AnswerCache> {
+  /** `read`: the answer that a kept value is, or null. */
+  static async open<Kept extends object>(
+    file: string,
+    read: (value: JsonObject) => Kept | null,
+  ): Promise<AnswerCache<Kept>> {
     await mkdir(path.dirname(file), { recursive: true });
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
       throw error;
     });
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    const answers = new Map<string, ModelAnswer>();
+    const answers = new Map<string, Kept>();
     for (const [at, line] of whole.split('\n').slice(0, -1).entries()) {
-      const entry = readLine(line);
+      const entry = readLine(line, read);
       if (entry === null)
         throw new Error(`${file}:${at + 1} is not an answer of a model. Move the file away; it is not changed.`);
       answers.set(entry.key, entry.answer);
@@ -35,12 +38,12 @@ export class AnswerCache {
     return new AnswerCache(file, answers);
   }
 
-  get(key: string): ModelAnswer | undefined {
+  get(key: string): Answer | undefined {
     return this.#answers.get(key);
   }
 
   /** Resolves once the answer is written. */
-  async set(key: string, answer: ModelAnswer): Promise<void> {
+  async set(key: string, answer: Answer): Promise<void> {
     this.#answers.set(key, answer);
     await appendFile(this.#file, `${JSON.stringify({ key, answer })}\n`);
   }
@@ -61,15 +64,11 @@ function canonical(value: unknown): string {
     .join(',')}}`;
 }
 
-function readLine(line: string): { readonly key: string; readonly answer: ModelAnswer } | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (!isJsonObject(value) || typeof value['key'] !== 'string' || !isJsonObject(value['answer'])) return null;
-    const { text, finishReason, promptTokens, completionTokens } = value['answer'];
-    if (typeof text !== 'string' || typeof finishReason !== 'string') return null;
-    if (typeof promptTokens !== 'number' || typeof completionTokens !== 'number') return null;
-    return { key: value['key'], answer: { text, finishReason, promptTokens, completionTokens } };
-  } catch {
-    return null;
-  }
+function readLine<Kept>(
+  line: string,
+  read: (value: JsonObject) => Kept | null,
+): { readonly key: string; readonly answer: Kept } | null {
+  const { key, answer: value } = parseJsonObject(line) ?? {};
+  const answer = isJsonObject(value) ? read(value) : null;
+  return typeof key === 'string' && answer !== null ? { key, answer } : null;
 }

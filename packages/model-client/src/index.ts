@@ -1,7 +1,8 @@
 export { systemHost, type ClientHost } from './host.js';
 export type { KeyNames } from './key-ring.js';
+export { openEmbedder, type Embedder, type EmbedderOptions } from './embedder.js';
+export { ModelRefusal } from './request-sender.js';
 export {
-  ModelRefusal,
   openModelClient,
   type ModelAnswer,
   type ModelClient,

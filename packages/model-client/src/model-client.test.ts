@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Outage } from '@agentjet/core';
 import { expect, it } from 'vitest';
-import { ModelRefusal, openModelClient, type ModelClientOptions, type ModelQuestion } from './model-client.js';
+import { openModelClient, type ModelClientOptions, type ModelQuestion } from './model-client.js';
+import { ModelRefusal } from './request-sender.js';
 import { says, scriptedHost, type ScriptedAnswer } from './testing/scripted-model.js';
 
 const options: ModelClientOptions = {

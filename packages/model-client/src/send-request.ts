@@ -1,10 +1,9 @@
-import { isJsonObject, toErrorMessage } from '@agentjet/core';
+import { toErrorMessage } from '@agentjet/core';
 import type { ClientHost } from './host.js';
-import type { ModelAnswer, ModelQuestion } from './model-client.js';
 
 /** What one request came to. `message` names the cause, without the key. */
-export type Sent =
-  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+export type Sent<Answer> =
+  | { readonly kind: 'answer'; readonly answer: Answer }
   /** The key is refused, or has no quota left. */
   | { readonly kind: 'bad_key'; readonly message: string }
   /** Too many requests for now. `waitMs`: what the server asked for. */
@@ -14,52 +13,42 @@ export type Sent =
   /** The request itself is wrong. */
   | { readonly kind: 'refused'; readonly status: number; readonly message: string };
 
-export type Address = {
-  readonly url: string;
-  readonly key: string;
-  readonly model: string;
-  readonly timeoutMs: number;
+export type Address = { readonly url: string; readonly key: string; readonly timeoutMs: number };
+
+export type Request<Answer> = {
+  readonly body: object;
+  /** The answer that the body of a response is, or what is wrong with it. */
+  readonly read: (text: string) => Answer | { readonly mistake: string };
 };
 
-/** A longer answer is not one of a chat model. */
+/** A longer answer is not one of a model. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** Sends one chat completion. Rejects only if the signal aborts. */
-export async function sendQuestion(
-  question: ModelQuestion,
+/** Sends one request. Rejects only if the signal aborts. */
+export async function sendRequest<Answer extends object>(
+  { body, read }: Request<Answer>,
   address: Address,
   { host, signal }: { readonly host: ClientHost; readonly signal: AbortSignal },
-): Promise<Sent> {
+): Promise<Sent<Answer>> {
   const timeout = AbortSignal.timeout(address.timeoutMs);
   try {
     const response = await host.fetch(address.url, {
       method: 'POST',
       headers: { authorization: `Bearer ${address.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(toBody(question, address.model)),
+      body: JSON.stringify(body),
       signal: AbortSignal.any([signal, timeout]),
       redirect: 'error',
     });
     const text = await readBody(response);
-    return response.ok ? readAnswer(text) : readRefusal(response, text);
+    if (!response.ok) return readRefusal(response, text);
+    const answer = read(text);
+    if (!('mistake' in answer)) return { kind: 'answer', answer };
+    return { kind: 'unavailable', message: `${answer.mistake}: ${shorten(text)}` };
   } catch (error) {
     signal.throwIfAborted();
     const message = timeout.aborted ? `no answer in ${address.timeoutMs / 1000} s` : causeOf(error);
     return { kind: 'unavailable', message };
   }
-}
-
-function toBody(question: ModelQuestion, model: string): object {
-  const { messages, temperature, maxTokens, seed, schema } = question;
-  return {
-    model,
-    messages,
-    temperature,
-    max_tokens: maxTokens,
-    ...(seed !== undefined && { seed }),
-    ...(schema !== undefined && {
-      response_format: { type: 'json_schema', json_schema: { name: schema.name, schema: schema.schema, strict: true } },
-    }),
-  };
 }
 
 async function readBody(response: Response): Promise<string> {
@@ -74,31 +63,10 @@ async function readBody(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-function readAnswer(text: string): Sent {
-  const body = parse(text);
-  const choice: unknown = isJsonObject(body) && Array.isArray(body['choices']) ? body['choices'][0] : undefined;
-  const message = isJsonObject(choice) ? choice['message'] : undefined;
-  const content = isJsonObject(message) ? message['content'] : undefined;
-  if (typeof content !== 'string')
-    return { kind: 'unavailable', message: `an answer without choices[0].message.content: ${shorten(text)}` };
-  const finishReason =
-    isJsonObject(choice) && typeof choice['finish_reason'] === 'string' ? choice['finish_reason'] : '';
-  return { kind: 'answer', answer: { text: content, finishReason, ...tokensOf(body) } };
-}
-
-function tokensOf(body: unknown): { readonly promptTokens: number; readonly completionTokens: number } {
-  const usage = isJsonObject(body) && isJsonObject(body['usage']) ? body['usage'] : {};
-  const count = (name: string): number => {
-    const tokens = usage[name];
-    return typeof tokens === 'number' && tokens >= 0 && Number.isFinite(tokens) ? tokens : 0;
-  };
-  return { promptTokens: count('prompt_tokens'), completionTokens: count('completion_tokens') };
-}
-
 /** Codes that providers give with 429, 403 or 400 for an account without money. */
 const quota = /insufficient_quota|quota_exceeded|billing|insufficient balance|arrearage|credit/i;
 
-function readRefusal({ status, headers }: Response, text: string): Sent {
+function readRefusal({ status, headers }: Response, text: string): Sent<never> {
   const message = `HTTP ${status}: ${shorten(text)}`;
   if (status === 401 || status === 402 || status === 403) return { kind: 'bad_key', message };
   if (status === 429)
@@ -119,14 +87,6 @@ function readWait(headers: Headers): number | null {
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(after);
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function causeOf(error: unknown): string {
