@@ -28,7 +28,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_reader.data_generation.llm_response_length': 'Use "task_reader.data_generation.model.max_tokens".',
   'task_reader.data_generation.num_workers': 'Use "task_reader.data_generation.model.max_concurrent".',
   'task_reader.data_generation.sampling_params': 'Use "task_reader.data_generation.model.temperature".',
-  'task_reader.data_generation.deduplication_filter': 'Use "task_reader.data_generation.similarity".',
+  'task_reader.data_generation.deduplication_filter':
+    'Use "task_reader.data_generation.embeddings", or "similarity" alone.',
   'task_reader.feedback_tracing.base_url': 'Name the files of the traces in "task_reader.feedback_tracing.sources".',
   'task_reader.feedback_tracing.train_output_path': 'The tasks are kept next to the runs, in the folder traces.',
   'task_reader.feedback_tracing.alien_llm_model': 'Use "task_reader.feedback_tracing.filters.model.name".',

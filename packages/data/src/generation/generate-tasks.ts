@@ -4,6 +4,7 @@ import { ModelRefusal, type ModelAnswer, type ModelQuestion } from '@agentjet/mo
 import type { DroppedTasks } from '@agentjet/rollout/inputs';
 import { NearDuplicates } from '../splits/near-duplicates.js';
 import { findFault, type Checks } from './check-proposal.js';
+import { KnownMeanings, type Meaning } from './known-meanings.js';
 import {
   askForQuestion,
   askForVariation,
@@ -33,6 +34,8 @@ export type GenerateOptions = {
   readonly checks: Checks;
   /** From this share of common runs of three words on, a question repeats an earlier one. */
   readonly similarity: number;
+  /** Tells by meaning as well; null: not. */
+  readonly meaning: Meaning | null;
   /** Sources that are asked at a time. */
   readonly parallel: number;
   readonly ask: Ask;
@@ -97,9 +100,16 @@ class Collected {
   readonly tasks: Task[] = [];
   readonly #faults = new Map<string, string[]>();
   readonly #near: NearDuplicates;
+  readonly #meanings: KnownMeanings | null;
 
-  constructor(similarity: number, most: number) {
+  constructor({ similarity, meaning }: Pick<GenerateOptions, 'similarity' | 'meaning'>, most: number) {
     this.#near = new NearDuplicates(similarity, most);
+    this.#meanings = meaning && new KnownMeanings(meaning);
+  }
+
+  /** Before `isNew` is asked about these texts. */
+  async prepare(texts: readonly string[]): Promise<void> {
+    await this.#meanings?.prepare(texts);
   }
 
   drop(reason: string, example: string): void {
@@ -108,7 +118,7 @@ class Collected {
 
   /** Whether the text is new; then it is remembered. */
   isNew(text: string): boolean {
-    return this.#near.add(text.toLowerCase()) === undefined;
+    return this.#near.add(text.toLowerCase()) === undefined && (this.#meanings?.add(text) ?? true);
   }
 
   get dropped(): readonly DroppedTasks[] {
@@ -126,7 +136,8 @@ async function generate(
   options: GenerateOptions,
 ): Promise<Generated> {
   const { count, parallel, seed } = options;
-  const collected = new Collected(options.similarity, known.length + mostRounds * sources.length);
+  const collected = new Collected(options, known.length + mostRounds * sources.length);
+  await collected.prepare(known);
   for (const text of known) collected.isNew(text);
   const asked = sources.map((): string[] => []);
   for (let [round, dry] = [0, 0]; round < mostRounds && dry < dryRounds && collected.tasks.length < count; round++) {
@@ -134,7 +145,11 @@ async function generate(
     for (let from = 0; from < sources.length && collected.tasks.length < count; from += parallel) {
       const indices = sources.slice(from, from + parallel).map((_, at) => from + at);
       const tried = indices.map((at) => trySource(sources[at], asked[at] ?? [], deriveSeed(seed, at, round)));
-      for (const [at, outcome] of (await Promise.all(tried)).entries()) {
+      const outcomes = await Promise.all(tried);
+      await collected.prepare(
+        outcomes.flatMap(({ proposal, fault }) => (proposal && !fault ? [proposal.question] : [])),
+      );
+      for (const [at, outcome] of outcomes.entries()) {
         const source = sources[indices[at] ?? 0];
         if (source === undefined || collected.tasks.length >= count) continue;
         keep(collected, source, outcome);

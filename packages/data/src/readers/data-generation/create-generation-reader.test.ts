@@ -73,6 +73,7 @@ function open(
     },
     checks: { evidence: true, withPassage: true, withoutPassage: true },
     similarity: 0.9,
+    embeddings: { name: null, baseUrl: 'http://vectors.test/v1', keys: ['KEY'], backupKeys: [], similarity: 0.9 },
     dir: path.join(dir, 'generated'),
     seed: 1,
     onNotice: (message) => notices.push(message),
@@ -119,6 +120,31 @@ it('are made once: the next run asks nothing, and needs no key', async () => {
   await both(other.reader);
   expect(other.host.requests).toEqual([]); // the answers are known, though the tasks had to be made again
   expect(readdirSync(path.join(dir, 'generated')).filter((name) => /^training-\w+\.jsonl$/.test(name))).toHaveLength(2);
+});
+
+it('are told apart by their meaning, if a model of embeddings is named, whose vectors are kept', async () => {
+  const embeddings = {
+    name: 'points',
+    baseUrl: 'http://vectors.test/v1',
+    keys: ['KEY'],
+    backupKeys: [],
+    similarity: 0.9,
+  };
+  /** A tower's first name is all the meaning that a question has. */
+  const vectorOf = (text: string): readonly number[] => names.map((name) => Number(text.includes(name)));
+  const host = scriptedHost(({ url, body }) => {
+    if (!url.endsWith('/embeddings')) return says(JSON.stringify(scholar(dataOf(body))));
+    const texts = body['input'] as readonly string[];
+    return { status: 200, body: JSON.stringify({ data: texts.map((text) => ({ embedding: vectorOf(text) })) }) };
+  });
+  const make = (taskNum: number) =>
+    list(open(undefined, { embeddings, host, taskNum, evaluation: 0 }).reader.trainingTasks());
+  const asked = (await make(6)).map(({ mainQuery }) => /tower (\D+)/.exec(mainQuery)?.[1]);
+  expect(new Set(asked)).toEqual(new Set(names));
+  expect(asked).toHaveLength(names.length);
+  const numRequests = host.requests.length;
+  expect(await make(5)).toHaveLength(5);
+  expect(host.requests).toHaveLength(numRequests);
 });
 
 it('go on where an outage stopped them, and ask nothing twice', async () => {

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, parseJsonObject, TaskError, type Task } from '@agentjet/core';
-import { openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import { openEmbedder, openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
 import type { Checks } from '../../generation/check-proposal.js';
 import { generateFromChunks, generateFromExamples, type Generated } from '../../generation/generate-tasks.js';
+import type { Meaning } from '../../generation/known-meanings.js';
 import { promptVersion, type Example } from '../../generation/questions.js';
 import { readMaterial, type Material, type SideMaterial } from '../../generation/read-material.js';
 import type { SideRows } from '../../splits/open-splits.js';
@@ -24,6 +25,8 @@ export type GenerationOptions = {
   readonly model: ModelSection;
   readonly checks: Checks;
   readonly similarity: number;
+  /** Without a name, none. */
+  readonly embeddings: Pick<ModelSection, 'name' | 'baseUrl' | 'keys' | 'backupKeys'> & { readonly similarity: number };
   /** Answers of the model and finished tasks are kept here. */
   readonly dir: string;
   readonly seed: number;
@@ -107,9 +110,23 @@ async function openSide(options: GenerationOptions, wanted: Wanted): Promise<Sid
 }
 
 /** Everything that shapes the tasks. */
-function keyOf({ model, checks, similarity, seed }: GenerationOptions, wanted: Wanted, count: number): string {
+function keyOf(options: GenerationOptions, wanted: Wanted, count: number): string {
+  const { model, checks, similarity, embeddings, seed } = options;
   const { name, baseUrl, temperature, maxTokens } = model;
-  const parts = [promptVersion, name, baseUrl, temperature, maxTokens, checks, similarity, seed, count, wanted];
+  const meaning = embeddings.name === null ? [] : [[embeddings.name, embeddings.baseUrl, embeddings.similarity]];
+  const parts = [
+    promptVersion,
+    name,
+    baseUrl,
+    temperature,
+    maxTokens,
+    checks,
+    similarity,
+    seed,
+    count,
+    wanted,
+    ...meaning,
+  ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 
@@ -147,6 +164,7 @@ async function generate({ options, side, material, known, count }: Job): Promise
     sampling: { temperature: model.temperature, maxTokens: model.maxTokens },
     checks: options.checks,
     similarity: options.similarity,
+    meaning: await openMeaning(options, signal),
     parallel: model.maxConcurrent,
     ask: (question: Parameters<typeof client.ask>[0]) => client.ask(question, signal),
     onProgress: (share: number) => tell(`making ${side} tasks`, share),
@@ -154,6 +172,15 @@ async function generate({ options, side, material, known, count }: Job): Promise
   return material.kind === 'chunks'
     ? generateFromChunks(material.chunks, material.examples, parts)
     : withExamples(side, material.examples, await generateFromExamples(material.examples, parts));
+}
+
+async function openMeaning(options: GenerationOptions, signal: AbortSignal): Promise<Meaning | null> {
+  const { similarity, ...embeddings } = options.embeddings;
+  if (embeddings.name === null) return null;
+  const key = 'task_reader.data_generation.embeddings';
+  const vectors = path.join(options.dir, 'vectors.jsonl');
+  const embedder = await openEmbedder(toClientOptions({ ...options.model, ...embeddings }, key, vectors), options.host);
+  return { similarity, embed: (texts) => embedder.embed(texts, signal) };
 }
 
 /** Examples that were set aside for evaluation are tasks themselves. */

@@ -42,6 +42,15 @@ export const dataGeneration = defineReader({
         0.8,
         'share of common runs of three words from which a question repeats an earlier one',
       ),
+      embeddings: z
+        .strictObject({
+          name: modelSettings.shape.name,
+          base_url: modelSettings.shape.base_url,
+          keys: modelSettings.shape.keys,
+          backup_keys: modelSettings.shape.backup_keys,
+          similarity: setting(z.number().gt(0).max(1), 0.9, 'cosine from which two questions mean the same'),
+        })
+        .describe('a model of embeddings that finds questions of the same meaning; name null: words alone decide'),
     })
     .describe('tasks that a model makes from documents, or from a few examples; made once, and kept next to the runs'),
   async open(section, { config, onNotice = () => undefined, signal }) {

@@ -1,0 +1,39 @@
+/** How texts become points, unit vectors of which those of like meaning are close. */
+export type Meaning = {
+  readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
+  /** The cosine from which two texts say the same: 0 to 1. */
+  readonly similarity: number;
+};
+
+/** Texts that mean something else than all before them. */
+export class KnownMeanings {
+  readonly #meaning: Meaning;
+  readonly #prepared = new Map<string, Float32Array>();
+  readonly #kept: Float32Array[] = [];
+
+  constructor(meaning: Meaning) {
+    this.#meaning = meaning;
+  }
+
+  /** Fetches the vectors of texts that `add` will get. */
+  async prepare(texts: readonly string[]): Promise<void> {
+    const vectors = texts.length === 0 ? [] : await this.#meaning.embed(texts);
+    for (const [at, text] of texts.entries()) this.#prepared.set(text, vectors[at] ?? new Float32Array());
+  }
+
+  /** False if an earlier text means the same; else this one is kept. */
+  add(text: string): boolean {
+    const vector = this.#prepared.get(text);
+    this.#prepared.delete(text);
+    if (vector === undefined) throw new Error('The vector of this text was not prepared.');
+    if (this.#kept.some((other) => dot(vector, other) >= this.#meaning.similarity)) return false;
+    this.#kept.push(vector);
+    return true;
+  }
+}
+
+function dot(left: Float32Array, right: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < left.length; at++) sum += (left[at] ?? 0) * (right[at] ?? 0);
+  return sum;
+}
