@@ -68,8 +68,14 @@ async function postTasks(server: SwarmServer, count: number, split: 'train' | 'e
 type Claimed = { readonly episode_id: string; readonly place: number; readonly purpose: string };
 
 async function claim(server: SwarmServer, claimId: string, key = commander): Promise<Claimed | undefined> {
+  return (await claimAnswer(server, claimId, key)).episodes[0];
+}
+
+type ClaimAnswer = { readonly episodes: readonly Claimed[]; readonly reason?: string };
+
+async function claimAnswer(server: SwarmServer, claimId: string, key = commander): Promise<ClaimAnswer> {
   const body = { claim_id: claimId, client: 'me', life: 'one' };
-  return ((await send(server, 'POST', '/episodes', { body, key })).body['episodes'] as readonly Claimed[])[0];
+  return (await send(server, 'POST', '/episodes', { body, key })).body as ClaimAnswer;
 }
 
 async function end(server: SwarmServer, episodeId: string, more: object = {}): Promise<Answer> {
@@ -234,36 +240,47 @@ describe('the run', () => {
   });
 });
 
-it('runs evaluations first, at the version of their step, and trains none of them', async () => {
-  const server = await start({
-    settings: {
-      ...testSettings,
-      testFreq: 1,
-      numEvaluationTasks: Infinity,
-      evaluatesFirst: true,
-      evaluationPatienceMs: 60_000,
-    },
-  });
-  await postTasks(server, 2, 'evaluation');
+it.each([
+  ['after every step', 1, [0, 1, 2]],
+  ['before and after training alone', 0, [0, 2]],
+])(
+  'runs evaluations first, at the version of their step, and trains none of them: %s',
+  async (_when, testFreq, due) => {
+    const server = await start({
+      settings: {
+        ...testSettings,
+        testFreq,
+        numEvaluationTasks: Infinity,
+        evaluatesFirst: true,
+        evaluationPatienceMs: 60_000,
+      },
+    });
+    await postTasks(server, 2, 'evaluation');
+    await postTasks(server, 2);
+    await expect.poll(async () => (await claim(server, 'first'))?.purpose).toBe('evaluation');
+    const { purposes } = await finish(server);
+    expect(purposes.slice(0, 1)).toEqual(['evaluation']);
+    await expect.poll(() => server.swarm?.describe().account).toMatchObject({ evaluated: 2 * due.length, trained: 8 });
+    const evaluations = [...(server.swarm?.context.ledger.state.evaluations.values() ?? [])];
+    expect(evaluations.map(({ step, restsOn }) => [step, restsOn])).toEqual(due.map((step) => [step, 2]));
+  },
+);
+
+it('sends a client away that waits for the evaluation of the last step, if there are no evaluation tasks', async () => {
+  const server = await start({ settings: { ...testSettings, testFreq: 1, numEvaluationTasks: Infinity } });
   await postTasks(server, 2);
-  await expect.poll(async () => (await claim(server, 'first'))?.purpose).toBe('evaluation');
   const { purposes } = await finish(server);
-  expect(purposes.slice(0, 1)).toEqual(['evaluation']);
-  await expect.poll(() => server.swarm?.describe().account).toMatchObject({ evaluated: 6, trained: 8 });
-  const evaluations = [...(server.swarm?.context.ledger.state.evaluations.values() ?? [])];
-  expect(evaluations.map(({ step, restsOn }) => [step, restsOn])).toEqual([
-    [0, 2],
-    [1, 2],
-    [2, 2],
-  ]);
+  expect(purposes.filter((purpose) => purpose === 'train')).toHaveLength(7);
 });
 
-/** Claims and ends until 14 episodes were run: 8 for training in two epochs, 6 for three evaluations. */
+/** Claims and ends what there is to run, until the server has no task for anybody any more. The first episode is not counted. */
 async function finish(server: SwarmServer): Promise<{ readonly purposes: readonly string[] }> {
   const purposes: string[] = [];
   await end(server, (await claim(server, 'first'))?.episode_id ?? '');
-  for (let index = 0; purposes.length < 13; index++) {
-    const episode = await claim(server, `n${index}`);
+  for (let index = 0; ; index++) {
+    const { episodes, reason } = await claimAnswer(server, `n${index}`);
+    if (reason === 'no_task') break;
+    const [episode] = episodes;
     if (episode === undefined) continue;
     purposes.push(episode.purpose);
     await end(server, episode.episode_id, { reward: episode.place });

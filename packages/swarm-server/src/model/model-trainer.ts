@@ -181,6 +181,9 @@ type OneStep = {
 
 /** The content of an end, as `ServedEpisodes.seal` and the end's own request make it. */
 type EndContent = {
+  readonly task_id?: string;
+  /** The place in its group. */
+  readonly repeat_index?: number;
   readonly rows?: readonly (SealedRow | RowHead)[];
   readonly turns?: readonly unknown[];
   readonly metadata?: unknown;
@@ -252,9 +255,10 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
 
 /** The line of an episode in episodes/, without its samples. */
 function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecord | undefined, policy: string) {
-  const { turns, metadata, log_metrics, error, messages } = contentOf(end, policy);
+  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages } = contentOf(end, policy);
   return {
     episode_id: episodeId,
+    ...(task_id !== undefined && { task_id, repeat_index }),
     status: end?.status ?? 'completed',
     reward,
     is_success: end?.isSuccess ?? null,

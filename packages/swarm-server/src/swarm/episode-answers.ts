@@ -1,5 +1,5 @@
 import { EngineError } from '@agentjet/core';
-import { groupPart, type LedgerEpisode, type LedgerState, type NewEnd } from '@agentjet/ledger';
+import { groupPart, type LedgerEpisode, type LedgerGroup, type LedgerState, type NewEnd } from '@agentjet/ledger';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 
@@ -123,12 +123,12 @@ export function goneError(state: LedgerState, episodeId: string): WireError {
 type EndParts = {
   readonly bodyHash: string;
   readonly sealed: SealedEnd | undefined;
-  /** Of the group. */
-  readonly revision: string;
+  readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
+  readonly place: number;
 };
 
 /** The end as the ledger takes it. */
-export function toNewEnd(request: EndRequest, { bodyHash, sealed, revision }: EndParts): NewEnd {
+export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }: EndParts): NewEnd {
   const { metadata, log_metrics, rewards, parts, reason, error, messages } = request;
   const { content, ...counted } = sealed ?? { content: {} };
   return {
@@ -138,7 +138,17 @@ export function toNewEnd(request: EndRequest, { bodyHash, sealed, revision }: En
     reward: request.reward ?? meanOf(Object.values(rewards ?? {})),
     isSuccess: request.is_success,
     bodyHash,
-    revision: request.revision ?? revision,
-    content: { metadata, log_metrics, parts, reason, error, messages, ...content },
+    revision: request.revision ?? group.revision,
+    content: {
+      task_id: group.taskId,
+      repeat_index: place,
+      metadata,
+      log_metrics,
+      parts,
+      reason,
+      error,
+      messages,
+      ...content,
+    },
   };
 }

@@ -363,8 +363,8 @@ export class EpisodeRoutes {
     const { ledger, writer } = this.#context;
     try {
       const sealed = request.status === 'outage' ? undefined : this.#model?.seal(episodeId, request);
-      const { revision } = ledger.group(episode.groupId);
-      ledger.end(episodeId, toNewEnd(request, { bodyHash, sealed, revision }));
+      const { groupId, place } = episode;
+      ledger.end(episodeId, toNewEnd(request, { bodyHash, sealed, group: ledger.group(groupId), place }));
     } catch (error) {
       if (!isReplayMismatch(error)) throw error;
       ledger.drop(episodeId, 'replay_mismatch');

@@ -1,6 +1,6 @@
 import { defaultShare, isClosed, named, type LedgerGroup } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
-import { shareNames } from './share-watch.js';
+import { isThrough, shareNames } from './share-watch.js';
 import { appendSynced, hasPolicies, type SwarmContext } from './swarm-context.js';
 
 /**
@@ -79,7 +79,7 @@ export async function recordEvaluation(
 /** Whether the evaluation of the newest step is due and not over. */
 export function isEvaluationPending(context: SwarmContext): boolean {
   const { step, evaluations } = context.line;
-  return isDue(context, step) && !evaluations.has(step);
+  return !evaluations.has(step) && isDue(context, step);
 }
 
 /** Opens what is pending: the first client of a share has come, with the code that runs its tasks. */
@@ -88,14 +88,15 @@ export function openEvaluation(context: SwarmContext): void {
   if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
 }
 
+/** As in an ordinary run: before the first step, every `test_freq` steps, and after the last one unless evaluation is off. */
 function isDue(context: SwarmContext, step: number): boolean {
   const { settings, tasks } = context;
   const { test_freq: testFreq = settings.testFreq } = changesOf(context).trainer_common;
-  if (step > 0) return testFreq > 0 && step % testFreq === 0;
-  return (
-    settings.evaluatesFirst === true &&
-    shareNames(context).some((share) => tasks.evaluationTask(0, share) !== undefined)
-  );
+  const isFirst = settings.evaluatesFirst === true;
+  if ((!isFirst && testFreq === 0) || settings.numEvaluationTasks === 0) return false;
+  if (!shareNames(context).some((share) => tasks.evaluationTask(0, share) !== undefined)) return false;
+  if (step === 0) return isFirst;
+  return (testFreq > 0 && step % testFreq === 0) || step >= settings.maxSteps || isThrough(context);
 }
 
 function openGroups(context: SwarmContext, step: number): void {

@@ -38,6 +38,12 @@ export function isEnding(context: OfPolicy & Pick<SwarmContext, 'tasks'>): boole
   return rulesOf(context).isElastic === true ? names.every(isOut) : names.some(isOut);
 }
 
+/** Whether every task was drawn, and everything that was drawn is trained or dropped. */
+export function isThrough(context: SwarmContext): boolean {
+  if (context.ledger.state.operation.isDraining || !isEnding(context)) return false;
+  return flyingOf(context).flight.groups.size === 0 && ownSharesToDraw(context).length === 0;
+}
+
 /**
  * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that still train, so
  * one of them that has enough keeps the others waiting: its tokens would become too old. Only if they lack different shares, and

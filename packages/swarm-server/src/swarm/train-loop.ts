@@ -59,7 +59,7 @@ async function saveIfAsked(context: SwarmContext): Promise<void> {
   if (asked.length > 0) context.changes.notify();
 }
 
-/** Every task was drawn, and everything that was drawn is trained or dropped. */
+/** The run drains or is through, and everything that was drawn is trained or dropped. */
 function isOver(context: SwarmContext): boolean {
   const isEmpty = flyingOf(context).flight.groups.size === 0;
   return isEmpty && isEnding(context) && ownSharesToDraw(context).length === 0;
