@@ -31,7 +31,7 @@ function isVllm({ engine = 'embedded' }: ServeFlags): boolean {
 }
 
 function toOptions(flags: ServeFlags): ServeModelOptions {
-  const count = (name: 'port' | 'maxModelLen' | 'maxTokens' | 'seed', least: number, most: number) => {
+  const count = (name: 'port' | 'maxModelLen' | 'maxTokens' | 'seed', least: number, most: number): Counts => {
     const text = flags[name];
     if (text === undefined) return {};
     const value = /^\d+$/.test(text) ? Number(text) : NaN;
@@ -39,17 +39,20 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new ConfigError('wrong_type', `--${flag} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`);
   };
+  const { maxModelLen: mostTokens = isVllm(flags) ? 2 ** 20 : 2048 } = count('maxModelLen', 2, 2 ** 20);
   const given = process.env['AJET_SERVE_KEY'];
   return {
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...count('port', 0, 65_535),
     ...count('maxModelLen', 2, 2 ** 20),
-    ...count('maxTokens', 1, 2 ** 20),
+    ...count('maxTokens', 1, mostTokens - 1),
     ...count('seed', 0, 2 ** 31 - 1),
     ...(flags.key === false ? { apiKey: null } : given === undefined || given === '' ? {} : { apiKey: given }),
   };
 }
+
+type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', number>>;
 
 function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonly string[] {
   const header = apiKey === null ? '' : ` -H 'authorization: Bearer ${apiKey}'`;

@@ -1,4 +1,4 @@
-import { composeConfig } from '@agentjet/core';
+import { composeConfig, ConfigError } from '@agentjet/core';
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '../events.js';
@@ -11,7 +11,7 @@ export type FrozenModelOptions = {
   readonly topP?: number;
   /** -1, which it is unless given, keeps all. */
   readonly topK?: number;
-  /** Most tokens of one answer; 256 unless given. */
+  /** Most tokens of one answer; 256 unless given, or what `maxModelLen` has room for. */
   readonly maxTokens?: number;
   /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
   readonly maxModelLen?: number;
@@ -48,14 +48,21 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     temperature = 1,
     topP = 1,
     topK = -1,
-    maxTokens = 256,
     maxModelLen = 2048,
+    maxTokens = Math.min(256, maxModelLen - 1),
     seed = 42,
     numThreads = 0,
     onNotice,
   } = options;
+  if (maxTokens >= maxModelLen)
+    throw new ConfigError(
+      'wrong_value',
+      `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
+    );
+  const half = Math.floor(maxModelLen / 2);
   const config = composition.create({
     model: { path: modelDir },
+    data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
     rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
     onnx: { numThreads },
   });

@@ -80,3 +80,12 @@ it('says that its port is taken', async () => {
   await expect(serve({ port })).rejects.toThrow(`Cannot listen at 127.0.0.1:${port}: another program listens there.`);
   other.close();
 });
+
+it('takes any number of tokens, and says which settings do not fit', async () => {
+  const { model, ...rest } = await serve({ maxModelLen: 128, maxTokens: 8 });
+  const { choices } = await clientOf({ model, ...rest }, rest.apiKey).chat.completions.create({ model, messages });
+  expect(choices).toHaveLength(1);
+  await expect(serveTunedModel('nano', { port: 0, maxModelLen: 128, maxTokens: 128 })).rejects.toThrow(
+    'maxTokens 128 leaves no room for a prompt within maxModelLen 128.',
+  );
+});
