@@ -5,11 +5,11 @@
 
 export const packInts = (values: Int32Array): string => toBase64(values);
 
-export const unpackInts = (text: string): Int32Array => new Int32Array(toBuffer(text));
+export const unpackInts = (text: string): Int32Array => intsIn(fromBase64(text));
 
 export const packFloats = (values: Float32Array): string => toBase64(values);
 
-export const unpackFloats = (text: string): Float32Array => new Float32Array(toBuffer(text));
+export const unpackFloats = (text: string): Float32Array => floatsIn(fromBase64(text));
 
 /** The bytes of a typed array, as they are in memory. */
 export const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): Uint8Array =>
@@ -47,11 +47,7 @@ export function unpackRuns<Values extends { fill(value: number, start: number, e
   return into;
 }
 
-function toBase64({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-}
+const toBase64 = ({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 
-function toBuffer(text: string): ArrayBuffer {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-}
+const fromBase64 = (text: string): Uint8Array => Buffer.from(text, 'base64');

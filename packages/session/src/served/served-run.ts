@@ -68,7 +68,8 @@ export async function openServedRun<Config extends CommonConfig>(
   const policies: ServedPolicy[] = [];
   for (const each of prepared) {
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
-    const parts = { ...each, ...own, onNotice: options.onNotice, runDir: folder.dir };
+    const onNotice = isOnly ? options.onNotice : (said: string): void => options.onNotice(`${each.name}: ${said}`);
+    const parts = { ...each, ...own, onNotice, runDir: folder.dir };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
   }
   return {
