@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { createProgram } from '@agentjet/cli';
+import { describe, expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const readText = (file: string): string => readFileSync(path.join(root, file), 'utf8');
@@ -19,56 +20,108 @@ function readInstructions(text: string): readonly Instruction[] {
     });
 }
 
-const instructions = readInstructions(readText('trainer/torch/Dockerfile'));
-const all = (name: string): readonly string[] =>
-  instructions.filter((each) => each.name === name).map(({ rest }) => rest);
+type Dockerfile = {
+  readonly instructions: readonly Instruction[];
+  /** What follows each instruction of a name. */
+  readonly all: (name: string) => readonly string[];
+};
+
+function readDockerfile(file: string): Dockerfile {
+  const instructions = readInstructions(readText(file));
+  return {
+    instructions,
+    all: (wanted) => instructions.filter(({ name }) => name === wanted).map(({ rest }) => rest),
+  };
+}
+
 const ignored = readText('.dockerignore')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'));
 
-it('has only instructions that Docker knows, and begins with an image', () => {
-  const known = ['FROM', 'RUN', 'COPY', 'ENV', 'WORKDIR', 'ENTRYPOINT', 'CMD'];
-  expect(instructions.filter(({ name }) => !known.includes(name))).toEqual([]);
-  expect(instructions[0]?.name).toBe('FROM');
-});
+const images = {
+  'trainer/torch/Dockerfile': ['node:24-bookworm-slim', 'nvidia/cuda:13.0.1-base-ubuntu24.04'],
+  'deploy/Dockerfile': ['node:22-bookworm-slim', 'node:22-bookworm-slim'],
+};
 
-it('names a version of each image', () => {
-  const images = all('FROM').map((rest) => rest.split(' ')[0]);
-  expect(images).toEqual(['node:24-bookworm-slim', 'nvidia/cuda:13.0.1-base-ubuntu24.04']);
-});
+describe.each(Object.entries(images))('%s', (file, versions) => {
+  const { instructions, all } = readDockerfile(file);
 
-it('copies paths that are there and not ignored, and stages that were named', () => {
-  const stages = all('FROM').flatMap((rest) => / AS (\S+)$/.exec(rest)?.[1] ?? []);
-  for (const rest of all('COPY')) {
-    const from = /^--from=(\S+)/.exec(rest)?.[1];
-    if (from !== undefined) {
-      expect(stages).toContain(from);
-      continue;
+  it('has only instructions that Docker knows, and begins with an image', () => {
+    const known = ['FROM', 'RUN', 'COPY', 'ENV', 'WORKDIR', 'ENTRYPOINT', 'CMD', 'USER', 'VOLUME', 'STOPSIGNAL'];
+    expect(instructions.filter(({ name }) => !known.includes(name))).toEqual([]);
+    expect(instructions[0]?.name).toBe('FROM');
+  });
+
+  it('names a version of each image', () => {
+    expect(all('FROM').map((rest) => rest.split(' ')[0])).toEqual(versions);
+  });
+
+  it('copies paths that are there and not ignored, and stages that were named', () => {
+    const stages = all('FROM').flatMap((rest) => / AS (\S+)$/.exec(rest)?.[1] ?? []);
+    for (const rest of all('COPY')) {
+      const from = /^--from=(\S+)/.exec(rest)?.[1];
+      if (from !== undefined) {
+        expect(stages).toContain(from);
+        continue;
+      }
+      const [source = ''] = rest.split(' ');
+      expect([source, existsSync(path.join(root, source))]).toEqual([source, true]);
+      expect(ignored).not.toContain(source);
     }
-    const [source = ''] = rest.split(' ');
-    expect([source, existsSync(path.join(root, source))]).toEqual([source, true]);
-    expect(ignored).not.toContain(source);
-  }
-  expect(ignored).toEqual(expect.arrayContaining(['.git', '**/node_modules', '**/dist', '**/.venv']));
+    expect(ignored).toEqual(expect.arrayContaining(['.git', '**/node_modules', '**/dist', '**/.venv']));
+  });
+
+  it('has a Node that the packages run on', () => {
+    const { engines } = JSON.parse(readText('package.json')) as { readonly engines: { readonly node: string } };
+    const least = Number(/^>=(\d+)/.exec(engines.node)?.[1]);
+    expect(Number(/node:(\d+)/.exec(all('FROM')[0] ?? '')?.[1])).toBeGreaterThan(least);
+  });
+
+  it('runs scripts and files that a fresh clone has', () => {
+    const { scripts } = JSON.parse(readText('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+    for (const [, name = ''] of all('RUN')
+      .join('\n')
+      .matchAll(/npm run ([\w:-]+)/g))
+      expect(scripts).toHaveProperty(name);
+    for (const [, name = ''] of all('RUN')
+      .join('\n')
+      .matchAll(/\bnode (\S+)/g))
+      expect([name, existsSync(path.join(root, name))]).toEqual([name, true]);
+  });
 });
 
-it('installs the pinned requirements and no Python package besides', () => {
-  const installed = all('RUN').flatMap((rest) => /pip install (.*)$/.exec(rest)?.[1] ?? []);
-  expect(installed).toEqual(['--no-cache-dir -r /opt/agentjet/requirements.txt']);
-  expect(all('COPY')).toContain('trainer/torch/requirements.txt /opt/agentjet/requirements.txt');
+describe('the image of the worker', () => {
+  const { all } = readDockerfile('trainer/torch/Dockerfile');
+
+  it('installs the pinned requirements and no Python package besides', () => {
+    const installed = all('RUN').flatMap((rest) => /pip install (.*)$/.exec(rest)?.[1] ?? []);
+    expect(installed).toEqual(['--no-cache-dir -r /opt/agentjet/requirements.txt']);
+    expect(all('COPY')).toContain('trainer/torch/requirements.txt /opt/agentjet/requirements.txt');
+  });
+
+  it('points the backbone at the interpreter that has them', () => {
+    const python = all('ENV').flatMap((rest) => /^AJET_TORCH_PYTHON=(.*)$/.exec(rest)?.[1] ?? []);
+    expect(
+      all('RUN').some((rest) =>
+        rest.includes(`python3 -m venv ${path.posix.dirname(path.posix.dirname(python[0] ?? ''))} `),
+      ),
+    ).toBe(true);
+  });
 });
 
-it('points the backbone at the interpreter that has them', () => {
-  const python = all('ENV').flatMap((rest) => /^AJET_TORCH_PYTHON=(.*)$/.exec(rest)?.[1] ?? []);
-  expect(
-    all('RUN').some((rest) =>
-      rest.includes(`python3 -m venv ${path.posix.dirname(path.posix.dirname(python[0] ?? ''))} `),
-    ),
-  ).toBe(true);
-});
-
-it('has a Node that the packages run on', () => {
-  const { engines } = JSON.parse(readText('package.json')) as { readonly engines: { readonly node: string } };
-  const least = Number(/^>=(\d+)/.exec(engines.node)?.[1]);
-  expect(Number(/node:(\d+)/.exec(all('FROM')[0] ?? '')?.[1])).toBeGreaterThan(least);
+it('the image of a swarm server starts the built command with flags and keys that it has', () => {
+  const { all } = readDockerfile('deploy/Dockerfile');
+  const words = (name: string): readonly string[] => JSON.parse(all(name).at(-1) ?? '[]') as readonly string[];
+  const [node, main = '', ...names] = words('ENTRYPOINT');
+  expect(node).toBe('node');
+  expect(existsSync(path.join(root, main.replace('/dist/', '/src/').replace(/\.js$/, '.ts')))).toBe(true);
+  const command = names.reduce<ReturnType<typeof createProgram> | undefined>(
+    (found, name) => found?.commands.find((each) => each.name() === name),
+    createProgram(() => {}),
+  );
+  const flags = words('CMD').filter((word) => word.startsWith('--'));
+  expect(command?.options.map(({ long }) => long)).toEqual(expect.arrayContaining([...flags]));
+  const keys = words('CMD').flatMap((word) => /^([a-z_.]+)=/.exec(word)?.[1] ?? []);
+  expect(keys).toEqual(['experiment_dir']);
+  expect(readText('packages/agentjet/default.yaml')).toMatch(/^ {2}experiment_dir:/m);
 });
