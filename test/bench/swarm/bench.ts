@@ -16,6 +16,9 @@ import { claim, Conversation, end, endBody, playMix, postTasks, wordsOf, type Mi
 const quietEchoMs = 5;
 const system = wordsOf(2000);
 
+/** Most is compiled by then: an end has been answered about as often as an echo after six rounds. */
+const warmRounds = 18;
+
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-swarm-'));
   const isAnyLoad = args.includes('--any-load');
@@ -72,7 +75,7 @@ async function measureOverEcho(dir: string, { rounds, isAnyLoad, report }: EchoO
   const measured: Round[] = [];
   try {
     await postTasks(requests, servers.swarm.url, 2000);
-    for (let warm = 0; warm < 6; warm++) await measureRound(requests, servers, 400); // until the code is compiled
+    for (let warm = 0; warm < warmRounds; warm++) await measureRound(requests, servers, 400);
     for (let tries = 0; measured.length < rounds && tries < 4 * rounds; tries++) {
       const one = await measureRound(requests, servers, 400);
       const isQuiet = one.echoP99Ms <= quietEchoMs;
