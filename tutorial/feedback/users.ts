@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
@@ -85,6 +86,16 @@ function describe(logged: readonly LoggedAnswer[]): string {
   return `${logged.length} answers: ${thumbs('up')} thumbs up, ${thumbs('down')} down, ${corrected} of these with a correction`;
 }
 
+/** A server that was just started loads its model first. */
+async function untilServed(url: string): Promise<void> {
+  const isServed = (): Promise<boolean> =>
+    fetch(`${url}/models`).then(
+      () => true,
+      () => false,
+    );
+  for (let tries = 0; tries < 120 && !(await isServed()); tries++) await setTimeout(500);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { values } = parseArgs({
     options: {
@@ -97,6 +108,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   });
   const [week, people, seed] = [values.week, values.people, values.seed].map(Number) as [number, number, number];
   const client = openClient(values.url, seed);
+  await untilServed(values.url);
   const logged = await liveWeek((question) => solve(question, client), { week, people, seed });
   await mkdir(values.traces, { recursive: true });
   await writeFile(
