@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readDocument } from './read-document.js';
 import { splitChunks } from './split-chunks.js';
@@ -41,6 +42,26 @@ it.each([
   ['another kind', write('d.xls', 'x'), /d\.xls is not \.pdf, \.docx/],
 ])('says what is wrong with %s', async (_, file, message) => {
   await expect(readDocument(file)).rejects.toThrow(message);
+});
+
+/** A ZIP archive of one entry that its directory lists many times. */
+function createBomb(megabytes: number, times: number): Uint8Array {
+  const packed = deflateRawSync(Buffer.alloc(megabytes * 2 ** 20));
+  const local = Buffer.alloc(30);
+  local.writeUInt32LE(0x04034b50, 0);
+  const entry = Buffer.alloc(46);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(8, 10);
+  entry.writeUInt32LE(packed.length, 20);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt32LE(local.length + packed.length, 16);
+  return Buffer.concat([local, packed, ...Array.from({ length: times }, () => entry), end]);
+}
+
+it('refuses an archive that unpacks to more than a document has, and says less', async () => {
+  const file = write('bomb.docx', createBomb(30, 9));
+  await expect(readDocument(file)).rejects.toThrow(/bomb\.docx cannot be read: it unpacks to more than/);
 });
 
 it('cuts text between sentences, and a sentence only if it is too long', () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { TaskError, toErrorMessage } from '@agentjet/core';
+import { checkUnpackedSize } from './check-unpacked-size.js';
 
 /** Larger files are no documents for people. */
 const mostBytes = 200 * 2 ** 20;
@@ -46,6 +47,7 @@ async function readPdf(bytes: Uint8Array): Promise<string> {
 }
 
 async function readDocx(bytes: Uint8Array): Promise<string> {
+  checkUnpackedSize(bytes);
   const { default: mammoth } = await import('mammoth');
   return (await mammoth.extractRawText({ buffer: Buffer.from(bytes) })).value;
 }
