@@ -171,6 +171,24 @@ def test_a_moved_answer_can_be_aborted(session: Session) -> None:
     bring_back(session, 0)
 
 
+def test_a_replica_that_hangs_in_midstream_is_ended_and_its_answer_goes_on_at_another(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_fault(session, 0, "slow")
+    hanging = replica(session, 0).process.child
+    found = session.sample([request(1, PROMPT, max_tokens=24, episode_id=episode_of(session, 0))], [])
+    while len(found) < 3:
+        found += session.sample([], [])
+    hanging.send_signal(signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr("ajet_torch.sampling.vllm_server.ANSWER_TIMEOUT_S", 0.5)
+        while states(session)[0] == "serving":
+            found += session.sample([], [])
+    while found[-1].finish is None:
+        found += session.sample([], [])
+    assert len(found) == 24 and gap(session, PROMPT, found) < 1e-4
+    assert states(session)[0] in ("ending", "starting") and replica(session, 0).num_restarts == 1
+    bring_back(session, 0)
+
+
 def test_an_answer_that_breaks_off_twice_fails_alone_and_what_was_not_begun_waits(session: Session) -> None:
     for index in (0, 1):
         set_fault(session, index, "crash")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Callable, Literal
 
 from ..errors import WorkerError, to_error
@@ -27,8 +28,20 @@ class Replica:
         self.sent_sum = 0
         self.held_sums: list[int] = []
         self.is_exact = False
+        self.heard_at = time.monotonic()
         self.process = start()
         self.task: Background | None = None
+
+    def hear(self) -> None:
+        """It gave a sign of life, or its first request. From any thread."""
+        self.heard_at = time.monotonic()
+
+    def silence(self, patience_s: float) -> WorkerError | None:
+        """Why one that has requests to answer counts as failed: it may hang with its connections open."""
+        silent_s = time.monotonic() - self.heard_at
+        if silent_s < patience_s:
+            return None
+        return WorkerError("failed", f"vLLM failed: it said nothing for {silent_s:.0f} s with answers under way. {self.process.last_words()}")
 
     def poll(self) -> WorkerError | None:
         """Moves on; the reason where it has failed since."""

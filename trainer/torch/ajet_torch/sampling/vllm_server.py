@@ -30,7 +30,7 @@ from .idle import IdleServer
 from .pins import EpisodePins
 from .server import CallFailure, SampleRequest, TokenEvent, require_room, take_weights
 from .vllm_gpus import buffer_devices, require_gpus, visible_to_vllm
-from .vllm_http import Broadcast
+from .vllm_http import ANSWER_TIMEOUT_S, Broadcast
 from .vllm_process import VllmProcess, require_vllm
 from .vllm_replica import Replica, State, close_replicas, open_replicas
 from .vllm_stream import Call, Events, Refused, Stream
@@ -40,6 +40,9 @@ PROBE_ID = -1
 """Of the first replica's probe; the others' are below it."""
 MOST_FAILURES = 2
 """Of one request: one that has broken off so often may be the cause."""
+
+SLOWEST_TOKENS_PER_S = 5
+"""Of an answer that comes in one piece: nothing is heard of it before it is whole."""
 
 log = logging.getLogger("ajet_torch")
 
@@ -128,6 +131,8 @@ class VllmServer:
         return self.replicas[index]
 
     def _start(self, call: Call, replica: Replica) -> None:
+        if not self._answers_of(replica):
+            replica.hear()
         self.streams[call.request.id] = Stream(call, replica, self.context_length, self.events)
 
     def _take(self, stream: Stream, event: TokenEvent | WorkerError | Refused) -> None:
@@ -146,8 +151,16 @@ class VllmServer:
             stream.server.num_restarts = 0
         self.unsent.append(event)
 
+    def _answers_of(self, replica: Replica) -> list[Call]:
+        return [stream.call for stream in self.streams.values() if stream.server is replica]
+
     def _poll(self) -> None:
         """A single server is found to be gone by the call that it does not answer."""
+        for replica in self.replicas:
+            calls = self._answers_of(replica)
+            silence = replica.silence(patience(calls)) if calls else None
+            if silence is not None:
+                self._lose(replica, silence)
         for replica in self.replicas if len(self.replicas) > 1 else []:
             was = replica.state
             error = replica.poll()
@@ -167,7 +180,7 @@ class VllmServer:
         """Starts a replica again and moves its answers. Raises `error` where none is left."""
         if len(self.replicas) == 1:
             raise error
-        calls = [stream.call for stream in self.streams.values() if stream.server is replica]
+        calls = self._answers_of(replica)
         for call in calls:
             self.streams.pop(call.request.id).cancel()
         replica.fail()
@@ -254,6 +267,12 @@ class VllmServer:
         for request_id in list(self.streams):
             self.abort(request_id)
         close_replicas(self.replicas)
+
+
+def patience(calls: list[Call]) -> float:
+    """Seconds that a replica may say nothing while it answers these."""
+    longest = max((call.request.max_tokens for call in calls if not call.request.stream), default=0)
+    return ANSWER_TIMEOUT_S + longest / SLOWEST_TOKENS_PER_S
 
 
 class VllmPeer(IdleServer):

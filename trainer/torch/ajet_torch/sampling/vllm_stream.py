@@ -76,6 +76,7 @@ class Stream:
                 raise ValueError(f"status {response.status}: {error_text(response.read())}")
             chunks = chunks_of(response) if request.stream else iter([json.loads(response.read())])
             for event in with_finish(chunks, request.id):
+                self.server.hear()
                 self.events.put((self, event))
         except Refused as error:
             self.events.put((self, error))
