@@ -6,6 +6,17 @@
 /** A training that the cell's own one goes on from, on the same held-out tasks. */
 export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & { readonly name: string };
 
+/** Wall time of a run and its parts. A judge is asked while others sample, so its time is within `sampling`. */
+type Seconds = {
+  readonly sampling: number;
+  readonly training: number;
+  /** Missing in results that were kept before it was read. */
+  readonly evaluation?: number;
+  /** Start, checkpoints and all that no other part names; missing like `evaluation`. */
+  readonly rest?: number;
+  readonly total: number;
+};
+
 export type SeedResult = {
   readonly seed: number;
   readonly stages?: readonly Stage[];
@@ -22,7 +33,7 @@ export type SeedResult = {
   readonly area_under_curve: number;
   readonly generated_tokens: number;
   readonly trained_tokens: number;
-  readonly seconds: { readonly sampling: number; readonly training: number; readonly total: number };
+  readonly seconds: Seconds;
   readonly forks: number;
   readonly failed_episodes: number;
   readonly groups_skipped: number;

@@ -79,6 +79,15 @@ type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly stages: readonly Stage[];
 };
 
+type Timed = { readonly steps: readonly Line[]; readonly evaluations: readonly Line[]; readonly total: number };
+
+function readSeconds({ steps, evaluations, total }: Timed): SeedResult['seconds'] {
+  const sum = (lines: readonly Line[], key: string): number => lines.reduce((so, line) => so + number(line, key), 0);
+  const [sampling, training] = [sum(steps, 'seconds_sampling'), sum(steps, 'seconds_training')];
+  const evaluation = sum(evaluations, 'seconds');
+  return { sampling, training, evaluation, rest: Math.max(0, total - sampling - training - evaluation), total };
+}
+
 /** `seconds` is the wall time of the whole run. */
 export async function readSeedResult(runDir: string, { seed, speed, seconds, stages }: Given): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
@@ -100,7 +109,7 @@ export async function readSeedResult(runDir: string, { seed, speed, seconds, sta
     area_under_curve: mean(success),
     generated_tokens: total('generated_tokens'),
     trained_tokens: total('trained_tokens'),
-    seconds: { sampling: total('seconds_sampling'), training: total('seconds_training'), total: seconds },
+    seconds: readSeconds({ steps, evaluations, total: seconds }),
     forks: total('forks'),
     failed_episodes: total('failed_episodes'),
     groups_skipped: total('groups_skipped'),

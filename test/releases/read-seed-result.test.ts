@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { readSeedResult } from './read-seed-result.js';
+
+const toLines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+/** Two steps between two evaluations of two tasks, of which the second is solved only once of twice. */
+function createRunDir(secondsSampling: number): string {
+  const runDir = mkdtempSync(path.join(tmpdir(), 'seed-result-'));
+  mkdirSync(path.join(runDir, 'episodes'), { recursive: true });
+  const step = (at: number, success: number): object => ({
+    step: at,
+    success_rate: success,
+    generated_tokens: 10,
+    seconds_sampling: secondsSampling,
+    seconds_training: 1,
+  });
+  writeFileSync(path.join(runDir, 'metrics.jsonl'), toLines([step(1, 0.25), step(2, 0.75)]));
+  const evaluation = (at: number, success: number): object => ({ step: at, success_rate: success, seconds: 3 });
+  writeFileSync(path.join(runDir, 'evaluations.jsonl'), toLines([evaluation(0, 0), evaluation(2, 0.5)]));
+  const episode = (task: string, isSuccess: boolean): object => ({
+    episode_id: `eval-${task}`,
+    task_id: task,
+    is_success: isSuccess,
+  });
+  const episodes = [episode('a', true), episode('a', true), episode('b', true), episode('b', false)];
+  writeFileSync(path.join(runDir, 'episodes', 'step-000002.jsonl'), toLines(episodes));
+  return runDir;
+}
+
+const read = (secondsSampling: number) =>
+  readSeedResult(createRunDir(secondsSampling), { seed: 1, speed: 0.5, seconds: 20, stages: [] });
+
+it('reads success, outcomes and where the time went from a run folder', async () => {
+  expect(await read(4)).toMatchObject({
+    success_before: 0,
+    success_after: 0.5,
+    success_at: { '5': null, end: 0.75 },
+    area_under_curve: 0.5,
+    generated_tokens: 20,
+    seconds: { sampling: 8, training: 2, evaluation: 6, rest: 4, total: 20 },
+    outcomes: { a: true, b: false },
+  });
+});
+
+it('takes runs that differ in their seconds alone for equal', async () => {
+  const [first, second] = await Promise.all([read(4), read(5)]);
+  expect(second.metrics_sha256).toBe(first.metrics_sha256);
+});
