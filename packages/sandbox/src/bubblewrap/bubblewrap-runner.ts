@@ -1,17 +1,15 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   limitsOf,
-  refuseCode,
   SandboxError,
   type CodeLimits,
   type CodeOptions,
   type CodeResult,
   type CodeRunner,
 } from '../code-runner.js';
+import { createFolderRunner } from '../process/folder-runner.js';
 import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 
@@ -20,22 +18,10 @@ import { writeFiles } from '../process/write-files.js';
  * and an empty folder with the given files. The folder is made before each run and removed after it.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
-  return {
-    languages: ['python'],
-    async run(code, options) {
-      const refused = refuseCode(code, options);
-      if (refused !== null) return refused;
-      if (options.signal?.aborted === true) return { stdout: '', value: undefined, error: null, limit: 'aborted' };
-      const folder = await mkdtemp(path.join(tmpdir(), 'ajet-sandbox-'));
-      try {
-        await writeFiles(folder, { ...options.files, [mainFile]: code });
-        return await runIn(folder, programs, options);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    },
-    close: async () => {},
-  };
+  return createFolderRunner(async (folder, code, options) => {
+    await writeFiles(folder, { ...options.files, [mainFile]: code });
+    return runIn(folder, programs, options);
+  });
 }
 
 export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string; readonly python: string };
@@ -107,10 +93,10 @@ function commandLine(
 async function runIn(folder: string, programs: SandboxPrograms, options: CodeOptions): Promise<CodeResult> {
   const limits = limitsOf(options);
   const [command = '', ...args] = commandLine(folder, programs, limits);
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/' });
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
   // Code that ends without reading its input breaks the pipe, which is fine.
   child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
-  const watched = watchLimits(child, { limits, signal: options.signal, kill: () => child.kill('SIGKILL') });
+  const watched = watchLimits(child, { limits, signal: options.signal, kill: () => killGroup(child) });
   watched.startClock();
   const { status, signal, failure } = await exitOf(child);
   const { stdout, stderr, limit } = watched.stop();
@@ -126,4 +112,14 @@ async function runIn(folder: string, programs: SandboxPrograms, options: CodeOpt
     error: status === 0 ? null : lastLine(stderr) || `exit code ${status}`,
     limit: null,
   };
+}
+
+/** With the child that bubblewrap makes at once, and that would live on until it has asked to die with its parent. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }

@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import {
   limitsOf,
-  refuseCode,
   SandboxError,
   type CodeLimits,
   type CodeOptions,
   type CodeResult,
   type CodeRunner,
 } from '../code-runner.js';
+import { createFolderRunner } from '../process/folder-runner.js';
 import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 import type { ContainerEngine } from './find-container.js';
@@ -21,25 +20,13 @@ import type { ContainerEngine } from './find-container.js';
  * with the given files. The container says on standard error when it is ready, so its start takes nothing of the code's time.
  */
 export function createContainerRunner(engine: ContainerEngine): CodeRunner {
-  return {
-    languages: ['python'],
-    async run(code, options) {
-      const refused = refuseCode(code, options);
-      if (refused !== null) return refused;
-      if (options.signal?.aborted === true) return { stdout: '', value: undefined, error: null, limit: 'aborted' };
-      const folder = await mkdtemp(path.join(tmpdir(), 'ajet-sandbox-'));
-      try {
-        const given = path.join(folder, 'given');
-        await mkdir(given);
-        await writeFiles(given, { ...options.files, [mainFile]: code });
-        await chmod(given, 0o755); // it is read by another user
-        return await runIn(given, engine, options);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    },
-    close: async () => {},
-  };
+  return createFolderRunner(async (folder, code, options) => {
+    const given = path.join(folder, 'given');
+    await mkdir(given);
+    await writeFiles(given, { ...options.files, [mainFile]: code });
+    await chmod(given, 0o755); // it is read by another user
+    return runIn(given, engine, options);
+  });
 }
 
 const mainFile = 'main.py';
