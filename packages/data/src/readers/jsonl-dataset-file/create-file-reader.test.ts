@@ -2,10 +2,9 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSy
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
-import type { TaskReader } from '@agentjet/rollout';
 import { afterAll, describe, expect, it } from 'vitest';
 import { tableReaderCases } from '../../testing/table-reader-cases.js';
-import { createFileReader, type FileReaderOptions } from './create-file-reader.js';
+import { openFileReader } from '../../testing/open-file-reader.js';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'file-reader-'));
 const kept = process.env['XDG_CACHE_HOME'];
@@ -22,20 +21,6 @@ function write(name: string, text: string): string {
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, text);
   return file;
-}
-
-function open(options: Partial<FileReaderOptions>): TaskReader {
-  return createFileReader({
-    training: null,
-    validation: null,
-    fields: {},
-    split: { evaluation: 0, by: 'content' },
-    allowOverlap: false,
-    duplicates: 'keep',
-    similarity: 0.8,
-    onNotice: () => undefined,
-    ...options,
-  });
 }
 
 async function list(tasks: AsyncIterable<Task>): Promise<readonly Task[]> {
@@ -67,22 +52,22 @@ describe.each([
   ],
   ['a split by hash', () => ({ training: write('a.jsonl', sums(60)), split: { evaluation: 0.3, by: 'task_id' } })],
 ])('%s', (_, options) => {
-  for (const { name, run } of tableReaderCases(() => open(options()))) it(name, run);
+  for (const { name, run } of tableReaderCases(() => openFileReader(options()))) it(name, run);
 });
 
 it('gives ids that begin with the file and the side where fields map the columns', async () => {
   const options = { training: write('gsm.csv', 'q\nx\ny\n'), fields: { main_query: 'q' } };
-  expect(await idsOf(open(options).trainingTasks())).toEqual(['gsm/training/0', 'gsm/training/1']);
+  expect(await idsOf(openFileReader(options).trainingTasks())).toEqual(['gsm/training/0', 'gsm/training/1']);
   write('two/a/t.csv', 'q\nx\n');
   write('two/b/t.csv', 'q\ny\n');
-  const two = open({ ...options, training: path.join(dir, 'two/*/t.csv') });
+  const two = openFileReader({ ...options, training: path.join(dir, 'two/*/t.csv') });
   expect(await idsOf(two.trainingTasks())).toEqual(['a/t.csv/training/0', 'b/t.csv/training/0']);
 });
 
 it('finds an id that two files share, and names both places', async () => {
   write('ids/1.jsonl', sums(3));
   write('ids/2.jsonl', sums(3, 2));
-  await expect(open({ training: path.join(dir, 'ids/*.jsonl') }).trainingTable?.()).rejects.toThrow(
+  await expect(openFileReader({ training: path.join(dir, 'ids/*.jsonl') }).trainingTable?.()).rejects.toThrow(
     /2\.jsonl:1: task_id "t2" was used in .*1\.jsonl:3 already/,
   );
 });
@@ -90,15 +75,20 @@ it('finds an id that two files share, and names both places', async () => {
 it('finds a task that is in training and in evaluation, whatever its case and white space', async () => {
   const training = write('leak-a.jsonl', sums(5));
   const validation = write('leak-b.jsonl', lines({ task_id: 'other', main_query: ' what  is 3 + 3?\n' }));
-  const reader = open({ training, validation });
+  const reader = openFileReader({ training, validation });
   await expect(reader.trainingTable?.()).rejects.toThrow(
     /in both training and evaluation: .*leak-a\.jsonl:4 and .*leak-b\.jsonl:1\..*allow_overlap/,
   );
   const notices: string[] = [];
-  const allowed = open({ training, validation, allowOverlap: true, onNotice: (message) => notices.push(message) });
+  const allowed = openFileReader({
+    training,
+    validation,
+    allowOverlap: true,
+    onNotice: (message) => notices.push(message),
+  });
   expect((await allowed.trainingTable?.())?.size).toBe(5);
   expect(notices).toEqual([expect.stringMatching(/^1 training task is an evaluation task as well .*leak-a\.jsonl:4/)]);
-  expect(await idsOf(open({ training, validation }).evaluationTasks())).toEqual(['other']); // evaluating alone
+  expect(await idsOf(openFileReader({ training, validation }).evaluationTasks())).toEqual(['other']); // evaluating alone
 });
 
 it('leaves out repeated training tasks, and says which', async () => {
@@ -109,10 +99,10 @@ it('leaves out repeated training tasks, and says which', async () => {
     main_query,
   }));
   const training = write('repeated.jsonl', lines(...rows));
-  expect(await idsOf(open({ training }).trainingTasks())).toEqual(['t0', 't1', 't2', 't3']);
-  const exact = open({ training, duplicates: 'exact' });
+  expect(await idsOf(openFileReader({ training }).trainingTasks())).toEqual(['t0', 't1', 't2', 't3']);
+  const exact = openFileReader({ training, duplicates: 'exact' });
   expect(await idsOf(exact.trainingTasks())).toEqual(['t0', 't2', 't3']);
-  const near = open({ training, duplicates: 'near', similarity: 0.9 });
+  const near = openFileReader({ training, duplicates: 'near', similarity: 0.9 });
   expect(await idsOf(near.trainingTasks())).toEqual(['t0', 't3']);
   expect((await near.describe?.())?.training).toMatchObject({
     tasks: 2,
@@ -129,7 +119,7 @@ it('leaves out repeated training tasks, and says which', async () => {
 
 it('never moves a task to the other side when rows are added, removed or moved', async () => {
   const sideOf = async (text: string): Promise<ReadonlyMap<string, string>> => {
-    const reader = open({ training: write('split.jsonl', text), split: { evaluation: 0.25, by: 'content' } });
+    const reader = openFileReader({ training: write('split.jsonl', text), split: { evaluation: 0.25, by: 'content' } });
     const training = (await idsOf(reader.trainingTasks())).map((id) => [id, 'training'] as const);
     return new Map([...training, ...(await idsOf(reader.evaluationTasks())).map((id) => [id, 'evaluation'] as const)]);
   };
@@ -143,20 +133,20 @@ it('never moves a task to the other side when rows are added, removed or moved',
 it('keeps tasks with the same value of a field on one side', async () => {
   const rows = Array.from({ length: 300 }, (_, at) => ({ ...sum(at), talk: `c${at % 30}` }));
   const training = write('talks.jsonl', lines(...rows));
-  const reader = open({ training, split: { evaluation: 0.4, by: 'talk' } });
+  const reader = openFileReader({ training, split: { evaluation: 0.4, by: 'talk' } });
   const talks = async (tasks: AsyncIterable<Task>) =>
     new Set((await list(tasks)).map(({ metadata }) => metadata['talk']));
   const [left, right] = [await talks(reader.trainingTasks()), await talks(reader.evaluationTasks())];
   expect([...left].filter((talk) => right.has(talk))).toEqual([]);
   expect(left.size + right.size).toBe(30);
-  await expect(list(open({ training, split: { evaluation: 0.4, by: 'tlak' } }).trainingTasks())).rejects.toThrow(
-    /split\.by is "tlak", which the task does not have/,
-  );
+  await expect(
+    list(openFileReader({ training, split: { evaluation: 0.4, by: 'tlak' } }).trainingTasks()),
+  ).rejects.toThrow(/split\.by is "tlak", which the task does not have/);
 });
 
 it('refuses a share for evaluation next to a file for it, and a share that leaves nothing', async () => {
   const training = write('one.jsonl', sums(2));
-  const both = open({
+  const both = openFileReader({
     training,
     validation: write('two.jsonl', sums(2, 9)),
     split: { evaluation: 0.5, by: 'content' },
@@ -175,7 +165,7 @@ describe.each(['jsonl', 'csv'])('the cache of a large %s file', (end) => {
   const fields = end === 'jsonl' ? undefined : { main_query: 'q' };
   const file = path.join(dir, `large.${end}`);
   const read = async (): Promise<readonly Task[]> => {
-    const table = await open({ training: file, ...(fields && { fields }) }).trainingTable?.();
+    const table = await openFileReader({ training: file, ...(fields && { fields }) }).trainingTable?.();
     return Promise.all([0, 777, (table?.size ?? 0) - 1].map(async (at) => (await table?.taskAt(at)) as Task));
   };
 
@@ -215,7 +205,7 @@ describe.each(['jsonl', 'csv'])('the cache of a large %s file', (end) => {
   });
 
   it('says that a file changed while a run reads it', async () => {
-    const table = await open({ training: file, ...(fields && { fields }) }).trainingTable?.();
+    const table = await openFileReader({ training: file, ...(fields && { fields }) }).trainingTable?.();
     if (end === 'jsonl') {
       writeFileSync(file, `${text}\n`);
       await expect(table?.taskAt(5)).rejects.toThrow(/has changed since the run began/);
@@ -227,10 +217,13 @@ it('goes on without a cache that cannot be written, and says so; a file that nee
   process.env['XDG_CACHE_HOME'] = write('not-a-folder', '');
   try {
     const notices: string[] = [];
-    const jsonl = open({ training: write('l.jsonl', large), onNotice: (message) => notices.push(message) });
+    const jsonl = openFileReader({ training: write('l.jsonl', large), onNotice: (message) => notices.push(message) });
     expect((await jsonl.trainingTable?.())?.size).toBe(3000);
     expect(notices).toEqual([expect.stringMatching(/^Cannot keep what was read.*XDG_CACHE_HOME\. The run goes on/)]);
-    const csv = open({ training: write('l.csv', `q\n${`${padding}\n`.repeat(3000)}`), fields: { main_query: 'q' } });
+    const csv = openFileReader({
+      training: write('l.csv', `q\n${`${padding}\n`.repeat(3000)}`),
+      fields: { main_query: 'q' },
+    });
     await expect(csv.trainingTable?.()).rejects.toThrow(/Cannot keep what was read.*XDG_CACHE_HOME/);
   } finally {
     process.env['XDG_CACHE_HOME'] = path.join(dir, 'cache');
@@ -241,5 +234,5 @@ it.each([
   ['a pattern without files', { training: path.join(dir, 'none-*.jsonl') }, /No file matches .*none-\*\.jsonl/],
   ['a file that is not there', { training: path.join(dir, 'none.csv') }, /none\.csv does not exist/],
 ])('says what is wrong with %s', async (_, options, message) => {
-  await expect(open(options).trainingTable?.()).rejects.toThrow(message);
+  await expect(openFileReader(options).trainingTable?.()).rejects.toThrow(message);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
 import { afterAll, expect, it } from 'vitest';
-import { createFileReader } from './create-file-reader.js';
+import { openFileReader } from '../../testing/open-file-reader.js';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'hostile-files-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -12,18 +12,8 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 async function read(name: string, content: string | Uint8Array): Promise<readonly Task[]> {
   const training = path.join(dir, name);
   writeFileSync(training, content);
-  const reader = createFileReader({
-    training,
-    validation: null,
-    fields: {},
-    split: { evaluation: 0, by: 'content' },
-    allowOverlap: false,
-    duplicates: 'keep',
-    similarity: 0.8,
-    onNotice: () => undefined,
-  });
   const tasks: Task[] = [];
-  for await (const task of reader.trainingTasks()) tasks.push(task);
+  for await (const task of openFileReader({ training }).trainingTasks()) tasks.push(task);
   return tasks;
 }
 
