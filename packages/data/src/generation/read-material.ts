@@ -5,7 +5,7 @@ import { findFiles } from '../readers/open-files.js';
 import { TaskFile } from '../table/task-file.js';
 import type { Fields } from '../tasks/fields.js';
 import type { Example } from './questions.js';
-import { readDocument } from './read-document.js';
+import { readDocument } from '../documents/read-document.js';
 import { splitChunks, type Chunk } from './split-chunks.js';
 
 /** What tasks of one side are made from. */

@@ -1,0 +1,56 @@
+import { inflateSync } from 'node:zlib';
+
+/** Of all streams that are no pictures, and of each picture: reading text unpacks the former. */
+const mostBytes = 256 * 2 ** 20;
+/** A stream may be packed several times over. */
+const mostLayers = 8;
+/** The dictionary of a stream is looked for in so many bytes before it. */
+const dictionaryBytes = 2048;
+
+/**
+ * Throws an error for a PDF whose streams unpack to more than a document can have. They are unpacked to find out, since a file may say
+ * less than the truth. What cannot be unpacked is left to whoever reads it.
+ */
+export function checkPdfSize(bytes: Uint8Array): void {
+  const pdf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let left = mostBytes;
+  for (const { packed, isPicture } of listStreams(pdf)) {
+    const size = unpackedSize(packed, isPicture ? mostBytes : left);
+    if (!isPicture) left -= size;
+  }
+}
+
+function* listStreams(pdf: Buffer): Generator<{ readonly packed: Buffer; readonly isPicture: boolean }> {
+  for (let at = pdf.indexOf('stream'); at !== -1; at = pdf.indexOf('stream', at + 6)) {
+    if (pdf.subarray(at - 3, at).toString('latin1') === 'end') continue;
+    const start = at + (pdf[at + 6] === 0x0d ? 8 : 7);
+    const before = pdf.subarray(Math.max(0, at - dictionaryBytes), at).toString('latin1');
+    const dictionary = before.slice(before.lastIndexOf(' obj') + 1);
+    yield { packed: pdf.subarray(start), isPicture: /\/Subtype\s*\/Image\b/.test(dictionary) };
+  }
+}
+
+/** Bytes of all layers. */
+function unpackedSize(packed: Buffer, most: number): number {
+  let size = 0;
+  let layer = packed;
+  for (let layers = 0; layers < mostLayers && isZlib(layer); layers++) {
+    layer = inflate(layer, most - size);
+    size += layer.length;
+  }
+  return size;
+}
+
+const isZlib = (bytes: Buffer): boolean =>
+  bytes.length > 2 && (bytes[0] ?? 0) % 16 === 8 && bytes.readUInt16BE(0) % 31 === 0;
+
+/** What comes after the packed bytes is not looked at. */
+function inflate(packed: Buffer, most: number): Buffer {
+  try {
+    return inflateSync(packed, { maxOutputLength: Math.max(1, most) });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new Error(`it unpacks to more than ${mostBytes} bytes`, { cause: error });
+    return Buffer.alloc(0); // broken, which its reader will say
+  }
+}

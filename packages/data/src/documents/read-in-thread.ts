@@ -1,0 +1,84 @@
+import { Worker } from 'node:worker_threads';
+import type { ThreadAnswer, ThreadRequest } from './document-thread.js';
+
+export type ThreadLimits = {
+  /** For one document. */
+  readonly seconds: number;
+  /** More memory than before the document, of the process. */
+  readonly megabytes: number;
+};
+
+export const threadLimits: ThreadLimits = { seconds: 120, megabytes: 2048 };
+
+const watchMs = 100;
+
+let thread: Promise<Worker> | null = null;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * The text of a document, read in a thread, which is ended and replaced if the document takes too long or too much memory. One document at a
+ * time. Rejects with an Error that says why it cannot be read.
+ */
+export function readInThread(request: ThreadRequest, limits: ThreadLimits): Promise<string> {
+  const mine = last.then(() => read(request, limits));
+  last = mine.catch(() => undefined);
+  return mine;
+}
+
+async function read(request: ThreadRequest, limits: ThreadLimits): Promise<string> {
+  const started = await (thread ??= startThread());
+  try {
+    const answer = await ask(started, request, limits);
+    if ('text' in answer) return answer.text;
+    throw new Error(answer.error);
+  } catch (error) {
+    thread = null; // what a broken document leaves behind is not known
+    await started.terminate();
+    throw error;
+  }
+}
+
+function ask(worker: Worker, request: ThreadRequest, { seconds, megabytes }: ThreadLimits): Promise<ThreadAnswer> {
+  const before = process.memoryUsage.rss();
+  const done = new AbortController();
+  return new Promise<ThreadAnswer>((resolve, reject) => {
+    const tooLarge = (): void => reject(new Error(`it takes more than ${megabytes} MB of memory to read`));
+    const timer = setTimeout(() => reject(new Error(`it takes more than ${seconds} s to read`)), seconds * 1000);
+    const watch = setInterval(() => {
+      if (process.memoryUsage.rss() - before > megabytes * 2 ** 20) tooLarge();
+    }, watchMs);
+    const fail = (error: NodeJS.ErrnoException): void =>
+      error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge() : reject(error);
+    worker.once('message', resolve);
+    worker.once('error', fail);
+    done.signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      clearInterval(watch);
+      worker.off('message', resolve);
+      worker.off('error', fail);
+    });
+    worker.postMessage(request);
+  }).finally(() => done.abort());
+}
+
+async function startThread(): Promise<Worker> {
+  const isSource = import.meta.url.endsWith('.ts');
+  const file = isSource ? '../testing/document-thread-from-source.mjs' : './document-thread.js';
+  // Documents are what others wrote: their reader gets no variables of ours.
+  const worker = new Worker(new URL(file, import.meta.url), {
+    env: {},
+    execArgv: [],
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: threadLimits.megabytes },
+  });
+  for (const said of [worker.stdout, worker.stderr]) said.resume(); // warnings about documents, which nobody reads
+  await new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  worker.on('error', () => undefined); // between two documents it concerns nobody
+  worker.unref(); // the timer of a document keeps the process until that is read
+  return worker;
+}
