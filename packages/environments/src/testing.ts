@@ -1,5 +1,6 @@
 export { startAgentjetWorld } from './testing/agentjet-server.js';
 export { startAppworldWorld } from './testing/appworld-server.js';
+export { attackCases } from './testing/attack-cases.js';
 export { CounterWorld } from './testing/counter-world.js';
 export { environmentCases } from './testing/environment-cases.js';
 export { noFaults, randomFaults, type Fault, type FaultPlan, type RequestKind } from './testing/faults.js';

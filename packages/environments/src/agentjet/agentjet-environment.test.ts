@@ -178,3 +178,18 @@ it('releases its instance after the network was down for a moment', async () => 
   expect(released).toHaveLength(2);
   await stop(server);
 });
+
+it('waits for no list of tasks that never ends', async () => {
+  const server = createServer((_request, response) => {
+    const timer = setInterval(() => response.write('['), 5);
+    response.on('close', () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo;
+  const world = openAgentjet({ url: `http://127.0.0.1:${port}`, envType: 'slow', listTimeoutMs: 50 });
+  const list = async (): Promise<void> => {
+    for await (const _ of world.tasks?.('train') ?? []);
+  };
+  await expect(list()).rejects.toThrow(/^127\.0\.0\.1:\d+ gave no whole list of tasks in 0\.05 s/);
+  await stop(server);
+});

@@ -8,7 +8,7 @@ import {
   type Verdict,
 } from '@agentjet/core';
 import type { Action, Environment, Observation, Session, StepResult } from '@agentjet/rollout/inputs';
-import { askAgain, closeSignal } from '../http/ask-again.js';
+import { askAgain, closeSignal, listSignal } from '../http/ask-again.js';
 import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post-json.js';
 
 /**
@@ -23,6 +23,8 @@ export type AgentjetOptions = ServerAddress & {
   readonly params?: JsonObject;
   /** Sent with `evaluate`. Default: `{ sparse: false }`, with which the original asks for partial credit. */
   readonly evaluateParams?: JsonObject;
+  /** Limit of one try to list tasks. Default: a minute. */
+  readonly listTimeoutMs?: number;
   /** Limit of all tries to release an instance. Default: a minute. */
   readonly releaseTimeoutMs?: number;
 };
@@ -84,9 +86,19 @@ class Server {
     });
   }
 
+  foreign(route: string, named: string): EnvironmentOutage {
+    const host = hostOf(this.#options);
+    return new ServerOutage('lost', `POST ${route} at ${host} answered for another instance, ${named.slice(0, 100)}.`, {
+      host,
+    });
+  }
+
   async *tasks(split: string): AsyncGenerator<Task> {
-    const signal = new AbortController().signal;
-    const ids = await askAgain(() => this.ask('/get_env_profile', { params: { split }, signal }), { tries: openTries });
+    const ask = (): Promise<unknown> => {
+      const signal = listSignal(hostOf(this.#options), this.#options.listTimeoutMs);
+      return this.ask('/get_env_profile', { params: { split }, signal });
+    };
+    const ids = await askAgain(ask, { tries: openTries });
     if (!Array.isArray(ids)) throw this.unreadable('/get_env_profile', ids);
     for (const id of ids) {
       const taskId = String(id);
@@ -104,10 +116,8 @@ class Server {
         const instanceId = `${episodeId}-${this.#nonce}-${this.#opened++}`;
         try {
           const { params = {} } = this.#options;
-          const { observation } = this.readStep(
-            '/create',
-            await this.ask('/create', { taskId, instanceId, params, signal }),
-          );
+          const created = await this.ask('/create', { taskId, instanceId, params, signal });
+          const { observation } = this.readStep('/create', created, instanceId);
           return new Instance(this, instanceId, observation);
         } catch (error) {
           if (!(error instanceof ServerOutage && error.kind === 'absent')) await this.release(instanceId);
@@ -131,9 +141,12 @@ class Server {
     await askAgain(ask, { tries: closeTries }).catch(() => undefined);
   }
 
-  readStep(route: string, data: unknown): StepResult {
+  /** An answer that names an instance must name the one that was asked. */
+  readStep(route: string, data: unknown, instanceId: string): StepResult {
     if (!isJsonObject(data)) throw this.unreadable(route, data);
     const { state, reward, is_terminated: isDone, info } = data;
+    const { instance_id: named } = isJsonObject(info) ? info : {};
+    if (typeof named === 'string' && named !== instanceId) throw this.foreign(route, named);
     const observation = readState(state);
     if (observation === undefined || (typeof reward !== 'number' && reward !== null && reward !== undefined))
       throw this.unreadable(route, data);
@@ -159,7 +172,7 @@ class Instance implements Session {
     const messages = typeof action === 'string' ? { role: 'assistant', content: action } : action;
     try {
       const data = await this.#server.ask('/step', { instanceId: this.#id, messages, signal: this.#calls.signal });
-      return this.#server.readStep('/step', data);
+      return this.#server.readStep('/step', data, this.#id);
     } catch (error) {
       throw asLost(error);
     }

@@ -106,6 +106,8 @@ class World implements Session {
     const output = await this.#ask('/initialize', body, signal);
     if (!isJsonObject(output) || typeof output['instruction'] !== 'string')
       throw this.#unreadable('/initialize', output);
+    const { task_id: named = this.#options.taskId } = output;
+    if (named !== this.#options.taskId) throw this.#unreadable('/initialize', { task_id: named });
     this.#hasBegun = true;
     this.observation = {
       text: output['instruction'],

@@ -30,6 +30,15 @@ export async function askAgain<T>(ask: () => Promise<T>, { signal, tries }: AskA
 }
 
 const longestCloseMs = 60_000;
+const longestListMs = 60_000;
 
 /** For requests that end a session, which nobody else limits: a server that never answers must not keep the process alive. */
 export const closeSignal = (ms = longestCloseMs): AbortSignal => AbortSignal.timeout(ms);
+
+/** For the list of tasks, which is asked for before any episode and its limits. It aborts with an outage of the server. */
+export function listSignal(host: string, ms = longestListMs): AbortSignal {
+  const controller = new AbortController();
+  const late = new ServerOutage('lost', `${host} gave no whole list of tasks in ${ms / 1000} s.`, { host });
+  setTimeout(() => controller.abort(late), ms).unref();
+  return controller.signal;
+}

@@ -1,3 +1,4 @@
+import { readAnswer } from './read-answer.js';
 import { EnvironmentError, EnvironmentOutage, isJsonObject, toErrorMessage } from '@agentjet/core';
 
 /** How a server of an environment is reached. */
@@ -52,7 +53,7 @@ export async function postJson(
       signal,
     });
     ({ status } = response);
-    text = await response.text();
+    text = await readAnswer(response);
   } catch (error) {
     signal.throwIfAborted();
     const kind = absent.has(codeOf(error)) ? 'absent' : 'lost';

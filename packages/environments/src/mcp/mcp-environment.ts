@@ -15,6 +15,7 @@ import type { Environment, Observation, OpenSessionOptions, Session, ToolResult 
 import { askAgain, closeSignal } from '../http/ask-again.js';
 import { ServerOutage } from '../http/post-json.js';
 import { readToolResult } from '../read-tool-result.js';
+import { checkedFetch, type CheckedFetch } from './checked-fetch.js';
 import { loadSdk, type McpSdk } from './load-sdk.js';
 
 /**
@@ -44,15 +45,17 @@ export type McpOptions = McpServer & {
 const tries = 3;
 const evaluateTries = 5;
 const closeTries = 8;
+const mostPages = 1000;
 /** The session has its own time limit for calls. */
 const longestMs = 2 ** 31 - 1;
 
 export function openMcp(options: McpOptions): Environment {
+  const live = new Set<string>();
   return {
     name: nameOf(options),
     open: async (task, open) => {
       const sdk = await loadSdk();
-      return askAgain(() => openSession(sdk, task, { ...options, ...open }), { signal: open.signal, tries });
+      return askAgain(() => openSession(sdk, task, { ...options, ...open, live }), { signal: open.signal, tries });
     },
   };
 }
@@ -60,7 +63,16 @@ export function openMcp(options: McpOptions): Environment {
 const nameOf = (server: McpServer): string =>
   'url' in server ? new URL(server.url).host : [server.command, ...server.args].join(' ');
 
-async function openSession(sdk: McpSdk, task: Task, options: McpOptions & OpenSessionOptions): Promise<Session> {
+type LiveSessions = {
+  /** Ids of the sessions that are open. */
+  readonly live: Set<string>;
+};
+
+async function openSession(
+  sdk: McpSdk,
+  task: Task,
+  options: McpOptions & OpenSessionOptions & LiveSessions,
+): Promise<Session> {
   const { signal, seed, openTool } = options;
   signal.throwIfAborted();
   const connection = new Connection(sdk, options);
@@ -130,23 +142,29 @@ type ListedTools = Awaited<ReturnType<Client['listTools']>>;
 
 class Connection {
   readonly #name: string;
-  readonly #server: McpServer;
+  readonly #server: McpServer & LiveSessions;
   readonly #client: Client;
   readonly #transport: InstanceType<McpSdk['StdioClientTransport']> | StreamableHTTPClientTransport;
   readonly #calls = new AbortController();
   #closing: Promise<void> | undefined;
+  readonly #http: CheckedFetch;
+  #refused: EnvironmentOutage | undefined;
 
   constructor(
     { Client: SdkClient, StdioClientTransport, StreamableHTTPClientTransport: Http }: McpSdk,
-    server: McpServer,
+    server: McpServer & LiveSessions,
   ) {
     this.#name = nameOf(server);
     this.#server = server;
+    this.#http = checkedFetch(server.live, this.#refuse);
     setMaxListeners(0, this.#calls.signal); // the SDK leaves one for each call
     this.#client = new SdkClient({ name: 'agentjet', version: '1' });
     this.#transport =
       'url' in server
-        ? new Http(new URL(server.url), { requestInit: { headers: { ...server.headers } } })
+        ? new Http(new URL(server.url), {
+            requestInit: { headers: { ...server.headers } },
+            fetch: this.#http.fetch,
+          })
         : new StdioClientTransport({
             command: server.command,
             args: [...server.args],
@@ -160,6 +178,11 @@ class Connection {
     return this.#ask(() => this.#client.connect(this.#transport as Parameters<Client['connect']>[0], this.#options));
   }
 
+  #refuse = (error: unknown): void => {
+    this.#refused ??= this.#outage(error);
+    this.#calls.abort(this.#refused);
+  };
+
   /** Of all pages. A server that repeats a page is believed that there are no more. */
   async listTools(): Promise<readonly ToolSpec[]> {
     const tools: ListedTools['tools'] = [];
@@ -169,7 +192,8 @@ class Connection {
       tools.push(...page.tools);
       cursor = page.nextCursor;
       if (cursor === undefined || seen.has(cursor)) break;
-      seen.add(cursor);
+      if (seen.add(cursor).size >= mostPages)
+        throw this.#outage(new Error(`its tools are more than ${mostPages} pages`));
     }
     return tools.map(({ name, description, inputSchema }) => ({
       name,
@@ -186,7 +210,10 @@ class Connection {
 
   evaluate(tool: string): Promise<Verdict> {
     const { signal } = this.#calls;
-    return askAgain(async () => readVerdict(await this.call(tool, {}), tool), { signal, tries: evaluateTries });
+    const ask = async (): Promise<Verdict> => readVerdict(await this.call(tool, {}), tool);
+    return askAgain(ask, { signal, tries: evaluateTries }).catch((error: unknown) => {
+      throw this.#refused ?? error;
+    });
   }
 
   close(): Promise<void> {
@@ -196,11 +223,12 @@ class Connection {
   }
 
   async #close(): Promise<void> {
-    const sessionId = 'sessionId' in this.#transport ? this.#transport.sessionId : undefined;
+    const sessionId = this.#http.sessionId();
     if (sessionId !== undefined) {
       const signal = closeSignal();
       const ask = (): Promise<void> => this.#endSession(sessionId, signal);
       await askAgain(ask, { tries: closeTries }).catch(() => undefined);
+      this.#server.live.delete(sessionId);
     }
     await this.#client.close().catch(() => undefined);
     await this.#transport.close().catch(() => undefined);
@@ -234,6 +262,7 @@ class Connection {
     try {
       return await work();
     } catch (error) {
+      if (this.#refused !== undefined) throw this.#refused;
       throw isRefusal(error)
         ? new EnvironmentError('refused', `${this.#name}: ${toErrorMessage(error)}`)
         : this.#outage(error);

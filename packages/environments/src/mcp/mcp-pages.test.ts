@@ -45,3 +45,33 @@ it('gives the agent the tools of all pages', async () => {
 it('reads no page for ever', async () => {
   expect(await toolsOf(() => 'again')).toEqual(['tool_1', 'tool_again']);
 });
+
+it('refuses a server that has always one page more', async () => {
+  let page = 0;
+  await expect(toolsOf(() => String(++page))).rejects.toThrow('its tools are more than 1000 pages');
+});
+
+it('refuses a session that has the id of an open one, and does not end that', async () => {
+  const ended: unknown[] = [];
+  const { url, close } = await startFaultyHttp({
+    kindOf: () => undefined,
+    plan: () => 'none',
+    handle: ({ method, body, headers }: HttpRequest) => {
+      if (method === 'DELETE') ended.push(headers['mcp-session-id']);
+      if (method !== 'POST') return { status: 405, body: null };
+      if (body['id'] === undefined) return { status: 202, body: null };
+      const { protocolVersion } = isJsonObject(body['params']) ? body['params'] : {};
+      const result = body['method'] === 'initialize' ? { protocolVersion, ...initialized } : { tools: [] };
+      return { status: 200, body: { jsonrpc: '2.0', id: body['id'], result }, headers: { 'mcp-session-id': 'one' } };
+    },
+  });
+  const options = { url: `${url}/mcp`, headers: {}, openTool: null, evaluateTool: null, tools: null };
+  const environment = openMcp(options);
+  const session = await environment.open(task, open);
+  await expect(environment.open(task, open)).rejects.toThrow('it answered for another session, one');
+  expect(ended).toEqual([]);
+  await session.close();
+  expect(ended).toEqual(['one']);
+  await (await environment.open(task, open)).close();
+  await close();
+});

@@ -16,7 +16,7 @@ import type {
   StepResult,
   ToolResult,
 } from '@agentjet/rollout/inputs';
-import { askAgain } from '../http/ask-again.js';
+import { askAgain, listSignal } from '../http/ask-again.js';
 import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post-json.js';
 import { readToolResult } from '../read-tool-result.js';
 import { SocketSession } from './socket-session.js';
@@ -39,6 +39,8 @@ export type OpenenvOptions = ServerAddress & {
   readonly unrewarded?: 'error' | 'zero';
   /** Whether the server is asked for tools. */
   readonly tools: boolean;
+  /** Limit of one try to list tasks. Default: a minute. */
+  readonly listTimeoutMs?: number;
 };
 
 const tries = 3;
@@ -55,10 +57,15 @@ export function openOpenenv(options: OpenenvOptions): Environment {
   };
 }
 
-async function* listTasks(address: ServerAddress & { readonly envType: string }, split: string): AsyncGenerator<Task> {
-  const { signal } = new AbortController();
+type ListAddress = ServerAddress & Pick<OpenenvOptions, 'listTimeoutMs'> & { readonly envType: string };
+
+async function* listTasks(address: ListAddress, split: string): AsyncGenerator<Task> {
   const route = `/${encodeURIComponent(address.envType)}/tasks`;
-  const answer = await askAgain(() => postJson(address, route, { body: { split }, signal }), { tries });
+  const ask = (): Promise<unknown> => {
+    const signal = listSignal(hostOf(address), address.listTimeoutMs);
+    return postJson(address, route, { body: { split }, signal });
+  };
+  const answer = await askAgain(ask, { tries });
   const listed = isJsonObject(answer) ? answer['tasks'] : undefined;
   if (!Array.isArray(listed))
     throw new ServerOutage('lost', `POST ${route} answered no list of tasks.`, { host: hostOf(address) });

@@ -6,6 +6,7 @@ import {
   type JsonObject,
 } from '@agentjet/core';
 import { WebSocket, type RawData } from 'ws';
+import { AnswerCheck, mostAnswerBytes } from '../http/answer-check.js';
 import { ServerOutage } from '../http/post-json.js';
 
 /**
@@ -27,7 +28,7 @@ export class SocketSession {
   private constructor(socket: WebSocket, host: string) {
     this.#socket = socket;
     this.#host = host;
-    socket.on('message', (data, isBinary) => this.#receive(toText(data), isBinary));
+    socket.on('message', (data, isBinary) => this.#receive(toBytes(data), isBinary));
     socket.on('error', (error) => this.#lose(toErrorMessage(error), error));
     socket.on('close', (code) => this.#lose(`the socket was closed (${code})`));
   }
@@ -38,7 +39,7 @@ export class SocketSession {
   ): Promise<SocketSession> {
     signal.throwIfAborted();
     const { host } = new URL(url);
-    const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: 100 * 2 ** 20 });
+    const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: mostAnswerBytes });
     const session = new SocketSession(socket, host);
     const onAbort = (): void => socket.terminate();
     signal.addEventListener('abort', onAbort, { once: true });
@@ -99,12 +100,18 @@ export class SocketSession {
     clearTimeout(timer);
   }
 
-  #receive(text: string, isBinary: boolean): void {
+  #receive(bytes: Buffer, isBinary: boolean): void {
     const waiting = this.#waiting;
     if (this.#lost !== undefined) return;
+    if (waiting === undefined) return this.#end('it answered what nobody asked');
+    try {
+      new AnswerCheck().read(bytes);
+    } catch (error) {
+      return this.#end(toErrorMessage(error));
+    }
+    const text = bytes.toString('utf8');
     const answer = isBinary ? undefined : parse(text);
-    if (waiting === undefined) this.#end('it answered what nobody asked');
-    else if (answer === undefined) this.#end(`it answered what is not a JSON object: ${text.slice(0, 200)}`);
+    if (answer === undefined) this.#end(`it answered what is not a JSON object: ${text.slice(0, 200)}`);
     else {
       this.#waiting = undefined;
       waiting.resolve(answer);
@@ -137,9 +144,9 @@ export class SocketSession {
   }
 }
 
-function toText(data: RawData): string {
-  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
-  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
+function toBytes(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
 }
 
 function parse(text: string): JsonObject | undefined {

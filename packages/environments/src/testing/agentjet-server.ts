@@ -1,3 +1,4 @@
+import { isJsonObject } from '@agentjet/core';
 import { openAgentjet } from '../agentjet/agentjet-environment.js';
 import type { CounterWorld } from './counter-world.js';
 import { startFaultyHttp, type HttpAnswer, type HttpRequest } from './faulty-http.js';
@@ -18,9 +19,15 @@ export const startAgentjetWorld: StartWorld = async (world, plan) => {
     kindOf: ({ path }) => kinds[path],
     handle: (request) => answer(world, request),
     plan,
+    asForeign: ({ status, body }) => ({ status, body: withInfo(body, { instance_id: 'another' }) }),
   });
   return { environment: openAgentjet({ url: http.url, envType: 'counter' }), close: http.close };
 };
+
+function withInfo(body: unknown, info: object): unknown {
+  const { data: given, ...rest } = isJsonObject(body) ? body : {};
+  return { ...rest, data: { ...(isJsonObject(given) ? given : {}), info } };
+}
 
 const data = (value: unknown): HttpAnswer => ({ status: 200, body: { success: true, data: value } });
 const state = (text: string) => [{ role: 'user', content: text }];

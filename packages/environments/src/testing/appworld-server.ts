@@ -18,7 +18,8 @@ export function startAppworldWorld(servers: number): StartWorld {
     const started = await Promise.all(
       Array.from({ length: servers }, (_, at) => {
         const server = new StandIn(world, `world-${at}`);
-        return startFaultyHttp({ kindOf: ({ path }) => kinds[path], handle: server.answer, plan });
+        const asForeign = (): HttpAnswer => output({ task_id: 'another', instruction: 'another' });
+        return startFaultyHttp({ kindOf: ({ path }) => kinds[path], handle: server.answer, plan, asForeign });
       }),
     );
     const urls = started.map(({ url }) => url);

@@ -3,7 +3,12 @@ import { createRandom } from '@agentjet/core';
 
 /** What goes wrong with one request: nothing; it is not received; its answer gets lost, comes late, twice, cut, or is something else. */
 export const faults = ['drop', 'lose', 'delay', 'repeat', 'cut', 'error', 'nonsense'] as const;
-export type Fault = (typeof faults)[number] | 'none';
+
+/** What a hostile server answers: 100 MB, lists in lists, a byte now and then without end, the answer to another session. */
+export const attacks = ['flood', 'nest', 'drip', 'foreign'] as const;
+export type Attack = (typeof attacks)[number];
+
+export type Fault = (typeof faults)[number] | Attack | 'none';
 
 /** Decides about each request, by what it asks for: `open`, `act`, `evaluate`, `close`, `tasks`. */
 export type FaultPlan = (kind: RequestKind) => Fault;

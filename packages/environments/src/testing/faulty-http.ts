@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { attackHttp } from './attacks.js';
 import { delay, type Fault, type RequestKind } from './faults.js';
 
 export type HttpAnswer = {
@@ -25,10 +26,12 @@ type Options = {
   readonly kindOf: (request: HttpRequest) => RequestKind | undefined;
   readonly handle: (request: HttpRequest) => HttpAnswer;
   readonly plan: (kind: RequestKind) => Fault;
+  /** The same answer as if it were for another session. Default: the answer. */
+  readonly asForeign?: (answer: HttpAnswer, request: HttpRequest) => HttpAnswer;
 };
 
 /** A server on loopback that handles requests of JSON, and lets the plan spoil some of them. */
-export async function startFaultyHttp({ kindOf, handle, plan }: Options): Promise<FaultyHttp> {
+export async function startFaultyHttp({ kindOf, handle, plan, asForeign }: Options): Promise<FaultyHttp> {
   const server = createServer((incoming, response) => {
     void readRequest(incoming).then(async (request) => {
       const kind = kindOf(request);
@@ -37,6 +40,8 @@ export async function startFaultyHttp({ kindOf, handle, plan }: Options): Promis
       if (fault === 'error') return send(response, { status: 500, body: { detail: 'out of order' } });
       const answer = handle(request);
       if (fault === 'delay') await delay();
+      if (fault === 'foreign') return send(response, asForeign?.(answer, request) ?? answer);
+      if (fault === 'flood' || fault === 'nest' || fault === 'drip') return void attackHttp(response, fault);
       spoil(incoming, response, { answer, fault });
     });
   });

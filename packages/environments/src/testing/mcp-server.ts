@@ -10,7 +10,9 @@ import type { StartWorld } from './world-server.js';
 export const startMcpWorld: StartWorld = async (world, plan) => {
   const sessions = new Set<string>();
   const handle = (request: HttpRequest): HttpAnswer => answer(world, sessions, request);
-  const http = await startFaultyHttp({ kindOf, handle, plan });
+  const asForeign = (given: HttpAnswer, { headers }: HttpRequest): HttpAnswer =>
+    headers['mcp-session-id'] === undefined ? given : { ...given, headers: { 'mcp-session-id': 'another' } };
+  const http = await startFaultyHttp({ kindOf, handle, plan, asForeign });
   const options = { url: `${http.url}/mcp`, headers: {}, openTool: 'begin', evaluateTool: 'score', tools: null };
   return { environment: openMcp(options), close: http.close };
 };

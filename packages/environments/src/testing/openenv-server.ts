@@ -1,6 +1,7 @@
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { isJsonObject } from '@agentjet/core';
 import { openOpenenv } from '../openenv/openenv-environment.js';
+import { attackSocket } from './attacks.js';
 import type { CounterWorld } from './counter-world.js';
 import { delay, type FaultPlan, type RequestKind } from './faults.js';
 import { startFaultyHttp } from './faulty-http.js';
@@ -53,6 +54,8 @@ function serve(socket: WebSocket, served: Served): void {
     if (fault === 'lose') return socket.terminate();
     if (fault === 'nonsense') return socket.send('<html>Welcome</html>');
     if (fault === 'cut') return socket.send(text.slice(0, text.length / 2));
+    if (fault === 'flood' || fault === 'nest' || fault === 'drip') return attackSocket(socket, fault);
+    if (fault === 'foreign') socket.send(observation({ observation: { text: 'another' }, reward: 1, done: true }));
     if (fault === 'delay') return void delay().then(() => socket.send(text));
     socket.send(text);
     if (fault === 'repeat') socket.send(text);

@@ -4,6 +4,7 @@ import {
   EnvironmentOutage,
   isJsonObject,
   rejectOnAbort,
+  showValue,
   type Verdict,
 } from '@agentjet/core';
 import type { Action, Observation, OpenSession, Session, StepResult, ToolResult } from './environment.js';
@@ -144,7 +145,7 @@ function unsupported(method: Method, session: Session, name: string): ConfigErro
 }
 
 function badAnswer(name: string, what: string, value: unknown, wanted: string): EnvironmentError {
-  const seen = JSON.stringify(value)?.slice(0, 200) ?? String(value);
+  const seen = showValue(what, value);
   return new EnvironmentError('bad_answer', `${name} gave ${seen} as ${what}. Give ${wanted}.`);
 }
 

@@ -84,6 +84,21 @@ async function walk(_task: Task, tuner: Tuner): Promise<{ reward: number }> {
 }
 
 describe('a session', () => {
+  it('says what is wrong with an answer that holds itself', async () => {
+    const { environment } = createCounter();
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    const open: Environment['open'] = async (given, options) => ({
+      ...(await environment.open(given, options)),
+      step: async () => ({ observation: cyclic, reward: 0, isDone: false }) as never,
+    });
+    const episode = await run(walk, { ...environment, open });
+    expect(episode).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('counter gave a value that cannot be shown as an observation') },
+    });
+  });
+
   it('opens, steps, and is closed when the workflow returns', async () => {
     const { environment, seen } = createCounter();
     const episode = await run(walk, environment);
