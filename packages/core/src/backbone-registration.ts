@@ -11,6 +11,8 @@ export type BackboneParts = {
   readonly modelDir: string;
   /** Without it, the backbone only samples. */
   readonly optimizer?: OptimizerOptions;
+  /** Folder of a run that goes on after a restart, for what has to be the same then. */
+  readonly runDir?: string;
   /** Tells the user something that takes time or went differently. */
   notice(message: string): void;
 };

@@ -60,7 +60,8 @@ export class AttemptIndex {
 
   /** Groups with an open place, oldest first. */
   openGroups(): readonly LedgerGroup[] {
-    return [...this.#open.values()].sort((a, b) => (this.#ranks.get(a) ?? 0) - (this.#ranks.get(b) ?? 0));
+    const groups = [...this.#open.values()];
+    return groups.length < 2 ? groups : groups.sort((a, b) => (this.#ranks.get(a) ?? 0) - (this.#ranks.get(b) ?? 0));
   }
 
   /** Groups that are neither assigned nor over, oldest first. */

@@ -23,7 +23,15 @@ export function requireReward(episodeId: string, reward: number | null): void {
 /** Throws LedgerError `bad_reward` unless each of them is finite. */
 export function requireRewards(
   episodeId: string,
-  { rewards = {}, turnRewards = [] }: Pick<EndRecord, 'rewards' | 'turnRewards'>,
+  { rewards, turnRewards }: Pick<EndRecord, 'rewards' | 'turnRewards'>,
+): void {
+  if (rewards === undefined && turnRewards === undefined) return;
+  requireFinite(episodeId, { rewards, turnRewards });
+}
+
+function requireFinite(
+  episodeId: string,
+  { rewards = {}, turnRewards = [] }: { readonly [Key in 'rewards' | 'turnRewards']: EndRecord[Key] | undefined },
 ): void {
   for (const reward of [...Object.values(rewards), ...turnRewards.map(({ value }) => value)])
     requireReward(episodeId, reward);

@@ -3,6 +3,7 @@ import type { DropReason } from './drop-reasons.js';
 import type { Flying } from './collection.js';
 import { AttemptIndex, type Flight } from './attempt-index.js';
 import { applyRecord } from './fold.js';
+import { toEndRecord } from './end-record.js';
 import { forgetGroup } from './forget-group.js';
 import { LeaseClock } from './lease-clock.js';
 import {
@@ -22,8 +23,16 @@ import { LedgerError } from './ledger-error.js';
 import { LiveAccount, overall } from './live-account.js';
 import { Patience, type OpenWork } from './patience.js';
 import { defaultPolicy, groupPart, lineOf, named } from './policies.js';
-import { attemptsOf, canBecomeTrainable, isSampled, isTrainable, membersOf, placeStateOf } from './places.js';
-import type { LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
+import {
+  attemptsOf,
+  byUrgency,
+  canBecomeTrainable,
+  isSampled,
+  isTrainable,
+  membersOf,
+  placeStateOf,
+} from './places.js';
+import type { ClaimRecord, LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
   GroupStatus,
   LedgerOptions,
@@ -125,11 +134,7 @@ export class Ledger {
   /** The oldest open place of the groups that pass; evaluation comes first. Undefined if there is none. */
   nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
     const groups = this.#index.openGroups().filter((group) => group.fate === undefined && passes(group));
-    const byUrgency = [
-      ...groups.filter(({ purpose }) => purpose === 'evaluation'),
-      ...groups.filter(({ purpose }) => purpose === 'train'),
-    ];
-    for (const group of byUrgency) {
+    for (const group of byUrgency(groups)) {
       const place = group.places.findIndex((each) => placeStateOf(this.state, each, this.rules) === 'open');
       const attempt = group.places[place]?.attempts;
       if (attempt !== undefined) return { groupId: group.groupId, place, attempt };
@@ -144,8 +149,9 @@ export class Ledger {
   ): Readonly<LedgerEpisode> {
     const seat = requireOpenSeat(this.state, this.group(groupId), { place, rules: this.rules });
     const { episodeId, claimId = episodeId, client = '', life = '', seed, keyName, leaseMs } = claim;
-    const from = { client, life, seed, ...(keyName !== undefined && { keyName }) };
-    this.append({ kind: 'claim', groupId, place, attempt: seat.attempts, episodeId, claimId, ...from });
+    const attempt = seat.attempts;
+    const record: ClaimRecord = { kind: 'claim', groupId, place, attempt, episodeId, claimId, client, life, seed };
+    this.append(keyName === undefined ? record : { ...record, keyName });
     if (leaseMs !== undefined) this.#patience.renew(episodeId, leaseMs);
     return this.episode(episodeId);
   }
@@ -185,25 +191,8 @@ export class Ledger {
     const isCounted = end.isCounted ?? true;
     const isSuspect = end.status === 'outage' && isCounted && this.#isSuspect(groupId, place);
     if (end.status !== 'outage') this.#suspects.kept(taskId);
-    this.append({
-      kind: 'end',
-      groupId,
-      episodeId,
-      status: isSuspect ? 'failed' : end.status,
-      reward,
-      isSuccess: end.isSuccess ?? null,
-      bodyHash,
-      policy: end.policy ?? this.rules.failedEpisodePolicy,
-      revision: end.revision ?? revision,
-      tokens: end.tokens ?? 0,
-      seconds: end.seconds ?? 0,
-      isCounted,
-      isSuspect,
-      ...(end.rewards !== undefined && { rewards: end.rewards }),
-      ...(end.turnRewards !== undefined && { turnRewards: end.turnRewards }),
-      ...(end.content !== undefined && { content: end.content }),
-      ...(end.bytes !== undefined && { bytes: end.bytes }),
-    });
+    const { failedEpisodePolicy: policy } = this.rules;
+    this.append(toEndRecord(end, { groupId, episodeId, reward, bodyHash, policy, revision, isCounted, isSuspect }));
     return episode;
   }
 
@@ -387,7 +376,8 @@ export class Ledger {
 
   /** Attempts whose drop the owner wants to hear of: they may still be running somewhere. */
   #attemptsOf(record: LedgerRecord): LedgerEpisode[] {
-    const groupIds = record.kind === 'evaluation' ? record.groupIds : isDropping(record) ? [record.groupId] : [];
+    if (record.kind !== 'evaluation' && !isDropping(record)) return [];
+    const groupIds = record.kind === 'evaluation' ? record.groupIds : [record.groupId];
     const groups = groupIds.flatMap((groupId) => this.state.groups.get(groupId) ?? []);
     return groups.flatMap((group) => membersOf(this.state, group)).filter(({ state }) => state === 'running');
   }

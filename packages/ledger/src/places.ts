@@ -53,6 +53,13 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
   });
 }
 
+/** Evaluation first; else as they were. */
+export function byUrgency(groups: readonly LedgerGroup[]): readonly LedgerGroup[] {
+  if (groups.length < 2) return groups;
+  const isUrgent = ({ purpose }: LedgerGroup): boolean => purpose === 'evaluation';
+  return [...groups.filter(isUrgent), ...groups.filter((group) => !isUrgent(group))];
+}
+
 /** All attempts of the group that the state still has. */
 export function attemptsOf(state: LedgerState, { episodeIds }: LedgerGroup): LedgerEpisode[] {
   return episodeIds.flatMap((episodeId) => state.episodes.get(episodeId) ?? []);

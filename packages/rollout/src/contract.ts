@@ -142,6 +142,8 @@ export type Episode = {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly logMetrics: Readonly<Record<string, number>>;
   readonly seconds: number;
+  /** Of them, in the judge; a group's judge also waits for the rest of its group. Absent: none was asked here. */
+  readonly secondsJudging?: number;
   /** See `Tuner.attempt`; absent: 1. */
   readonly attempt?: number;
   /** In the order in which they ended; absent if there were none. */

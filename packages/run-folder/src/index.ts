@@ -9,3 +9,4 @@ export type { RunFolder, RunFolderOptions } from './run-folder.js';
 export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 export { claimWriting, releaseWriting } from './writer-claim.js';
+export { keptSecret } from './kept-secret.js';

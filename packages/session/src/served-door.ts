@@ -2,5 +2,12 @@ export { evaluationSampling, samplingDefaults } from './rollout/sampling-default
 export { openServedRun, type ServedPolicy, type ServedRun, type ServedRunOptions } from './served/served-run.js';
 export type { ServedWeights, StepRecipe } from './served/served-weights.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './served/packed-numbers.js';
-export { openRows, sealRows, type RowHead, type SealedRow, type SealedRows } from './served/sealed-rows.js';
+export {
+  openRows,
+  sealRows,
+  type RowHead,
+  type RowSpans,
+  type SealedRow,
+  type SealedRows,
+} from './served/sealed-rows.js';
 export { toLeftOut } from './served/to-left-out.js';

@@ -15,8 +15,8 @@ export function countByAgent(
   for (const { agent, fork, splices: spliced, foreignMessages: foreign, specialTokens: special } of calls) {
     if (fork !== undefined) add(forks, agent.agentName, fork, 1);
     for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
-    for (const [cause, count] of Object.entries(foreign)) add(foreignMessages, agent.agentName, cause, count);
-    for (const [role, count] of Object.entries(special)) add(specialTokens, agent.agentName, role, count);
+    addAll(foreignMessages, agent.agentName, foreign);
+    addAll(specialTokens, agent.agentName, special);
   }
   return {
     forks: toObject(forks),
@@ -24,6 +24,10 @@ export function countByAgent(
     foreignMessages: toObject(foreignMessages),
     specialTokens: toObject(specialTokens),
   };
+}
+
+function addAll(counter: Counter, agentName: string, counts: Readonly<Record<string, number>>): void {
+  for (const name in counts) add(counter, agentName, name, counts[name] ?? 0);
 }
 
 function add(counter: Counter, agentName: string, cause: string, count: number): void {

@@ -313,9 +313,11 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-3';
+const format = 'agentjet-ledger-4';
 /** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
-const olderFormats: readonly string[] = ['agentjet-ledger-1', 'agentjet-ledger-2'];
+const olderFormats: readonly string[] = ['agentjet-ledger-1', 'agentjet-ledger-2', 'agentjet-ledger-3'];
+/** For tests: what can be gone on with; the present format is the last one. */
+export const readableFormats: readonly string[] = [...olderFormats, format];
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;

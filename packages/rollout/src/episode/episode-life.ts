@@ -9,6 +9,8 @@ export type EpisodeLife = {
   /** Ends the episode with an error that its own code lost. */
   readonly fail: (error: unknown) => void;
   readonly close: () => void;
+  /** Ends an episode of which nothing is under way, and leaves its signal as it is: to abort it costs more than the rest of an end. */
+  readonly release: () => void;
 };
 
 /** Without a time limit it lasts until it is closed. */
@@ -40,6 +42,11 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestMs));
   if (signal?.aborted) stop();
   else signal?.addEventListener('abort', stop, { once: true });
+  let isReleased = false;
+  const letGo = (): void => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  };
   return {
     signal: controller.signal,
     fail: (error) => {
@@ -47,10 +54,13 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
         process.emitWarning(`Episode "${episodeId}" lost an error after it had ended: ${describe(error)}`);
       else end(error);
     },
+    release: () => {
+      isReleased = true;
+      letGo();
+    },
     close: () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-      if (!controller.signal.aborted)
+      letGo();
+      if (!isReleased && !controller.signal.aborted)
         end(withoutStack(() => new EngineError('closed', `Episode "${episodeId}" has ended.`)));
     },
   };

@@ -48,6 +48,11 @@ export type OpenEpisode = {
   readonly finishRows: () => RecordedRows;
   /** Ends the episode, if it has not ended, and reads nothing of it. */
   readonly close: () => void;
+  /**
+   * As `close`, but its signal does not abort, now or later, which is cheaper. Only for an owner that lets no call in any more, and
+   * knows that none is under way.
+   */
+  readonly release: () => void;
 };
 
 /** All that is known of an episode, except how good it was. */
@@ -115,8 +120,8 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
   const sessions = new EpisodeSessions({ host: options.environment, episodeId, signal, onLost, span: spans.measure });
   let finished: EpisodeRecord | undefined;
-  const close = (): void => {
-    life.close();
+  const close = (endLife = life.close): void => {
+    endLife();
     untrained.close();
   };
   return {
@@ -158,6 +163,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
       close();
       return recorder.finishRows();
     },
-    close,
+    close: () => close(),
+    release: () => close(life.release),
   };
 }

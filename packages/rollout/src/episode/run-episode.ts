@@ -47,9 +47,10 @@ export type EpisodeIdentity = OpenEpisodeIdentity & { readonly repeatIndex: numb
 export async function runEpisode(task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> {
   const startedAt = performance.now();
   const open = openEpisode(options, identity);
+  const clock: JudgeClock = { judging: 0 };
   try {
     const settled = await catchStrayErrors(open.fail, () =>
-      open.within(() => settle(task, options, { open, seed: identity.seed })),
+      open.within(() => settle(task, options, { open, seed: identity.seed, clock })),
     );
     await open.sessions.close();
     const recorded = open.finish();
@@ -59,6 +60,7 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
       ...recorded,
       ...outcome,
       seconds: (performance.now() - startedAt) / 1000,
+      ...(clock.judging > 0 && { secondsJudging: clock.judging }),
     };
   } finally {
     await open.sessions.close();
@@ -78,10 +80,13 @@ type Unscored = {
   readonly ask: (signal: AbortSignal) => Promise<Verdict>;
 };
 
+/** Seconds that the judge of one episode has taken. */
+type JudgeClock = { judging: number };
+
 async function settle(
   task: Task,
   options: EpisodeOptions,
-  { open, seed }: { readonly open: OpenEpisode; readonly seed: number },
+  { open, seed, clock }: { readonly open: OpenEpisode; readonly seed: number; readonly clock: JudgeClock },
 ): Promise<Outcome | Unscored> {
   let unscored: Unscored | undefined;
   let hasReturned = false;
@@ -92,7 +97,7 @@ async function settle(
     hasReturned = true;
     const environment = await rejectOnAbort(askEnvironment(output, options.judge, open), open.signal);
     const ask = (signal: AbortSignal): Promise<Verdict> =>
-      rejectOnAbort(score(task, output, { judge: options.judge, open, seed, signal, environment }), signal);
+      rejectOnAbort(score(task, output, { judge: options.judge, open, seed, clock, signal, environment }), signal);
     unscored = { status: 'unscored', output, ask };
     if (options.onGroupJudge !== undefined && ownVerdict(output) === undefined) return unscored;
     return toCompleted(output, await ask(open.signal));
@@ -165,6 +170,7 @@ type Scoring = {
   readonly judge: Judge | undefined;
   readonly open: OpenEpisode;
   readonly seed: number;
+  readonly clock: JudgeClock;
   readonly signal: AbortSignal;
   readonly environment: Verdict | null;
 };
@@ -181,7 +187,7 @@ async function askEnvironment(
 async function score(
   task: Task,
   output: CheckedOutput,
-  { judge, open, seed, signal, environment }: Scoring,
+  { judge, open, seed, clock, signal, environment }: Scoring,
 ): Promise<Verdict> {
   const own = ownVerdict(output);
   if (own !== undefined) return own;
@@ -193,7 +199,12 @@ async function score(
       `The workflow returned no reward for task "${task.taskId}", and there is no judge. Return a reward, or configure task_judge.`,
     );
   }
-  return askJudge(judge, { task, output, context: toContext(open, { seed, signal, environment }) });
+  const askedAt = performance.now();
+  try {
+    return await askJudge(judge, { task, output, context: toContext(open, { seed, signal, environment }) });
+  } finally {
+    clock.judging += (performance.now() - askedAt) / 1000;
+  }
 }
 
 /** The transcripts are put together only for a judge that reads them. */

@@ -7,13 +7,14 @@ type OpenOptions = {
   readonly emit: JobListener;
   readonly modelDir: string;
   readonly optimizer?: OptimizerOptions;
+  readonly runDir?: string;
 };
 
 /** The chosen backbone, with the weights of `modelDir`. Without an optimizer it only samples. */
 export function openBackbone(
   entry: BackboneEntry,
   config: CommonConfig,
-  { emit, modelDir, optimizer }: OpenOptions,
+  { emit, modelDir, optimizer, runDir }: OpenOptions,
 ): Promise<Backbone> {
   const open = async (): Promise<Backbone> =>
     openEntry('backbones', entry, config, {
@@ -21,6 +22,7 @@ export function openBackbone(
       modelDir,
       notice: (message) => emit({ type: 'notice', message }),
       ...(optimizer === undefined ? {} : { optimizer }),
+      ...(runDir === undefined ? {} : { runDir }),
     });
   return trackBackbone(open());
 }

@@ -17,7 +17,8 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     seed: episode.seed,
     status: episode.status,
     ...outcome,
-    seconds: Math.round(episode.seconds * 1000) / 1000,
+    seconds: toMillis(episode.seconds),
+    ...(episode.secondsJudging !== undefined && { seconds_judging: toMillis(episode.secondsJudging) }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
@@ -53,6 +54,8 @@ function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
     ended_ms: call.endedMs,
   };
 }
+
+const toMillis = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
 function hasAny(counts: object): boolean {
   return Object.keys(counts).length > 0;

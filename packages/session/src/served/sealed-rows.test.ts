@@ -45,9 +45,23 @@ test.each<[string, readonly Said[]]>([
   const kept = JSON.parse(JSON.stringify(rows)) as typeof rows;
   const copied = bytes.map((each) => Buffer.concat([Buffer.from('odd'), each]).subarray(3));
   expect(openRows('e', kept, copied)).toStrictEqual(samples);
+  expect(samples.map(sealRow).map((row) => openRow('e', row))).toStrictEqual(samples);
+});
+
+test('rows of stores of format 3, whose ids take four bytes each, are opened too', () => {
+  const samples = play([ann, { ...ann, version: 3 }, { ...ann, temperature: 0.3 }]).finish();
   const sealed = samples.map(sealRow);
-  expect(rows).toStrictEqual(sealed.map(({ ids: _ids, logprobs: _logprobs, ...head }) => head));
-  expect(sealed.map((row) => openRow('e', row))).toStrictEqual(samples);
+  const heads = sealed.map(({ ids: _ids, logprobs: _logprobs, ...head }) => head);
+  const bytes = sealed.flatMap(({ ids, logprobs }) => [Buffer.from(ids, 'base64'), Buffer.from(logprobs, 'base64')]);
+  expect(openRows('e', heads, bytes)).toStrictEqual(samples);
+});
+
+test('a row says nothing twice', () => {
+  const { rows } = sealRows(play([ann, { ...ann, version: 3 }, ann]).finishRows());
+  expect(rows.map(({ width, spans }) => ({ width, numbers: spans.length }))).toStrictEqual([
+    { width: 2, numbers: 8 },
+    { width: 2, numbers: 4 },
+  ]);
 });
 
 test('rows of older records, with ids and logprobs inside, are opened too', () => {

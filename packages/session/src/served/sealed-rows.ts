@@ -1,5 +1,6 @@
 import type { Sample } from '@agentjet/core';
 import type { SampledRow, SampledSpan } from '@agentjet/context-tracker';
+import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import {
   bytesOf,
   floatsIn,
@@ -24,76 +25,102 @@ export type SealedRow = {
   readonly temperatures?: readonly number[];
 };
 
-/** A sealed row whose ids and logprobs are in the bytes of its record: ids first, then logprobs, row after row. */
+/** A row of stores before format 4: ids and logprobs are in the bytes of its record, four for each id. */
 export type RowHead = Omit<SealedRow, 'ids' | 'logprobs'>;
 
-export type SealedRows = { readonly rows: readonly RowHead[]; readonly bytes: readonly Uint8Array[] };
+/**
+ * A row told in spans: `start, end, version, turn` of each. Ids and logprobs are in the bytes of its record: ids first, then the
+ * logprobs of the spans, row after row. An id takes `width` bytes, since most of what an end writes is ids.
+ */
+export type RowSpans = {
+  readonly agent: string;
+  readonly target: string;
+  readonly width: IdWidth;
+  readonly spans: readonly number[];
+  /** Of each span, if a call of the episode names its own. */
+  readonly temperatures?: readonly number[];
+};
 
-/** Rows of a tracker. The bytes of their ids are those of the tracker's memory, so they are to be written at once. */
+export type SealedRows = { readonly rows: readonly RowSpans[]; readonly bytes: readonly Uint8Array[] };
+
 export function sealRows(rows: readonly SampledRow[]): SealedRows {
-  return {
-    rows: rows.map(toHead),
-    bytes: rows.flatMap(({ ids, spans }) => [bytesOf(ids), bytesOf(concat(spans))]),
-  };
+  const bytes: Uint8Array[] = [];
+  const sealed = rows.map((row) => {
+    const { width, bytes: ids } = packIds(row.ids);
+    bytes.push(ids, bytesOf(concat(row.spans)));
+    return toRowSpans(row, width);
+  });
+  return { rows: sealed, bytes };
 }
 
-/** Rows as an end record keeps them; records of older versions have ids and logprobs in the rows themselves. */
+/** Rows as an end record keeps them; records of older versions have other rows. */
 export function openRows(
   episodeId: string,
-  rows: readonly (SealedRow | RowHead)[],
+  rows: readonly (SealedRow | RowHead | RowSpans)[],
   bytes: readonly Uint8Array[] = [],
 ): readonly Sample[] {
   return rows.map((row, at) => {
     if ('ids' in row) return openRow(episodeId, row);
-    const [ids = noBytes, logprobs = noBytes] = bytes.slice(2 * at);
-    return toSample(episodeId, row, { ids: intsIn(ids), logprobs: floatsIn(logprobs) });
+    const ids = bytes[2 * at] ?? noBytes;
+    const logprobs = floatsIn(bytes[2 * at + 1] ?? noBytes);
+    if ('spans' in row) return openSpans(episodeId, row, { ids: unpackIds(ids, row.width), logprobs });
+    return toSample(episodeId, row, { ids: intsIn(ids), logprobs });
   });
 }
 
 const noBytes = new Uint8Array(0);
 
-function toHead({ agentName, targetTag, ids, spans, hasTemperatures }: SampledRow): RowHead {
-  const runs = (between: number, of: (span: SampledSpan) => number): readonly number[] =>
-    runsOf(spans, ids.length, { between, of });
-  return {
-    agent: agentName,
-    target: targetTag,
-    mask: runs(0, () => 1),
-    versions: runs(-1, ({ policyVersion }) => policyVersion),
-    turns: runs(-1, ({ turn }) => turn),
-    ...(hasTemperatures && { temperatures: runs(0, ({ temperature }) => Math.fround(temperature)) }),
-  };
-}
-
-type RunValues = { readonly between: number; readonly of: (span: SampledSpan) => number };
-
-/** The runs that `packRuns` would find in the values token by token. */
-function runsOf(spans: readonly SampledSpan[], length: number, { between, of }: RunValues): readonly number[] {
-  const runs: number[] = [];
-  const add = (value: number, count: number): void => {
-    if (count === 0) return;
-    const last = runs.length - 1;
-    if (Object.is(runs[last - 1], value)) runs[last] = (runs[last] ?? 0) + count;
-    else runs.push(value, count);
-  };
-  let at = 0;
-  for (const span of spans) {
-    add(between, span.start - at);
-    add(of(span), span.end - span.start);
-    at = span.end;
-  }
-  add(between, length - at);
-  return runs;
+function toRowSpans({ agentName, targetTag, spans, hasTemperatures }: SampledRow, width: IdWidth): RowSpans {
+  const numbers: number[] = [];
+  for (const { start, end, policyVersion, turn } of spans) numbers.push(start, end, policyVersion, turn);
+  const row = { agent: agentName, target: targetTag, width, spans: numbers };
+  return hasTemperatures ? { ...row, temperatures: spans.map(({ temperature }) => Math.fround(temperature)) } : row;
 }
 
 function concat(spans: readonly SampledSpan[]): Float32Array {
-  const all = new Float32Array(spans.reduce((sum, { start, end }) => sum + end - start, 0));
+  let length = 0;
+  for (const { start, end } of spans) length += end - start;
+  const all = new Float32Array(length);
   let at = 0;
   for (const { start, end, logprobs } of spans) {
     all.set(logprobs, at);
     at += end - start;
   }
   return all;
+}
+
+type RowNumbers = { readonly ids: Int32Array; readonly logprobs: Float32Array };
+
+/** Between spans tokens have no version and no turn (-1). */
+function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbers): Sample {
+  const { length } = ids;
+  const lossMask = new Uint8Array(length);
+  const spread = new Float32Array(length);
+  const policyVersions = new Int32Array(length).fill(-1);
+  const turnIndices = new Int32Array(length).fill(-1);
+  const temperatures = new Float32Array(length);
+  let taken = 0;
+  for (let at = 0; at < row.spans.length; at += 4) {
+    const [start = 0, end = 0, version = -1, turn = -1] = row.spans.slice(at, at + 4);
+    lossMask.fill(1, start, end);
+    spread.set(logprobs.subarray(taken, taken + end - start), start);
+    policyVersions.fill(version, start, end);
+    turnIndices.fill(turn, start, end);
+    temperatures.fill(row.temperatures?.[at / 4] ?? 0, start, end);
+    taken += end - start;
+  }
+  return {
+    episodeId,
+    agentName: row.agent,
+    targetTag: row.target,
+    ids,
+    lossMask,
+    logprobs: spread,
+    policyVersions,
+    turnIndices,
+    ...(row.temperatures !== undefined && { temperatures }),
+    advantages: new Float32Array(length),
+  };
 }
 
 export function sealRow(sample: Sample): SealedRow {
@@ -116,11 +143,7 @@ export function openRow(episodeId: string, row: SealedRow): Sample {
 }
 
 /** `logprobs`: those of the sampled tokens. */
-function toSample(
-  episodeId: string,
-  row: RowHead,
-  { ids, logprobs }: { readonly ids: Int32Array; readonly logprobs: Float32Array },
-): Sample {
+function toSample(episodeId: string, row: RowHead, { ids, logprobs }: RowNumbers): Sample {
   const { length } = ids;
   const lossMask = unpackRuns(row.mask, new Uint8Array(length));
   return {

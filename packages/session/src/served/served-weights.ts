@@ -59,6 +59,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     emit: (event) => emit(event as object),
     modelDir,
     optimizer,
+    runDir: folder.dir,
   });
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const whole = new WholeCheckpoints(folder, options.onNotice);

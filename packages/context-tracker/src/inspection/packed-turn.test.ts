@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TurnDescription } from '../contract.js';
+import { packTurns, unpackTurns } from './packed-turn.js';
+import { toTurnRecord } from './turn-record.js';
+
+const author = fc.constantFrom('system' as const, 'user' as const, 'model' as const);
+const part = fc.record(
+  { author, name: fc.string(), start: fc.nat(), end: fc.nat() },
+  { requiredKeys: ['author', 'start', 'end'], noNullPrototype: true },
+);
+const turn = fc.record(
+  {
+    turnId: fc.string(),
+    agentName: fc.string(),
+    targetTag: fc.string(),
+    promptTokens: fc.nat(),
+    reusedTokens: fc.nat(),
+    generatedTokens: fc.nat(),
+    policyVersion: fc.nat(),
+    isTruncated: fc.boolean(),
+    isTrained: fc.constant(false as const),
+    fork: fc.constantFrom(null, 'edited' as const),
+    sample: fc.option(fc.nat()),
+    splices: fc.constantFrom([], [{ turn: 0, cause: 'text' as const }]),
+    foreignMessages: fc.constantFrom({}, { edited: 2 }),
+    parts: fc.array(part, { maxLength: 3 }),
+  },
+  {
+    requiredKeys: [
+      ...([
+        'turnId',
+        'agentName',
+        'targetTag',
+        'promptTokens',
+        'reusedTokens',
+        'generatedTokens',
+        'policyVersion',
+      ] as const),
+      ...(['isTruncated', 'fork', 'sample', 'splices', 'foreignMessages', 'parts'] as const),
+    ],
+  },
+);
+
+test('turns that were packed, written as JSON and read again are the records that they would have been', () => {
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 4 }), (found) => {
+      const turns: readonly TurnDescription[] = found.map((each, index) => ({ ...each, index }));
+      const written = JSON.parse(JSON.stringify(packTurns(turns))) as ReturnType<typeof packTurns>;
+      expect(unpackTurns(written)).toStrictEqual(turns.map(toTurnRecord));
+    }),
+  );
+});
+
+test('a usual turn is written without what is as usual', () => {
+  const usual: TurnDescription = {
+    turnId: 'e/0',
+    index: 0,
+    agentName: 'main',
+    targetTag: 'main',
+    promptTokens: 9,
+    reusedTokens: 0,
+    generatedTokens: 4,
+    policyVersion: 2,
+    isTruncated: false,
+    fork: null,
+    sample: 0,
+    splices: [],
+    foreignMessages: {},
+    parts: [{ author: 'user', start: 2, end: 6 }],
+  };
+  expect(packTurns([usual])).toStrictEqual([['e/0', 'main', 'main', 9, 0, 4, 2, 0, [['user', 2, 6]]]]);
+});
+
+test('records of older stores are read as they are', () => {
+  const record = { turn_id: 'e/0', index: 0, parts: [] };
+  expect(unpackTurns([record])).toStrictEqual([record]);
+});

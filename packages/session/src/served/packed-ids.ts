@@ -1,0 +1,38 @@
+/** Bytes of each id, little-endian. */
+export type IdWidth = 2 | 3 | 4;
+
+/** Token ids in as few bytes as the largest of them needs; a negative one needs four. */
+export function packIds(ids: Int32Array): { readonly width: IdWidth; readonly bytes: Uint8Array } {
+  const short = new Uint16Array(ids.length);
+  let all = 0;
+  for (let at = 0; at < ids.length; at++) {
+    const id = ids[at] ?? 0;
+    short[at] = id;
+    all |= id;
+  }
+  if (all >>> 16 === 0) return { width: 2, bytes: new Uint8Array(short.buffer) };
+  if (all >>> 24 === 0) return { width: 3, bytes: packIn3(ids) };
+  return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };
+}
+
+function packIn3(ids: Int32Array): Uint8Array {
+  const bytes = new Uint8Array(3 * ids.length);
+  let to = 0;
+  for (let at = 0; at < ids.length; at++) {
+    const id = ids[at] ?? 0;
+    bytes[to++] = id;
+    bytes[to++] = id >> 8;
+    bytes[to++] = id >> 16;
+  }
+  return bytes;
+}
+
+/** The ids that `packIds` was given. */
+export function unpackIds(bytes: Uint8Array, width: IdWidth): Int32Array {
+  const ids = new Int32Array(bytes.length / width);
+  for (let at = 0, from = 0; at < ids.length; at++, from += width) {
+    const low = (bytes[from] ?? 0) | ((bytes[from + 1] ?? 0) << 8);
+    ids[at] = low | ((width > 2 ? (bytes[from + 2] ?? 0) : 0) << 16) | ((width > 3 ? (bytes[from + 3] ?? 0) : 0) << 24);
+  }
+  return ids;
+}
