@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration } from 'agentjet';
+import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
@@ -115,8 +116,10 @@ it('goes on with a running episode after a restart, and answers a repeated call 
     reward: 1,
   });
   expect(body).toMatchObject({ state: 'pooled' });
-  const turns = server.swarm?.context.records.end(episode.episode_id)?.content as { readonly turns: readonly object[] };
-  expect(turns.turns).toMatchObject([{ fork: null }, { fork: null }]);
+  const content = server.swarm?.context.records.end(episode.episode_id)?.content as {
+    readonly turns: readonly PackedTurn[];
+  };
+  expect(unpackTurns(content.turns)).toMatchObject([{ fork: null }, { fork: null }]);
 });
 
 it('opens an episode with its own key alone', async () => {

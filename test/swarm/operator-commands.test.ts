@@ -93,6 +93,13 @@ it('look, change shares and settings, pause and go on, and every order is in the
     { by: 'first', what: 'pause' },
     { by: 'first', what: 'resume' },
   ]);
+  await expect(ajet('episodes', 'list', '--state', 'done')).rejects.toThrow(
+    '"state" is "done"; there are running, ended, pooled, assigned, trained, evaluated, dropped.',
+  );
+  await expect(ajet('status', '--server', 'http://127.0.0.1:9')).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringMatching(/^No server answers at http:\/\/127\.0\.0\.1:9: /) as unknown,
+  });
   await expect(ajet('shares', 'a=much')).rejects.toThrow('"a=much" is not a share with its part, such as math=0.4.');
 });
 

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
-import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
+import { SwarmServer, type SwarmModel, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -62,9 +63,11 @@ async function claim({ url }: SwarmServer): Promise<Claimed> {
 const ask = ({ base_url, key }: Claimed): Promise<Response> =>
   post(`${base_url}/main/v1/chat/completions`, { model: 'm', messages: [{ role: 'user', content: 'hello' }] }, key);
 
+type Ended = { readonly turns: readonly PackedTurn[] };
+
 function turnsOf({ swarm }: SwarmServer, { episode_id }: Claimed): readonly object[] {
-  const content = swarm?.context.records.end(episode_id)?.content as { readonly turns: readonly object[] } | undefined;
-  return content?.turns ?? [];
+  const content = swarm?.context.records.end(episode_id)?.content as Ended | undefined;
+  return unpackTurns(content?.turns ?? []);
 }
 
 const clientOf = ({ base_url, key }: Claimed): OpenAI =>
@@ -156,6 +159,21 @@ it('puts the trackers of idle episodes away, and builds them again when they are
   await post(`${server.url}/swarm/v1/episodes/${one.episode_id}/end`, { client: 'me', status: 'completed', reward: 1 });
   const turns = turnsOf(server, one);
   expect(turns).toHaveLength(4);
+});
+
+it('refuses a call that found its session before its episode ended, and makes nothing of it', async () => {
+  let model: SwarmModel | undefined;
+  const openModel: SwarmServerOptions['openModel'] = async (records) => (model = await openSteadyModel(dir, records));
+  const server = await start({ openModel });
+  const episode = await claim(server);
+  expect((await ask(episode)).status).toBe(200);
+  const session = model?.episodes.sessionOf(episode.episode_id, { agentName: 'main', targetTag: 'main' });
+  const end = { client: 'me', status: 'completed', reward: 1 };
+  expect((await post(`${server.url}/swarm/v1/episodes/${episode.episode_id}/end`, end)).status).toBe(200);
+  const late = session?.model.generate({ messages: [{ role: 'user', content: 'late' }] });
+  await expect(late).rejects.toMatchObject({ status: 410, code: 'episode_ended' });
+  expect(model?.episodes.numOpen).toBe(0);
+  expect(turnsOf(server, episode)).toHaveLength(1);
 });
 
 it('ends an episode that runs for longer than it may, as a failure of its agent', async () => {

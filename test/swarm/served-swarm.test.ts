@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { createHttpTransport, systemClientHost, Worker } from '@agentjet/swarm-client';
 import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
@@ -108,6 +109,27 @@ describe('an episode', () => {
       state: 'pooled',
       reward: 0.5,
     });
+  });
+
+  it('is not given to a claim that still waits although its client has left and come again', async () => {
+    const server = await start();
+    await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
+    await postTasks(server, 1);
+    const other = { client: 'other', life: 'one' };
+    await send(server, '/episodes', { body: { ...other, claim_id: 'o', count: 4 } });
+    const waiting = send(server, '/episodes', { body: { ...claim, wait_seconds: 20 } });
+    await sleep(100); // the claim comes first; if it came last, it would be refused anyhow
+    const [left, again] = [
+      { client: 'me', life: 'one', episodes: [], leaving: true },
+      { client: 'me', life: 'two', episodes: [] },
+    ];
+    expect((await send(server, '/heartbeats', { body: left })).status).toBe(200);
+    expect((await send(server, '/heartbeats', { body: again })).status).toBe(200);
+    await send(server, '/heartbeats', { body: { ...other, episodes: [], leaving: true } });
+    await sleep(100);
+    expect(server.swarm?.context.ledger.numRunning).toBe(0);
+    await server.close();
+    await waiting.catch(() => undefined);
   });
 
   it('is trained once although the server is replaced again and again while it runs', async () => {

@@ -4,11 +4,20 @@ import { AgentJetError, toErrorMessage } from '@agentjet/core';
 export class WireError extends AgentJetError {
   readonly status: number;
   readonly parameter: string | undefined;
+  /** When to ask again; undefined where that would change nothing, or nobody knows. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, code: string, message: string, parameter?: string) {
+  constructor(status: number, code: string, message: string, parameter?: string, retryAfterMs?: number) {
     super(code, message);
     this.status = status;
     this.parameter = parameter;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Those of the answer that tells of it: a busy server says when to ask again, in seconds. */
+  get headers(): Readonly<Record<string, string>> {
+    if (this.status !== 429 && this.status !== 503) return {};
+    return { 'retry-after': String(Math.ceil((this.retryAfterMs ?? 1000) / 1000)) };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BeginFlags } from './commands/begin-run.js';
 import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swarm-operate.js';
+import { serverOf } from './commands/server-of.js';
 
 /** The commands below `ajet swarm`: a server, its clients, and what an operator does from any machine. */
 
@@ -88,21 +89,22 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
   addOperations(swarm, setExitCode);
 }
 
+const serverHelp =
+  'of the server, or the near end of a tunnel to it; default: AJET_SWARM_SERVER, else http://127.0.0.1:8700';
+
 function addRun(swarm: Command, setExitCode: (code: number) => void): void {
   swarm
     .command('run')
     .description(
       "Runs the YAML's workflow, or any program, for a server, and reports rewards. The key comes from AJET_SWARM_KEY.",
     )
-    .usage(
-      '--server <url> --conf <file.yaml> [options] [key.path=value ...] | --server <url> [options] -- <program> [argument ...]',
-    )
+    .usage('--conf <file.yaml> [options] [key.path=value ...] | [options] -- <program> [argument ...]')
     .argument('[overrides...]', overridesHelp)
     .option(
       '--conf <file>',
       'the YAML file: workflow, tasks, judge; for a program: its judge, and tasks if none are named',
     )
-    .requiredOption('--server <url>', 'of the server, or the near end of a tunnel to it: http://127.0.0.1:8700')
+    .option('--server <url>', serverHelp)
     .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
     .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
     .option('--share <name>', 'the kind of task that this client runs, if the server has several')
@@ -121,7 +123,8 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
     .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
     .option('--no-keys', 'the server asks for no key')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
-    .action(async (overrides: string[], flags: SwarmRunFlags) => {
+    .action(async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
+      const flags = { ...given, server: serverOf(given) };
       const program = afterDashes(swarm.parent);
       if (program.length === 0) {
         const { runSwarm } = await import('./commands/run-swarm.js');
@@ -169,7 +172,7 @@ type Add = (swarm: Command, setExitCode: (code: number) => void) => void;
 /** Options of every command that asks a server for something. */
 const toServer = (command: Command): Command =>
   command
-    .option('--server <url>', 'of the server; default: AJET_SWARM_SERVER, else http://127.0.0.1:8700')
+    .option('--server <url>', serverHelp)
     .option('--no-keys', 'the server asks for no key')
     .option('--json', 'one line of JSON on stdout');
 
@@ -239,7 +242,7 @@ const describeOperation: Readonly<Record<(typeof operations)[number], string>> =
   resume: 'Ends a pause.',
   drain: 'Draws no new tasks; what is sampled is trained. `start` ends it.',
   stop: 'Drops what is in flight, and takes no more claims. `start` ends it.',
-  start: 'Ends a drain or a stop.',
+  start: 'Ends a drain or a stop, and opens a policy that stopped again.',
   checkpoint: 'Saves a checkpoint as soon as no step is being made.',
 };
 

@@ -44,7 +44,7 @@ export async function createEventStreamResponse(
   const early = await Promise.race([failure, immediate()]);
   if (early !== undefined) {
     close();
-    return Response.json(options.toErrorBody(early), { status: early.status });
+    return Response.json(options.toErrorBody(early), { status: early.status, headers: early.headers });
   }
   void failure.then((late) => {
     if (late !== undefined) options.sendError(stream, late);

@@ -185,6 +185,6 @@ function respondError(
   const body = /(^|\/)v1\/messages(\/|$)/.test(context.req.path)
     ? toAnthropicErrorBody(error)
     : toOpenAIErrorBody(error);
-  const answer = Response.json(body, { status: error.status, headers });
+  const answer = Response.json(body, { status: error.status, headers: { ...error.headers, ...headers } });
   return context.env.incoming.complete ? answer : refuse(context.env, answer);
 }

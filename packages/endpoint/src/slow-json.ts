@@ -10,7 +10,11 @@ export type SlowJsonOptions = {
   readonly breakOff: () => void;
 };
 
-type Settled = { readonly status: number; readonly body: unknown };
+type Settled = {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /**
  * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s, so after
@@ -23,13 +27,13 @@ export async function createSlowJsonResponse(pending: Promise<unknown>, options:
     (body): Settled => ({ status: 200, body }),
     (thrown: unknown): Settled => {
       const error = toWireError(thrown);
-      return { status: error.status, body: options.toErrorBody(error) };
+      return { status: error.status, body: options.toErrorBody(error), headers: error.headers };
     },
   );
   const { timer, expired } = delay(options.graceMs);
   const first = await Promise.race([settled, expired]);
   clearTimeout(timer);
-  if (first !== undefined) return Response.json(first.body, { status: first.status });
+  if (first !== undefined) return Response.json(first.body, { status: first.status, headers: first.headers ?? {} });
   return keepAlive(settled, options);
 }
 

@@ -1,3 +1,4 @@
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import type {
   AuditAnswer,
   ConfigAnswer,
@@ -29,7 +30,8 @@ export class SwarmOperator {
 
   constructor({ url, key, host = systemClientHost, fetch = systemFetch }: SwarmOperatorOptions) {
     this.#host = host;
-    this.#send = createSender({ url, fetch, ...(key !== undefined && key !== '' && { key }) });
+    const send = createSender({ url, fetch, ...(key !== undefined && key !== '' && { key }) });
+    this.#send = (...request) => send(...request).catch((error: unknown) => Promise.reject(toReachable(error, url)));
   }
 
   /** With `after`, once something has changed since that number, or after 20 seconds. */
@@ -78,4 +80,16 @@ export class SwarmOperator {
     };
 
   audit = async (): Promise<AuditAnswer> => (await this.#send('GET', '/audit')) as AuditAnswer;
+}
+
+/** An operator does not wait for a server that is away. */
+function toReachable(error: unknown, url: string): unknown {
+  if (error instanceof AgentJetError) return error;
+  const reason =
+    error instanceof Error && error.cause !== undefined ? toErrorMessage(error.cause) : toErrorMessage(error);
+  return new AgentJetError(
+    'unreachable',
+    `No server answers at ${url}: ${reason}. Start it, or correct the address; a tunnel to it may be closed.`,
+    { cause: error },
+  );
 }

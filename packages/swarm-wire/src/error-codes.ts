@@ -38,6 +38,7 @@ export const errorStatus = {
   failed: 500,
   not_ready: 503,
   not_owner: 503,
+  policy_failed: 503,
   store_failed: 507,
   store_full: 507,
 } as const;

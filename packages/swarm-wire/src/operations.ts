@@ -134,6 +134,8 @@ const policyAnswerSchema = z.strictObject({
   dropped_by_reason: z.record(z.string(), z.number()),
   /** How long calls have waited for its weights, in all. */
   gate_wait_seconds: z.number(),
+  /** Of a policy that stopped while the others go on: why, and how to bring it back. */
+  problem: z.string().optional(),
 });
 
 export const serverAnswerSchema = z.strictObject({

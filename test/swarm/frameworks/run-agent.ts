@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
 import { LmdbStore } from '@agentjet/ledger';
 import { createScriptedEngine, type ScriptedRequest } from '@agentjet/rollout/testing';
 import { SwarmServer } from '@agentjet/swarm-server';
@@ -74,11 +75,11 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
     const said = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Pick<AgentOutcome, 'completed' | 'answers'>;
     const { records, ledger } = server.swarm?.context ?? {};
     const episodes = [...(ledger?.state.episodes.values() ?? [])];
-    const turns = episodes.flatMap(
-      ({ episodeId }) => (records?.end(episodeId)?.content as Ended | undefined)?.turns ?? [],
+    const turns = episodes.flatMap(({ episodeId }) =>
+      unpackTurns((records?.end(episodeId)?.content as Ended | undefined)?.turns ?? []),
     );
     const forks: Record<string, number> = {};
-    for (const { fork } of turns) if (fork !== null) forks[fork] = (forks[fork] ?? 0) + 1;
+    for (const { fork } of turns) if (typeof fork === 'string') forks[fork] = (forks[fork] ?? 0) + 1;
     return {
       completed: said.completed,
       answers: said.answers,
@@ -114,4 +115,4 @@ export function complaintsAbout(framework: Framework, outcome: AgentOutcome): re
     .map((key) => `${key}: ${show(found, key)} instead of ${show(wanted, key)}`);
 }
 
-type Ended = { readonly turns: readonly { readonly fork: string | null }[] };
+type Ended = { readonly turns: readonly PackedTurn[] };

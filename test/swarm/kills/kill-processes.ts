@@ -67,7 +67,7 @@ export async function killProcesses(
 type Described = { readonly step: number; readonly account: Readonly<Record<string, number>> };
 
 /** Waits until everything is trained or dropped, and saved. */
-async function isQuiet(url: string, run: string): Promise<void> {
+export async function isQuiet(url: string, run: string): Promise<void> {
   for (let round = 0; round < 600; round++) {
     const server = (await fetch(`${url}/swarm/v1/server`)
       .then((response) => response.json())
@@ -115,7 +115,7 @@ async function compare(dir: string, numPolicies: number): Promise<Omit<KillRepor
 }
 
 /** Trained episodes that are in no manifest of the policy, and episodes that are in two. */
-function countHeld(state: LedgerState, policy: string): { readonly missing: number; readonly doubled: number } {
+export function countHeld(state: LedgerState, policy: string): { readonly missing: number; readonly doubled: number } {
   const counts = new Map<string, number>();
   for (const { groups } of lineOf(state, policy).manifests.values())
     for (const { episodeId } of groups.flatMap(({ episodes }) => episodes))
@@ -135,16 +135,20 @@ function addAccounts(accounts: readonly Account[]): Pick<Account, 'acknowledged'
   return { acknowledged: sum('acknowledged'), trained: sum('trained'), droppedByReason };
 }
 
-async function postTasks(url: string, count: number): Promise<void> {
+export async function postTasks(url: string, count: number): Promise<void> {
   const tasks = Array.from({ length: count }, (_none, index) => ({ task_id: `t${index}`, index, hash: 'h' }));
   await createHttpTransport({ url, fetch }).addTasks({ tasks, total: count });
 }
 
-function spawnChild(script: string, args: readonly string[]): ChildProcess {
+export function spawnChild(
+  script: string,
+  args: readonly string[],
+  errors: 'inherit' | 'pipe' = 'inherit',
+): ChildProcess {
   const root = path.resolve(import.meta.dirname, '../../..');
   const tsx = path.join(root, 'node_modules/tsx/dist/loader.mjs');
   return spawn(process.execPath, ['--import', tsx, path.join(import.meta.dirname, script), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', errors],
     env: { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json') },
   });
 }
@@ -172,16 +176,16 @@ async function endEngine(server: ChildProcess): Promise<number> {
   return said;
 }
 
-async function killChild(child?: ChildProcess): Promise<void> {
+export async function killChild(child?: ChildProcess): Promise<void> {
   if (child === undefined) return;
   child.kill('SIGKILL');
   await exited(child);
 }
 
-async function exited(child: ChildProcess): Promise<void> {
+export async function exited(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
-const readLines = (file: string): readonly string[] =>
+export const readLines = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').filter(Boolean) : [];

@@ -3,9 +3,16 @@ import { configuration, type AgentJetConfig } from 'agentjet';
 /** The agents of `client-child.ts`. With two policies each is one's own. */
 export const agents = ['main', 'second'] as const;
 
-/** Small batches on the nano model, and a checkpoint now and then, so that most kills lose steps that have to be made again. */
-export function createServedConfig(experimentDir: string, numPolicies: number): AgentJetConfig {
-  const policies = agents.map((agent) => [`policy_${agent}`, { trainableTargets: [agent] }] as const);
+/**
+ * Small batches on the nano model, and a checkpoint now and then, so that most kills lose steps that have to be made again. With a port the
+ * second policy waits there for a torch worker that somebody else starts.
+ */
+export function createServedConfig(experimentDir: string, numPolicies: number, workerPort = 0): AgentJetConfig {
+  const attached = { backbone: 'torch', torch: { launch: 'attach', listenPort: workerPort } };
+  const policies = agents.map((agent, index) => {
+    const isAttached = workerPort > 0 && index === 1;
+    return [`policy_${agent}`, { trainableTargets: [agent], ...(isAttached && attached) }] as const;
+  });
   return configuration.create({
     experimentDir,
     experimentName: 'kills',

@@ -1,5 +1,5 @@
 /**
- * A swarm server as a process that may be killed: `server-child.ts <folder> <port> <number of policies>`. It says "ready" when it listens. SIGUSR2 ends the
+ * A swarm server as a process that may be killed: `server-child.ts <folder> <port> <number of policies> [<port for a torch worker>]`. It says "ready" when it listens. SIGUSR2 ends the
  * thread of its engine in the middle of its work, and then it says "worker ended".
  */
 import { once } from 'node:events';
@@ -29,9 +29,9 @@ process.on('SIGUSR2', () => {
   orders.postMessage('end');
 });
 
-const [dir = '', port = '0', numPolicies = '1'] = process.argv.slice(2);
+const [dir = '', port = '0', numPolicies = '1', workerPort = '0'] = process.argv.slice(2);
 await serveSwarm({
-  config: createServedConfig(dir, Number(numPolicies)),
+  config: createServedConfig(dir, Number(numPolicies), Number(workerPort)),
   composition: configuration,
   port: Number(port),
   app: { needsKey: false },

@@ -17,7 +17,7 @@ export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: r
     });
     if (server !== undefined && server.state !== 'recovering') {
       const output = createOutput(flags);
-      output.writeLine(`The run ${begun.run} has begun: ${server.state}, step ${server.step}.`);
+      output.writeLine(`The run "${begun.run}" has begun: ${server.state}, step ${server.step}.`);
       output.writeJson({ run: begun.run, state: server.state, step: server.step });
       return 0;
     }

@@ -1,19 +1,19 @@
 import { ConfigError } from '@agentjet/core';
 import { SwarmOperator, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
+import { serverOf } from './server-of.js';
 
 /** What an operator does to a swarm's server from any machine. The key comes from AJET_SWARM_KEY, never from the command line. */
 export type OperatorFlags = { readonly server?: string; readonly keys?: boolean; readonly json?: boolean };
 
-export function openOperator({ server, keys }: OperatorFlags): SwarmOperator {
+export function openOperator({ keys, ...flags }: OperatorFlags): SwarmOperator {
   const key = process.env['AJET_SWARM_KEY'];
-  const url = server ?? process.env['AJET_SWARM_SERVER'] ?? 'http://127.0.0.1:8700';
   if ((key === undefined || key === '') && keys !== false)
     throw new ConfigError(
       'no_key',
       "There is no key. Put a commander's key into the environment variable AJET_SWARM_KEY, or say --no-keys for a server that asks for none.",
     );
-  return new SwarmOperator({ url, key });
+  return new SwarmOperator({ url: serverOf(flags), key });
 }
 
 /** `ajet swarm status`: one look at the server. */
@@ -34,15 +34,28 @@ export async function setConfig(assignments: readonly string[], flags: OperatorF
 /** `ajet swarm shares [name=part ...]`: shows the shares, or gives them other parts. */
 export async function setShares(assignments: readonly string[], flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
+  const { shares = {} } = await operator.server();
   if (assignments.length === 0) {
-    const { shares = {} } = await operator.server();
     tell(flags, describeShares(shares), { shares });
     return 0;
   }
-  const answer = await operator.share(Object.fromEntries(assignments.map(readPart)));
-  tell(flags, [`Revision ${answer.revision}: the parts hold from step ${answer.from_step} on.`], answer);
+  const parts = Object.fromEntries(assignments.map(readPart));
+  const answer = await operator.share(parts);
+  const [added, left] = [minus(parts, shares), minus(shares, parts)];
+  tell(
+    flags,
+    [
+      `Revision ${answer.revision}: the parts hold from step ${answer.from_step} on.`,
+      ...(added.length > 0 ? [`New, without tasks until a client tells them: ${added.join(', ')}`] : []),
+      ...(left.length > 0 ? [`Without a part from then on: ${left.join(', ')}`] : []),
+    ],
+    answer,
+  );
   return 0;
 }
+
+const minus = (all: object, others: object): readonly string[] =>
+  Object.keys(all).filter((name) => !Object.hasOwn(others, name));
 
 /** `ajet swarm pause | resume | drain | stop | start | checkpoint`. */
 export async function operate(operation: Operation, flags: OperatorFlags): Promise<number> {
@@ -178,11 +191,12 @@ export function describeServer(server: ServerAnswer): readonly string[] {
 
 function describePolicies(policies: NonNullable<ServerAnswer['policies']>): readonly string[] {
   const width = Math.max(...Object.keys(policies).map((name) => name.length));
-  return Object.entries(policies).map(
-    ([name, { state, step, version, incarnation, account, groups_pooled: pooled }]) => {
+  return Object.entries(policies).flatMap(
+    ([name, { state, step, version, incarnation, account, groups_pooled: pooled, problem }]) => {
       const raised = incarnation > 0 ? `, incarnation ${incarnation}` : '';
       const { trained = 0, dropped = 0 } = account;
-      return `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups wait for its step`;
+      const line = `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups wait for its step`;
+      return problem === undefined ? [line] : [line, `${' '.repeat(width)}  ${problem}`];
     },
   );
 }

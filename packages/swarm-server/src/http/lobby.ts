@@ -60,7 +60,10 @@ export function createLobby(options: LobbyOptions): Lobby {
     const before = failure === undefined ? '' : ` The last one could not begin: ${failure}`;
     return answerError(
       context,
-      new WireError('no_run', `There is no run yet. Begin one with PUT /swarm/v1/run.${before}`),
+      new WireError(
+        'no_run',
+        `There is no run yet. Begin one with "ajet swarm begin --conf <file>", or PUT /swarm/v1/run.${before}`,
+      ),
     );
   });
   app.onError((error, context) => answerError(context, error));

@@ -50,7 +50,7 @@ export function createRunConfig<Config extends CommonConfig>(
     try {
       return composition.create(merge(config, camelKeys(changes)) as Parameters<typeof composition.create>[0]);
     } catch (error) {
-      throw new WireError('unknown_config', toErrorMessage(error));
+      throw new WireError('unknown_config', toErrorMessage(error).replace(' in the options given in code', ''));
     }
   };
   return {

@@ -93,8 +93,15 @@ async function operate(swarm: Swarm, context: Context, key: StoredKey | undefine
 }
 
 function isReached(swarm: Swarm, operation: Operation): boolean {
-  const { isPaused, isDraining, isStopped } = swarm.context.ledger.state.operation;
-  const reached = { start: !isDraining && !isStopped, pause: isPaused, resume: !isPaused, drain: isDraining };
+  const { ledger, policies } = swarm.context;
+  const { isPaused, isDraining, isStopped } = ledger.state.operation;
+  const hasStopped = policies.some(({ health }) => health.problem !== undefined);
+  const reached = {
+    start: !isDraining && !isStopped && !hasStopped,
+    pause: isPaused,
+    resume: !isPaused,
+    drain: isDraining,
+  };
   return { ...reached, stop: isStopped, checkpoint: false }[operation];
 }
 

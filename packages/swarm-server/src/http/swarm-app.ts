@@ -95,7 +95,7 @@ function originOf({ req, env }: Context): string {
 
 function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   const { base_url } = episode;
-  return { ...episode, base_url: base_url.startsWith('/') ? origin + base_url : base_url };
+  return base_url.startsWith('/') ? { ...episode, base_url: origin + base_url } : episode;
 }
 
 /** A whole number of the query, at most `most`; undefined if it is not there. Throws WireError `invalid_request`. */

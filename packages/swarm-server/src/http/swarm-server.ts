@@ -7,6 +7,7 @@ import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
+import { failureWindowMs, maxFailures } from '../swarm/keep-training.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
 import { createKey, type StoredKey } from './keys.js';
@@ -78,7 +79,10 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
   /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
-  readonly openModel?: (records: RecordIndex, onFailure: (error: unknown) => void) => Promise<SwarmModel>;
+  readonly openModel?: (
+    records: RecordIndex,
+    onFailure: (error: unknown, policy: string) => void,
+  ) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
   /** Of policies whose own batches or steps differ. */
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
@@ -164,6 +168,7 @@ class SwarmLoop {
         onEnd: (error) => void this.#goOn(error),
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
         onTrainerFailure: (error) => void this.#openAgain(error),
+        onNotice: this.#options.onNotice,
       });
       this.#numLives++;
       this.#model?.episodes.attach(this.#swarm);
@@ -177,11 +182,13 @@ class SwarmLoop {
   async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'policies' | 'model' | 'access'>> {
     const { openModel, openTrainer, access, settings, policySettings } = this.#options;
     if (openModel !== undefined) {
-      const model = await openModel(records, (error) => void this.#openAgain(error));
+      const model = await openModel(records, (error, policy) => {
+        if (this.#swarm?.breakPolicy(policy, error) !== true) void this.#openAgain(error);
+      });
       this.#model = model;
       this.#keys = model.keys;
-      const policies = model.trainers.map(({ name, trainer }) => {
-        return { name, trainer, settings: policySettings?.[name] ?? settings };
+      const policies = model.trainers.map(({ name, trainer, reopen }) => {
+        return { name, trainer, reopen, settings: policySettings?.[name] ?? settings };
       });
       return { policies, model: model.episodes, access: model.access };
     }
@@ -253,11 +260,8 @@ class SwarmLoop {
   }
 }
 
-const maxFailures = 3;
-const failureWindowMs = 10 * 60_000;
-
 /** Far below the time of a model call, and long enough for the requests of a busy moment to share one commit. */
-const gatherMs = 2;
+const gatherMs = 4;
 
 /** Keeps the process alive: a commit may be all that a server that is opening waits for. */
 const gather = (): Promise<void> => setTimeout(gatherMs);

@@ -1,7 +1,6 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { AgentJetError } from '@agentjet/core';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { LatestMap } from '@agentjet/endpoint';
+import { keptSecret } from '@agentjet/run-folder';
 
 const prefix = 'sk-ajet-';
 
@@ -25,15 +24,8 @@ export class EpisodeKeys {
 
   /** Reads the secret, or makes one. Throws AgentJetError `bad_secret` if the file holds something else. */
   static open(file: string): EpisodeKeys {
-    if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-    chmodSync(file, 0o600);
-    const text = readFileSync(file, 'utf8').trim();
-    if (!/^[0-9a-f]{64}$/.test(text))
-      throw new AgentJetError(
-        'bad_secret',
-        `${file} does not hold 64 hex digits. Remove it: then the keys of running episodes are void, and new ones are made.`,
-      );
-    return new EpisodeKeys(Buffer.from(text, 'hex'));
+    const secret = keptSecret(file, 'then the keys of running episodes are void, and new ones are made.');
+    return new EpisodeKeys(Buffer.from(secret, 'hex'));
   }
 
   keyOf(episodeId: string): string {

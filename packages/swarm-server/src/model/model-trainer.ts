@@ -1,3 +1,4 @@
+import { unpackTurns } from '@agentjet/context-tracker';
 import { AgentJetError, type RewardedEpisode, type Sample } from '@agentjet/core';
 import {
   defaultPolicy,
@@ -14,6 +15,7 @@ import {
   openRows,
   toLeftOut,
   type RowHead,
+  type RowSpans,
   type SealedRow,
   type ServedWeights,
   type StepRecipe,
@@ -184,8 +186,8 @@ type EndContent = {
   readonly task_id?: string;
   /** The place in its group. */
   readonly repeat_index?: number;
-  readonly rows?: readonly (SealedRow | RowHead)[];
-  readonly turns?: readonly unknown[];
+  readonly rows?: readonly (SealedRow | RowHead | RowSpans)[];
+  readonly turns?: Parameters<typeof unpackTurns>[0];
   readonly metadata?: unknown;
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly error?: string;
@@ -264,7 +266,7 @@ function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecor
     is_success: end?.isSuccess ?? null,
     ...(rewards !== undefined && { rewards }),
     ...(error !== undefined && { error }),
-    ...(turns !== undefined && { turns }),
+    ...(turns !== undefined && { turns: unpackTurns(turns) }),
     ...(messages !== undefined && { messages }),
     metadata: metadata ?? {},
     log_metrics: log_metrics ?? {},

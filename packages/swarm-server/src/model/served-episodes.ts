@@ -8,7 +8,7 @@ import {
   type CountingChatModel,
   type TurnReward,
 } from '@agentjet/core';
-import { toTurnRecord, type AgentIdentity } from '@agentjet/context-tracker';
+import { packTurns, type AgentIdentity } from '@agentjet/context-tracker';
 import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import { defaultPolicy, isOf, named, type RecordIndex } from '@agentjet/ledger';
 import {
@@ -23,6 +23,7 @@ import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import { toCallError } from './call-error.js';
 import { CallContents, toResponse, type CallContent } from './call-content.js';
+import { IdleLimit } from './idle-limit.js';
 import type { ModelPort, SealedEnd } from './model-port.js';
 
 /**
@@ -38,9 +39,11 @@ export class ServedEpisodes implements ModelPort {
   #swarm: Swarm | undefined;
   /** Calls that the engine failed since it answered one. */
   #numFailed = 0;
+  readonly #idle: IdleLimit;
 
   constructor(options: ServedEpisodesOptions) {
     this.#options = options;
+    this.#idle = new IdleLimit(options.idleMs ?? defaultIdleMs);
   }
 
   /** The swarm that these episodes belong to. */
@@ -79,13 +82,18 @@ export class ServedEpisodes implements ModelPort {
 
   /** Refuses what `seal` would refuse, and then the episode goes on. What it returns seals. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
-    const { open } = this.#get(episodeId);
-    const turnRewards = toTurnRewards(open, request).map((each) => ({ ...each, ...named(this.#policy) }));
-    return () => this.#seal(episodeId, open, turnRewards);
+    const episode = this.#get(episodeId);
+    const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
+    return () => this.#seal(episodeId, episode, turnRewards);
   }
 
-  #seal(episodeId: string, open: OpenEpisode, turnRewards: NonNullable<SealedEnd['turnRewards']>): SealedEnd {
+  #seal(
+    episodeId: string,
+    { open, numCalls }: ServedEpisode,
+    turnRewards: NonNullable<SealedEnd['turnRewards']>,
+  ): SealedEnd {
     const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
+    if (numCalls === 0) open.release();
     const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
     const sealed = isTrained ? sealRows(rows) : undefined;
     return {
@@ -94,7 +102,7 @@ export class ServedEpisodes implements ModelPort {
       ...(sealed !== undefined && { bytes: sealed.bytes }),
       content: {
         ...(sealed !== undefined && { rows: sealed.rows }),
-        turns: turns.map(toTurnRecord),
+        turns: packTurns(turns),
         stats,
         calls,
         ignored_parameters: ignoredParameters,
@@ -103,13 +111,26 @@ export class ServedEpisodes implements ModelPort {
   }
 
   close = (episodeId: string): void => {
-    this.#open.get(episodeId)?.open.close();
+    this.#idle.forget(episodeId);
+    const episode = this.#open.get(episodeId);
+    if (episode === undefined) return;
     this.#open.delete(episodeId);
+    if (episode.numCalls > 0) episode.open.close();
+    else episode.open.release(); // nothing is to be cut, and whoever calls now finds that the episode does not run
   };
 
   /** Episodes whose trackers are in memory. */
   get numOpen(): number {
     return this.#open.size;
+  }
+
+  /**
+   * The model that the trackers speak to is dead, and another one is there: they are rebuilt from their records. Calls that waited
+   * for it meanwhile go on, with the new ones.
+   */
+  forgetAll(): void {
+    this.#numFailed = 0;
+    this.#open.clear();
   }
 
   closeAll(): void {
@@ -120,9 +141,10 @@ export class ServedEpisodes implements ModelPort {
     return {
       name: `agentjet/${agent.targetTag}`,
       generate: (request, options) => this.#generate(episodeId, agent, request, options),
-      countPromptTokens: (request) => {
+      countPromptTokens: async (request) => {
+        this.#requireRunning(episodeId);
         const model = this.#get(episodeId).open.createModel(agent);
-        return isCountingChatModel(model) ? model.countPromptTokens(request) : Promise.resolve(0);
+        return isCountingChatModel(model) ? model.countPromptTokens(request) : 0;
       },
     };
   }
@@ -135,6 +157,7 @@ export class ServedEpisodes implements ModelPort {
   ): Promise<ChatResponse> {
     const { requestId = crypto.randomUUID() } = request;
     const key = `${agent.agentName} ${requestId}`;
+    this.#requireRunning(episodeId);
     const episode = this.#get(episodeId);
     episode.numCalls++;
     try {
@@ -153,7 +176,7 @@ export class ServedEpisodes implements ModelPort {
       try {
         const own: { sampled?: Sampled } = {};
         const generate = async (): Promise<CallContent> => {
-          own.sampled = await this.#sample(episode, agent, request, options);
+          own.sampled = await this.#sample(episode.open.episodeId, agent, request, options);
           return own.sampled.content;
         };
         const content = await this.#swarmOf().call(episode.open.episodeId, key, generate, this.#policy);
@@ -173,14 +196,17 @@ export class ServedEpisodes implements ModelPort {
   }
 
   async #sample(
-    episode: ServedEpisode,
+    episodeId: string,
     agent: AgentIdentity,
     { requestId = '', ...request }: ChatRequest,
     { signal }: ChatOptions,
   ): Promise<Sampled> {
-    this.#requireCallsLeft(episode.open.episodeId, agent);
+    this.#requireCallsLeft(episodeId, agent);
+    const episode = this.#get(episodeId); // another one than when the call came, if the model was opened again since
     const model: ChatModel = episode.open.createModel(agent);
-    const response = await this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
+    episode.numCalls++;
+    const answer = this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
+    const response = await answer.finally(() => episode.numCalls--);
     const recorded = episode.recorded.get(request);
     if (recorded === undefined) throw new Error('The tuned model answered a call and did not tell of it.');
     return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
@@ -220,8 +246,10 @@ export class ServedEpisodes implements ModelPort {
   }
 
   #get(episodeId: string): ServedEpisode {
-    const known = this.#open.get(episodeId) ?? this.#openAgain(episodeId);
+    const open = this.#open.get(episodeId);
+    const known = open ?? this.#openAgain(episodeId);
     known.usedMs = performance.now();
+    if (open === undefined) this.#idle.noteOpened(episodeId, known.usedMs);
     this.#open.delete(episodeId); // and to the end: the first one is idle for longest
     this.#open.set(episodeId, known);
     this.#putIdleAway(known.usedMs);
@@ -230,10 +258,12 @@ export class ServedEpisodes implements ModelPort {
 
   /** An episode that nobody has called for a while is rebuilt from its records when it is called again. */
   #putIdleAway(nowMs: number): void {
-    const { idleMs = defaultIdleMs } = this.#options;
+    if (!this.#idle.isDue(nowMs)) return;
     for (const [episodeId, { usedMs, numCalls }] of this.#open) {
-      if (nowMs - usedMs < idleMs) return;
-      if (numCalls === 0) this.#open.delete(episodeId);
+      if (nowMs - usedMs < this.#idle.ms) return;
+      if (numCalls > 0) continue;
+      this.#open.delete(episodeId);
+      this.#idle.notePutAway(episodeId, usedMs);
     }
   }
 
@@ -261,6 +291,15 @@ export class ServedEpisodes implements ModelPort {
     }
   }
 
+  /** It may have ended since the request found its session. Throws CallError `episode_ended`. */
+  #requireRunning(episodeId: string): void {
+    try {
+      this.#swarmOf().requireRunning(episodeId);
+    } catch (error) {
+      throw toCallError(error);
+    }
+  }
+
   #episodeOf(episodeId: string) {
     return this.#swarmOf().context.ledger.episode(episodeId);
   }
@@ -285,7 +324,7 @@ export type ServedEpisodesOptions = {
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
   /** Answered calls that an episode may have; null: any number. */
   readonly maxCalls: number | null;
-  /** After so long without a call an episode's tracker is put away. Default: a minute. */
+  /** After so long without a call an episode's tracker is put away; longer if calls come back later. Default: a minute. */
   readonly idleMs?: number;
   /** Told once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;

@@ -13,13 +13,19 @@ import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';
 import type { EpisodeHolder, ModelPort } from './model-port.js';
 import { ModelTrainer } from './model-trainer.js';
+import { ReopenableWeights } from './reopenable-weights.js';
 import { PolicyEpisodes, type PolicyPart } from './policy-episodes.js';
 import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
 
 /** The models of one life of a swarm: they train on what its episodes were answered. */
 export type SwarmModel = {
   /** By policy; one, `default`, unless the configuration names several. */
-  readonly trainers: readonly { readonly name: string; readonly trainer: TrainerPort }[];
+  readonly trainers: readonly {
+    readonly name: string;
+    readonly trainer: TrainerPort;
+    /** Opens a model that died again; the swarm loads its newest checkpoint. */
+    readonly reopen: () => Promise<void>;
+  }[];
   readonly episodes: ModelPort & EpisodeHolder;
   readonly keys: EpisodeKeys;
   /** Target tags that learn; null: all do. */
@@ -35,7 +41,7 @@ export type SwarmModel = {
 export async function openSwarmModel(
   run: Pick<ServedRun, 'folder' | 'policies'>,
   records: RecordIndex,
-  options: Pick<ServedEpisodesOptions, 'onFailure' | 'idleMs'> = {},
+  options: ModelOptions = {},
 ): Promise<SwarmModel> {
   const keys = EpisodeKeys.open(path.join(run.folder.dir, 'episode-keys.secret'));
   const models: PolicyModel[] = [];
@@ -75,17 +81,25 @@ type PolicyModel = PolicyPart & {
   readonly config: ServedPolicy['config'];
   readonly trainer: ModelTrainer;
   readonly weights: ServedWeights;
+  readonly reopen: () => Promise<void>;
+};
+
+type ModelOptions = Pick<ServedEpisodesOptions, 'idleMs'> & {
+  /** Told once when the engine of a policy is dead. */
+  readonly onFailure?: (error: unknown, policy: string) => void;
 };
 
 async function openPolicyModel(
-  { name, config, folder, openWeights }: ServedPolicy,
+  policy: ServedPolicy,
   records: RecordIndex,
-  options: Pick<ServedEpisodesOptions, 'onFailure' | 'idleMs'>,
+  { onFailure, ...options }: ModelOptions,
 ): Promise<PolicyModel> {
-  const weights = await openWeights();
+  const { name, config, folder } = policy;
+  const weights = await ReopenableWeights.open(policy);
   const episodes = new ServedEpisodes({
     records,
     ...options,
+    onFailure: (error) => onFailure?.(error, name),
     policy: name,
     maxCalls: config.rollout.multiTurn.maxSteps,
     episode: (purpose) => ({
@@ -95,7 +109,11 @@ async function openPolicyModel(
     }),
   });
   const trainer = new ModelTrainer({ policy: name, weights, folder, records, version: readVersion() });
-  return { name, config, targets: config.trainableTargets ?? [], episodes, trainer, weights };
+  const reopen = async (): Promise<void> => {
+    await weights.reopen();
+    episodes.forgetAll();
+  };
+  return { name, config, targets: config.trainableTargets ?? [], episodes, trainer, weights, reopen };
 }
 
 function readVersion(): string {

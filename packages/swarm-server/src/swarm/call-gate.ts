@@ -7,6 +7,7 @@ export class CallGate {
   readonly #waiting: (() => void)[] = [];
   readonly #draining: (() => void)[] = [];
   readonly #now: () => number;
+  #refusal: Error | undefined;
   #numInside = 0;
   #waitedMs = 0;
 
@@ -19,10 +20,14 @@ export class CallGate {
     return this.#waitedMs;
   }
 
-  /** Waits until the gate is open. Call what it resolves to when the call is over. */
+  /** Waits until the gate is open. Call what it resolves to when the call is over. Rejects while calls are refused. */
   async enter(): Promise<() => void> {
     const since = this.#now();
-    while (this.#holders.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    for (;;) {
+      if (this.#refusal !== undefined) throw this.#refusal;
+      if (this.#holders.size === 0) break;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
     this.#waitedMs += this.#now() - since;
     this.#numInside++;
     return () => this.#leave();
@@ -38,6 +43,12 @@ export class CallGate {
     this.#holders.delete(reason);
     if (this.#holders.size > 0) return;
     for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  /** Refuses the calls that wait, and those that come, instead of holding them; undefined: no longer. */
+  refuse(error: Error | undefined): void {
+    this.#refusal = error;
+    if (error !== undefined) for (const resume of this.#waiting.splice(0)) resume();
   }
 
   get isOpen(): boolean {

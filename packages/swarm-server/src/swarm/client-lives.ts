@@ -1,15 +1,16 @@
 import { WireError } from '@agentjet/swarm-wire';
 
+/** It changes with every request of its client. */
 type Client = {
   readonly life: string;
-  readonly seenMs: number;
-  readonly revision?: string;
+  seenMs: number;
+  revision?: string;
   /** Shares that it says it can run. */
-  readonly can?: readonly string[];
+  can?: readonly string[];
   /** It asks for the step after this version of the weights. */
-  readonly agreesAfter?: number;
+  agreesAfter?: number;
   /** The version at which it ended an episode last. */
-  readonly endedAt?: number;
+  endedAt?: number;
   readonly hasLeft?: true;
 };
 
@@ -40,6 +41,10 @@ export class ClientLives {
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
     if (isNew && now - known.seenMs < this.#aliveMs) throw nameTaken(client, this.#aliveMs - (now - known.seenMs));
+    if (known?.life === life && known.hasLeft === undefined) {
+      known.seenMs = now;
+      return false;
+    }
     const { hasLeft: _left, ...said } = known?.life === life ? known : {};
     this.#clients.set(client, { ...said, life, seenMs: now });
     return known === undefined || isNew;
@@ -48,26 +53,28 @@ export class ClientLives {
   /** Notes which code a client runs. */
   noteRevision(client: string, revision: string): void {
     const known = this.#clients.get(client);
-    if (known !== undefined) this.#clients.set(client, { ...known, revision });
+    if (known !== undefined) known.revision = revision;
     this.#revisions.add(revision);
   }
 
   /** Notes which shares a client can run. */
   noteShares(client: string, can: readonly string[]): void {
     const known = this.#clients.get(client);
-    if (known !== undefined) this.#clients.set(client, { ...known, can });
+    if (known !== undefined) known.can = can;
   }
 
   /** Notes that a client asks for the step after this version. */
   noteAgreement(client: string, agreesAfter: number): void {
     const known = this.#clients.get(client);
-    if (known !== undefined) this.#clients.set(client, { ...known, agreesAfter });
+    if (known !== undefined) known.agreesAfter = agreesAfter;
   }
 
   /** Notes that a client ended an episode while this version answered. */
   noteEnd(client: string, version: number): void {
     const known = this.#clients.get(client);
-    if (known !== undefined) this.#clients.set(client, { ...known, endedAt: version, seenMs: this.#now() });
+    if (known === undefined) return;
+    known.endedAt = version;
+    known.seenMs = this.#now();
   }
 
   /** Whether a client that runs this share was heard of within the patience, or there was no time yet to hear of it. */
@@ -106,10 +113,10 @@ export class ClientLives {
     if (this.#clients.get(client)?.life === life) this.#clients.set(client, { life, seenMs: -Infinity, hasLeft: true });
   }
 
-  /** A claim of a client that has left since may still wait; it gets nothing. */
+  /** A claim of a client that has left since, or that another life has followed, may still wait; it gets nothing. */
   hasLeft(client: string, life: string): boolean {
     const known = this.#clients.get(client);
-    return known?.life === life && known.hasLeft === true;
+    return known !== undefined && (known.life !== life || known.hasLeft === true);
   }
 }
 

@@ -1,17 +1,17 @@
 import type { ServerAnswer } from '@agentjet/swarm-wire';
-import { flyingOf, hasPolicies, isComplete, type SwarmContext } from './swarm-context.js';
+import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
-/** What the server does, as people see it. */
+/** What the server does, as people see it. One policy of several that failed says so itself, while the others go on. */
 export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['state'] {
   const { isPaused, isDraining, isStopped } = ledger.state.operation;
-  const isIn = (phase: SwarmContext['weights']['phase']): boolean =>
-    policies.some(({ weights }) => weights.phase === phase);
-  if (isIn('failed')) return 'failed';
-  if (isIn('recovering')) return 'recovering';
+  const alive = policies.filter((each) => !isDown(each));
+  const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
+  if (policies.every(({ weights }) => weights.phase === 'failed')) return 'failed';
+  if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
   if (isDraining) return 'draining';
-  return isIn('updating') ? 'updating' : 'rolling';
+  return alive.some(({ weights }) => weights.phase === 'updating') ? 'updating' : 'rolling';
 }
 
 type PolicyAnswers = NonNullable<ServerAnswer['policies']>;
@@ -23,7 +23,7 @@ export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'pol
 }
 
 function describePolicy(context: SwarmContext): PolicyAnswers[string] {
-  const { ledger, policy, line, weights, gate } = context;
+  const { ledger, policy, line, weights, gate, health } = context;
   const { groups, trainable } = flyingOf(context).flight;
   const { droppedByReason, ...account } = ledger.accountOf(policy);
   return {
@@ -36,5 +36,6 @@ function describePolicy(context: SwarmContext): PolicyAnswers[string] {
     account,
     dropped_by_reason: { ...droppedByReason },
     gate_wait_seconds: gate.waitedMs / 1000,
+    ...(health.problem !== undefined && { problem: health.problem }),
   };
 }

@@ -129,26 +129,31 @@ type EndParts = {
 
 /** The end as the ledger takes it. */
 export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }: EndParts): NewEnd {
-  const { metadata, log_metrics, rewards, parts, reason, error, messages } = request;
-  const { content, ...counted } = sealed ?? { content: {} };
-  return {
-    ...counted,
-    ...(rewards !== undefined && { rewards }),
+  const { rewards } = request;
+  const end: Writable<NewEnd> = {
     status: request.status,
-    reward: request.reward ?? meanOf(Object.values(rewards ?? {})),
+    reward: request.reward ?? (rewards === undefined ? null : meanOf(Object.values(rewards))),
     isSuccess: request.is_success,
     bodyHash,
     revision: request.revision ?? group.revision,
     content: {
+      ...sealed?.content,
       task_id: group.taskId,
       repeat_index: place,
-      metadata,
-      log_metrics,
-      parts,
-      reason,
-      error,
-      messages,
-      ...content,
+      metadata: request.metadata,
+      log_metrics: request.log_metrics,
+      parts: request.parts,
+      reason: request.reason,
+      error: request.error,
+      messages: request.messages,
     },
   };
+  if (rewards !== undefined) end.rewards = rewards;
+  if (sealed === undefined) return end;
+  end.tokens = sealed.tokens;
+  if (sealed.turnRewards !== undefined) end.turnRewards = sealed.turnRewards;
+  if (sealed.bytes !== undefined) end.bytes = sealed.bytes;
+  return end;
 }
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

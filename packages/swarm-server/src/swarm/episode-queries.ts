@@ -1,9 +1,13 @@
-import type { LedgerState } from '@agentjet/ledger';
-import type { EpisodeAnswer, EpisodesAnswer } from '@agentjet/swarm-wire';
+import type { EpisodeState, LedgerState } from '@agentjet/ledger';
+import { WireError, type EpisodeAnswer, type EpisodesAnswer } from '@agentjet/swarm-wire';
 import { goneError, partsOf, toOptional, type EpisodesQuery } from './episode-answers.js';
 
-/** Running and known episodes in the order in which they were claimed, after one of them. */
+const states: readonly EpisodeState[] = ['running', 'ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped'];
+
+/** Running and known episodes in the order in which they were claimed, after one of them. Throws WireError `invalid_request` for an unknown state. */
 export function listEpisodes(ledger: LedgerState, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
+  if (state !== undefined && !states.some((known) => known === state))
+    throw new WireError('invalid_request', `"state" is ${JSON.stringify(state)}; there are ${states.join(', ')}.`);
   const all = [...ledger.episodes.values()];
   const start = after === undefined ? 0 : all.findIndex(({ episodeId }) => episodeId === after) + 1;
   const found = all.slice(start).filter((episode) => state === undefined || episode.state === state);

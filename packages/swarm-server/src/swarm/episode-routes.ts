@@ -43,6 +43,8 @@ export class EpisodeRoutes {
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #deadlines: EpisodeDeadlines;
+  /** Episodes that a policy which stopped has refused a call: that they fail is not their agents' fault. */
+  readonly #refused = new Set<string>();
 
   constructor(context: SwarmContext, { access, model }: EpisodeParts) {
     this.#context = context;
@@ -63,7 +65,7 @@ export class EpisodeRoutes {
       const { client } = episode;
       const request = {
         client,
-        status: 'failed' as const,
+        status: this.#refused.has(episodeId) ? ('outage' as const) : ('failed' as const),
         reward: null,
         is_success: null,
         metadata: {},
@@ -217,7 +219,10 @@ export class EpisodeRoutes {
     }
     const release = ledger.holdLease(episodeId);
     try {
-      const leave = await gate.enter();
+      const leave = await gate.enter().catch((error: unknown) => {
+        this.#refused.add(episodeId);
+        throw error;
+      });
       try {
         this.requireRunning(episodeId); // it may have ended while the call waited
         const { version } = weights;
@@ -358,8 +363,10 @@ export class EpisodeRoutes {
   }
 
   /** Seals what the episode's agents were answered, and ends it in the same turn of the event loop. */
-  async #accept(episode: Readonly<LedgerEpisode>, request: EndRequest, bodyHash: string): Promise<void> {
+  async #accept(episode: Readonly<LedgerEpisode>, said: EndRequest, bodyHash: string): Promise<void> {
     const { episodeId } = episode;
+    const isRefused = this.#refused.delete(episodeId);
+    const request = isRefused && said.status === 'failed' ? { ...said, status: 'outage' as const } : said;
     const { ledger, writer } = this.#context;
     try {
       const sealed = request.status === 'outage' ? undefined : this.#model?.seal(episodeId, request);

@@ -1,7 +1,7 @@
 import { defaultShare, isClosed, named, type LedgerGroup } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
 import { isThrough, shareNames } from './share-watch.js';
-import { appendSynced, hasPolicies, type SwarmContext } from './swarm-context.js';
+import { appendSynced, hasPolicies, isDown, requireEngine, type SwarmContext } from './swarm-context.js';
 
 /**
  * The evaluation of a step, if one is due: its places are offered before all others, at the version of the step, and the
@@ -25,7 +25,7 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
 /** Resolves when no other policy makes a step. */
 async function othersMade({ policies, changes, settings }: SwarmContext): Promise<void> {
   const isBusy = ({ weights }: SwarmContext): boolean => weights.phase === 'updating' || weights.phase === 'recovering';
-  while (policies.slice(1).some(isBusy)) await changes.next(settings.tickMs);
+  while (policies.slice(1).some((each) => isBusy(each) && !isDown(each))) await changes.next(settings.tickMs);
 }
 
 /** Whether there is a task whose code a client has come with. */
@@ -44,6 +44,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
   let numTasks = state.tasks.size;
   const mayWait = (): boolean => ledger.clock.read() - startedMs < settings.evaluationPatienceMs;
   while (!isOver(context, step) && mayWait()) {
+    requireEngine(context);
     if (intake.isClosing) return; // the next process waits for it
     await changes.next(settings.tickMs);
     if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come

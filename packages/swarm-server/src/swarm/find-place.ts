@@ -1,7 +1,7 @@
 import { defaultShare, nextDraw, shareOf, type OpenPlace } from '@agentjet/ledger';
 import type { ClaimRequest } from '@agentjet/swarm-wire';
 import { changesOf } from './config-changes.js';
-import { hasPolicies, isComplete, type SwarmContext } from './swarm-context.js';
+import { hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 import { isEnding, sharesToDraw } from './share-watch.js';
 
 /** The place that a claim gets. Undefined: there is none for this client's code now. */
@@ -65,6 +65,6 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
   return { groupId, place: 0, attempt: 0 };
 }
 
-/** A policy whose steps are all decided has no part in what is drawn from now on. */
+/** A policy whose steps are all decided, or that stopped, has no part in what is drawn from now on. */
 const trainingPolicies = ({ policies }: SwarmContext): readonly string[] =>
-  policies.filter((each) => !isComplete(each)).map(({ policy }) => policy);
+  policies.filter((each) => !isComplete(each) && !isDown(each)).map(({ policy }) => policy);

@@ -1,7 +1,7 @@
 import { nextBatch } from '@agentjet/ledger';
 import { rulesOf } from './rules-of.js';
 import { lookAt } from './share-watch.js';
-import { flyingOf, type SwarmContext } from './swarm-context.js';
+import { flyingOf, isDown, type SwarmContext } from './swarm-context.js';
 
 const requestId = 'before the end of the process';
 
@@ -15,15 +15,17 @@ export async function finishWork(context: SwarmContext, patienceMs: number): Pro
   while (policies.some(isBusy)) await changes.next(settings.tickMs);
   for (const { wanted } of policies) wanted.set(requestId, 'accepted');
   changes.notify();
-  const isSaving = ({ wanted, weights }: SwarmContext): boolean =>
-    wanted.get(requestId) === 'accepted' && weights.phase !== 'failed';
+  const isSaving = (each: SwarmContext): boolean => {
+    const { wanted, weights } = each;
+    return wanted.get(requestId) === 'accepted' && weights.phase !== 'failed' && !isDown(each);
+  };
   while (policies.some(isSaving)) await changes.next(settings.tickMs);
 }
 
 /** A step is being made, or a batch is full. */
 function isBusy(context: SwarmContext): boolean {
   const { ledger, settings, weights } = context;
-  if (weights.phase === 'failed' || ledger.state.operation.isPaused) return false;
+  if (weights.phase === 'failed' || isDown(context) || ledger.state.operation.isPaused) return false;
   if (weights.phase !== 'waiting') return true;
   const isOver = weights.version >= settings.maxSteps;
   return !isOver && nextBatch(flyingOf(context), rulesOf(context), lookAt(context)).kind === 'ready';

@@ -222,6 +222,7 @@ export class OperatorRoutes {
       isStopped: operation === 'stop' || (isStopped && operation !== 'start'),
     };
     await appendSynced(this.#context, next);
+    if (operation === 'start') for (const { health } of policies) health.isWanted = true; // one that failed is opened again
     for (const { gate } of policies) {
       if (next.isPaused) void gate.hold('paused');
       else gate.release('paused');
@@ -233,7 +234,8 @@ export class OperatorRoutes {
 
   checkpoint(requestId: string): void {
     const { policies, changes } = this.#context;
-    for (const { wanted } of policies) if (!wanted.has(requestId)) wanted.set(requestId, 'accepted');
+    for (const { wanted, weights } of policies)
+      if (!wanted.has(requestId)) wanted.set(requestId, weights.phase === 'failed' ? 'failed' : 'accepted');
     changes.notify();
   }
 

@@ -10,7 +10,7 @@ import {
   type Look,
 } from '@agentjet/ledger';
 import { WireError } from '@agentjet/swarm-wire';
-import { flyingOf, isComplete, type SwarmContext } from './swarm-context.js';
+import { flyingOf, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 import { rulesOf } from './rules-of.js';
 
 /** What is known of shares that the ledger does not say: which have tasks and clients now, and whether the clients ask for a step. */
@@ -45,12 +45,12 @@ export function isThrough(context: SwarmContext): boolean {
 }
 
 /**
- * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that still train, so
+ * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that train now, so
  * one of them that has enough keeps the others waiting: its tokens would become too old. Only if they lack different shares, and
  * nothing is sampled that could change it, one has a group too many.
  */
 export function sharesToDraw(context: SwarmContext): readonly string[] {
-  const training = context.policies.filter((each) => !isComplete(each));
+  const training = context.policies.filter((each) => !isComplete(each) && !isDown(each));
   const lacking = training.map(ownSharesToDraw);
   const [first = [], ...others] = lacking;
   const common = first.filter((share) => others.every((each) => each.includes(share)));

@@ -46,6 +46,7 @@ export type SwarmContext = SharedContext & {
   readonly trainer: TrainerPort;
   readonly gate: CallGate;
   readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
+  readonly health: PolicyHealth;
   /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
   readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
   /** Of the steps since the newest checkpoint. */
@@ -54,10 +55,24 @@ export type SwarmContext = SharedContext & {
   oldestStep: number;
 };
 
+/** How a policy of several is that failed. */
+export type PolicyHealth = {
+  /** Its engine is dead: its training ends with this error. */
+  broken: unknown;
+  /** Why it stopped, and the repair; undefined while it is opened again by itself. */
+  problem: string | undefined;
+  /** Since when its calls have had no answer. */
+  downSinceMs: number | undefined;
+  /** An operator wants it back. */
+  isWanted: boolean;
+};
+
 /** One of the models of a swarm. */
 export type SwarmPolicy = {
   readonly name: string;
   readonly trainer: TrainerPort;
+  /** Opens its model again after it died. */
+  readonly reopen?: () => Promise<void>;
   /** What concerns the run as a whole is that of the first policy. */
   readonly settings: SwarmSettings;
 };
@@ -78,6 +93,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
       trainer,
       gate,
       weights: { version: -1, phase: 'recovering' },
+      health: { broken: undefined, problem: undefined, downSinceMs: undefined, isWanted: false },
       wanted: new Map(),
       recovery: new RecoveryBudget((settings.recoveryBudgetMs ?? Infinity) / 1000),
       oldestStep: 0,
@@ -102,6 +118,20 @@ export async function appendSynced(
 
 /** All steps of it are decided. */
 export const isComplete = ({ line, settings }: SwarmContext): boolean => line.step >= settings.maxSteps;
+
+/** A policy of several that stopped, or that has not come back for a while: the others do not wait for it. */
+export function isDown({ host, weights, health }: Pick<SwarmContext, 'host' | 'weights' | 'health'>): boolean {
+  if (health.downSinceMs === undefined) return false;
+  return weights.phase === 'failed' || host.now() - health.downSinceMs > patienceMs;
+}
+
+/** A model that is opened again and makes some steps again is there before. */
+const patienceMs = 60_000;
+
+/** Throws the error with which the policy's engine died. */
+export function requireEngine({ health }: Pick<SwarmContext, 'health'>): void {
+  if (health.broken !== undefined) throw health.broken;
+}
 
 /** Whether the run has several policies, which records then name. */
 export const hasPolicies = ({ policies }: SwarmContext): boolean => policies.length > 1;

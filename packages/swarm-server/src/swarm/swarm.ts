@@ -43,9 +43,9 @@ import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
-import { appendSynced, createContexts, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
+import { appendSynced, createContexts, isDown, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
-import { trainLoop } from './train-loop.js';
+import { keepTraining } from './keep-training.js';
 import { TaskTable } from './task-table.js';
 import type { ModelPort } from '../model/model-port.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
@@ -251,19 +251,31 @@ export class Swarm {
   #start(): void {
     this.#tick();
     const loops = this.#context.policies.map((context) =>
-      trainLoop(context).catch((error: unknown) => {
-        if (this.#end !== undefined) return;
-        context.weights.phase = 'failed';
-        this.#options.onTrainerFailure?.(error);
+      keepTraining(context, {
+        reopen: this.#options.policies?.find(({ name }) => name === context.policy)?.reopen,
+        hasEnded: () => this.#end !== undefined,
+        onFailure: (error) => this.#options.onTrainerFailure?.(error),
+        onNotice: (message) => this.#options.onNotice?.(message),
       }),
     );
     this.#training = Promise.all(loops).then(() => undefined);
   }
 
+  /** The engine of a policy is dead, and its training does not know yet. False if the whole server is to be opened again. */
+  breakPolicy(policy: string, error: unknown): boolean {
+    const { policies, changes } = this.#context;
+    const broken = policies.find((each) => each.policy === policy);
+    if (policies.length === 1 || broken === undefined) return false;
+    broken.health.broken ??= error;
+    changes.notify();
+    return true;
+  }
+
   #tick(): void {
     const { host, ledger, settings, policies } = this.#context;
     if (this.#end !== undefined) return;
-    if (policies.every(({ gate }) => gate.isOpen)) ledger.clock.start();
+    const up = policies.filter((each) => !isDown(each));
+    if (up.length > 0 && up.every(({ gate }) => gate.isOpen)) ledger.clock.start();
     else ledger.clock.stop();
     ledger.expire();
     this.#episodes.endLate();
@@ -330,6 +342,8 @@ export type SwarmOptions = {
   /** The store failed, or another server took it over: this swarm is over. */
   readonly onEnd: (error: StoreError) => void;
   readonly onTrainerFailure?: (error: unknown) => void;
+  /** What an operator should read. */
+  readonly onNotice?: ((message: string) => void) | undefined;
   /** Sees records in the turn in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly Entry[]) => void;

@@ -14,7 +14,7 @@ import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
 import { giveUpDeserted, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
-import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
+import { appendSynced, flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
 /**
@@ -25,6 +25,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
   await openWeights(context);
   let heldSinceMs: number | undefined;
   while (context.weights.version < context.settings.maxSteps) {
+    requireEngine(context);
     await saveIfAsked(context);
     await evaluateIfDue(context);
     const mayStep = !context.ledger.state.operation.isPaused && !context.evaluation.isRunning;
@@ -37,6 +38,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
   await evaluateIfDue(context);
   if (!context.line.checkpoints.has(context.weights.version)) await saveCheckpoint(context, context.weights.version);
   for (;;) {
+    requireEngine(context);
     await saveIfAsked(context);
     dropSurplus(context);
     await context.changes.next(context.settings.tickMs);
@@ -89,6 +91,7 @@ async function openWeights(context: SwarmContext): Promise<void> {
   await trainer.publish(line.step);
   weights.version = line.step;
   weights.phase = 'waiting';
+  context.health.downSinceMs = undefined;
   gate.release('weights');
   context.changes.notify();
 }

@@ -1,0 +1,71 @@
+import type { ServedPolicy, ServedWeights } from '@agentjet/session/served';
+
+/** The weights of a policy whose model may die and be opened again while other policies go on. */
+export class ReopenableWeights implements ServedWeights {
+  readonly #open: () => Promise<Opened>;
+  #current: ServedWeights;
+  #isClosed = false;
+
+  private constructor(open: () => Promise<Opened>, current: ServedWeights) {
+    this.#open = open;
+    this.#current = current;
+  }
+
+  static async open(policy: Pick<ServedPolicy, 'openWeights'>): Promise<ReopenableWeights> {
+    const open = (): Promise<Opened> => openOnce(policy);
+    return new ReopenableWeights(open, (await open()).weights);
+  }
+
+  /** Opens the model again with the weights of `model.path`; a checkpoint has to be loaded then. */
+  async reopen(): Promise<void> {
+    await this.#current.close().catch(() => undefined); // it is dead
+    const { weights, isShared } = await this.#open();
+    this.#current = weights;
+    if (this.#isClosed && !isShared) await weights.close();
+  }
+
+  get policy(): ServedWeights['policy'] {
+    return this.#current.policy;
+  }
+
+  get repeatsExactly(): boolean {
+    return this.#current.repeatsExactly;
+  }
+
+  policyVersion: ServedWeights['policyVersion'] = () => this.#current.policyVersion();
+  recipe: ServedWeights['recipe'] = (changes) => this.#current.recipe(changes);
+  prepare: ServedWeights['prepare'] = (groups, recipe) => this.#current.prepare(groups, recipe);
+  ratesOf: ServedWeights['ratesOf'] = (recipe) => this.#current.ratesOf(recipe);
+  checkpoints: ServedWeights['checkpoints'] = () => this.#current.checkpoints();
+  load: ServedWeights['load'] = (step) => this.#current.load(step);
+  save: ServedWeights['save'] = (step) => this.#current.save(step);
+  removeCheckpoint: ServedWeights['removeCheckpoint'] = (step) => this.#current.removeCheckpoint(step);
+
+  /** Does not wait for a model that is being opened again: it is closed as soon as it is open. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#current.close();
+  }
+}
+
+type Opened = {
+  readonly weights: ServedWeights;
+  /** Somebody else has them too, and closes them. */
+  readonly isShared: boolean;
+};
+
+/** Openings under way. One may wait for a worker that is still to come, and whoever asked for it may be gone: the next one takes it over. */
+const pending = new WeakMap<object, { readonly opening: Promise<ServedWeights>; numWaiting: number }>();
+
+async function openOnce(policy: Pick<ServedPolicy, 'openWeights'>): Promise<Opened> {
+  const entry = pending.get(policy) ?? { opening: policy.openWeights(), numWaiting: 0 };
+  pending.set(policy, entry);
+  entry.numWaiting++;
+  try {
+    const weights = await entry.opening;
+    return { weights, isShared: entry.numWaiting > 1 };
+  } finally {
+    entry.numWaiting--;
+    if (pending.get(policy) === entry) pending.delete(policy);
+  }
+}

@@ -1,0 +1,104 @@
+import { toErrorMessage } from '@agentjet/core';
+import { WireError } from '@agentjet/swarm-wire';
+import { hasPolicies, type SwarmContext } from './swarm-context.js';
+import { trainLoop } from './train-loop.js';
+
+/** What the server does about a policy whose model or trainer fails. */
+export type KeepTrainingOptions = {
+  /** Opens the policy's model again, with the weights of `model.path`. Absent: the whole server is opened again by its owner. */
+  readonly reopen: (() => Promise<void>) | undefined;
+  /** The swarm is over: what fails now fails because of it. */
+  readonly hasEnded: () => boolean;
+  readonly onFailure: (error: unknown) => void;
+  readonly onNotice: (message: string) => void;
+};
+
+/**
+ * Trains a policy. If there are several and this one's model dies, it alone is opened again, from its newest checkpoint and with
+ * the steps since then made again; its calls wait meanwhile, and the others go on. When it fails too often it stops: its calls
+ * are refused with `policy_failed`, new groups have no part in it, and what is pooled for it waits until an operator starts it.
+ */
+export async function keepTraining(context: SwarmContext, options: KeepTrainingOptions): Promise<void> {
+  const { host, policy, weights, health, gate, changes } = context;
+  const { reopen, hasEnded, onFailure, onNotice } = options;
+  let failedMs: readonly number[] = [];
+  for (let attempt: () => Promise<void> = () => trainLoop(context); ; attempt = () => again(context, options)) {
+    const error = await failureOf(attempt);
+    if (hasEnded()) return;
+    if (!hasPolicies(context) || reopen === undefined) {
+      weights.phase = 'failed';
+      return onFailure(error);
+    }
+    void gate.hold('weights');
+    health.downSinceMs ??= host.now();
+    failedMs = [...failedMs.filter((ms) => host.now() - ms < failureWindowMs), host.now()];
+    weights.phase = failedMs.length > maxFailures ? 'failed' : 'recovering';
+    changes.notify();
+    if (weights.phase === 'recovering') {
+      onNotice(`${policy}: the model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`);
+      continue;
+    }
+    onNotice(refuse(context, error, failedMs.length));
+    if (!(await started(context, hasEnded))) return;
+    failedMs = [];
+  }
+}
+
+/** A model that fails more often within the window is not opened again by itself. */
+export const maxFailures = 3;
+export const failureWindowMs = 10 * 60_000;
+
+/** Rejects with what ends it. */
+async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
+  const { weights, health, gate } = context;
+  weights.phase = 'recovering';
+  health.broken = undefined;
+  health.problem = undefined;
+  gate.refuse(undefined);
+  await unlessEnded(context, reopen?.() ?? Promise.resolve(), hasEnded);
+  if (hasEnded()) return;
+  await trainLoop(context);
+}
+
+/** A worker may come only after an hour; a server that closes does not wait for it. */
+async function unlessEnded(
+  { changes, settings }: SwarmContext,
+  opening: Promise<void>,
+  hasEnded: () => boolean,
+): Promise<void> {
+  let isOpen = false;
+  const done = opening.finally(() => {
+    isOpen = true;
+    changes.notify();
+  });
+  done.catch(() => undefined);
+  while (!isOpen && !hasEnded()) await changes.next(settings.tickMs);
+  if (isOpen) await done;
+}
+
+async function failureOf(attempt: () => Promise<void>): Promise<unknown> {
+  try {
+    await attempt();
+    return new Error('The training of the policy ended by itself.');
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Returns what the operator is told. */
+function refuse({ policy, health, gate }: SwarmContext, error: unknown, numFailures: number): string {
+  health.problem = `${toErrorMessage(error)} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
+  const message = `The policy "${policy}" has stopped, and the others go on: ${health.problem}`;
+  gate.refuse(new WireError('policy_failed', message, { retryAfterMs: 5000 }));
+  return message;
+}
+
+/** False if the swarm ended before an operator wanted the policy back. */
+async function started({ health, changes, settings }: SwarmContext, hasEnded: () => boolean): Promise<boolean> {
+  health.isWanted = false;
+  while (!health.isWanted) {
+    if (hasEnded()) return false;
+    await changes.next(settings.tickMs).catch(() => undefined); // closed: then it has ended
+  }
+  return true;
+}
