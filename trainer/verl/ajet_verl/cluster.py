@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import ray
-import torch
 
 from ajet_torch.errors import WorkerError, first_line, to_error
 from ajet_torch.worker import SAME_ON_ALL_RANKS
@@ -30,25 +29,26 @@ ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERN
 def connect_ray(config: DriverConfig) -> bool:
     """Starts or joins Ray; returns whether the workers run on GPUs. Raises `no_ray` or `too_few_gpus`."""
     is_own = config.ray_address == ""
-    if is_own and not torch.cuda.is_available():
-        os.environ.update(ON_CPU)
     try:
         start_ray(config.num_workers) if is_own else join_ray(config.ray_address)
     except Exception as error:  # Ray raises plain ones, too
         where = "Ray cannot be started on this machine" if is_own else f"There is no Ray cluster at verl.ray_address {config.ray_address!r}"
         repair = "See its message." if is_own else "Start it with `ray start --head`, on other nodes `ray start --address=HEAD:6379`, or set verl.ray_address to null for a Ray of this machine."
         raise WorkerError("no_ray", f"{where}: {first_line(error)} {repair}") from error
-    return check_resources(config)
+    on_gpus = check_resources(config)
+    if not on_gpus:
+        os.environ.update(ON_CPU)  # before verl is imported, which asks for it once
+    return on_gpus
 
 
 def start_ray(num_workers: int) -> None:
-    """On the loopback. Ray gives its own processes 30 s to come up, which a busy machine may exceed; so it is tried again."""
+    """A new one on the loopback, also where another runs. Ray gives its own processes 30 s to come up, which a busy machine may exceed; so it is tried again."""
     scratch = os.environ.get("AJET_SCRATCH", "")
     folder = {"_temp_dir": scratch} if 0 < len(scratch) <= LONGEST_SCRATCH else {}
     cpus = max(num_workers + 1, os.cpu_count() or 1)
     for attempt in range(START_ATTEMPTS):
         try:
-            ray.init(**QUIET, **folder, num_cpus=cpus, include_dashboard=False, object_store_memory=512 << 20, _node_ip_address="127.0.0.1")
+            ray.init("local", **QUIET, **folder, num_cpus=cpus, include_dashboard=False, object_store_memory=512 << 20, _node_ip_address="127.0.0.1")
             return
         except Exception as error:
             if "timed out" not in str(error) or attempt == START_ATTEMPTS - 1:
@@ -87,8 +87,6 @@ def check_resources(config: DriverConfig) -> bool:
 
 def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any:
     """verl's worker group, each worker with one GPU or CPU. Their place is taken first, so that Ray alone, not verl, is imported for the address."""
-    if not on_gpus:
-        os.environ.update(ON_CPU)
     from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
     from .worker import RowWorker

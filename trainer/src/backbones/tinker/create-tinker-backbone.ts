@@ -66,6 +66,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
     const newModel: NewModel = { baseModel: served.name, rank, seed };
     const limits = [served.contextLength, local.contextLength, options.contextLength ?? Infinity];
     const seam = await openSeam(client, newModel, { ...options, ...local, needsNorm: profile.needsNorm });
+    client.ignoresNumbers = profile.ignoresNumbers || (seam.ignoresNumbers ?? profile.name === 'auto');
     const runName = randomBytes(4).toString('hex');
     const parts: TinkerParts = {
       client,
@@ -98,7 +99,7 @@ async function openSeam(
     needsNorm,
   }: { readonly optimizer?: OptimizerOptions; readonly vocabSize: number; readonly needsNorm: boolean },
 ): Promise<Seam> {
-  if (optimizer === undefined) return { encoding: 'sums', isChecked: false };
+  if (optimizer === undefined) return { encoding: 'sums', isChecked: false, ignoresNumbers: null };
   const session = await TinkerSession.open(client);
   const probe = await session.createModel(newModel);
   try {

@@ -84,6 +84,19 @@ test.each(['forward_backward', 'optim_step'])(
   },
 );
 
+test('a server that ignores sequence numbers is found out without its profile, and a step is made again from its beginning', async () => {
+  server.faults.ignoresNumbers = true;
+  const calm = await open();
+  const disturbed = await open();
+  for (const backbone of [calm, disturbed]) await backbone.trainStep(lesson());
+  await calm.trainStep(lesson());
+  server.faults.drops = 'forward_backward';
+  await disturbed.trainStep(lesson());
+  expect(server.faults.drops).toBeUndefined();
+  const expected = await scoreOf(calm);
+  for (const [at, logprob] of (await scoreOf(disturbed)).entries()) expect(logprob).toBeCloseTo(expected[at] ?? 0, 5);
+});
+
 test.each([408, 429, 503])('a server that answers %s for a while is waited for', async (status) => {
   const backbone = await open();
   await backbone.trainStep(lesson());

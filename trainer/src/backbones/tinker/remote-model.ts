@@ -33,8 +33,18 @@ export class RemoteModel {
 
   /** Adds the gradient of these rows. Logprobs as `forward` gives them. */
   async forwardBackward(rows: readonly RowData[], encoding: Encoding): Promise<Float64Array[]> {
-    const loss = encoding === 'sums' ? 'cross_entropy' : 'importance_sampling';
-    return await this.#send(rows, { loss, isForward: false });
+    return await this.#send(rows, { loss: lossOf(encoding), isForward: false });
+  }
+
+  /** The same with each request sent twice under one sequence number: a server that minds the numbers adds the gradient once. */
+  async forwardBackwardTwice(rows: readonly RowData[], encoding: Encoding): Promise<void> {
+    const loss = lossOf(encoding);
+    for (const request of cutIntoRequests(rows)) {
+      this.#sequence += 1;
+      const place = { modelId: this.id, sequence: this.#sequence, rows: request, loss, isForward: false };
+      await this.#client.result(await this.#client.submitRows(place));
+      await this.#client.result(await this.#client.submitRows(place));
+    }
   }
 
   /** Makes the step. The gradient's norm before clipping, or null if the server does not tell it. */
@@ -107,6 +117,8 @@ export class RemoteModel {
     return await this.#client.submit(route, { model_id: this.id, seq_id: this.#sequence, ...body });
   }
 }
+
+const lossOf = (encoding: Encoding): string => (encoding === 'sums' ? 'cross_entropy' : 'importance_sampling');
 
 /** Servers call it `grad_norm` with a prefix or suffix, such as `skyrl.ai/grad_norm` or `grad_norm:mean`. */
 function readGradNorm(metrics: unknown): number | null {

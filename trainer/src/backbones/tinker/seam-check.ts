@@ -14,6 +14,8 @@ export type Seam = {
   readonly encoding: Encoding;
   /** False: the server tells no norm, so nothing could be checked. */
   readonly isChecked: boolean;
+  /** The server computes a request again that is sent again with its sequence number, or refuses it; null: not known. */
+  readonly ignoresNumbers: boolean | null;
 };
 
 export type SeamCheckOptions = {
@@ -39,11 +41,16 @@ const causes: Readonly<Record<Property, string>> = {
 export async function checkSeam(model: RemoteModel, options: SeamCheckOptions): Promise<Seam> {
   const failures: string[] = [];
   for (const encoding of ['sums', 'averages'] as const) {
-    const failed = await findFailure(model, encoding, options.vocabSize);
-    if (failed === 'no norm') return acceptUnchecked(options);
-    if (failed === undefined) return { encoding, isChecked: true };
+    const found = await compareNorms(model, encoding, options.vocabSize);
+    if (found === 'no norm') return acceptUnchecked(options);
+    if (typeof found === 'number')
+      return {
+        encoding,
+        isChecked: true,
+        ignoresNumbers: await countsTwice(model, encoding, { once: found, vocabSize: options.vocabSize }),
+      };
     const how = encoding === 'sums' ? 'as weights of a cross entropy' : 'as advantages of importance sampling';
-    failures.push(`${how}, it is not ${failed.property} (${failed.found}): ${causes[failed.property]}`);
+    failures.push(`${how}, it is not ${found.property} (${found.found}): ${causes[found.property]}`);
   }
   throw new BackboneError(
     'wrong_gradient',
@@ -52,7 +59,7 @@ export async function checkSeam(model: RemoteModel, options: SeamCheckOptions): 
 }
 
 function acceptUnchecked({ needsNorm }: SeamCheckOptions): Seam {
-  if (!needsNorm) return { encoding: 'sums', isChecked: false };
+  if (!needsNorm) return { encoding: 'sums', isChecked: false, ignoresNumbers: null };
   throw new BackboneError(
     'bad_request',
     'The server reports no gradient norm, so what it trains cannot be checked. Set tinker.profile to another than strict to train unchecked.',
@@ -61,11 +68,12 @@ function acceptUnchecked({ needsNorm }: SeamCheckOptions): Seam {
 
 type Failure = { readonly property: Property; readonly found: string };
 
-async function findFailure(
+/** The norm of one request's gradient if all properties hold, or the first that fails. */
+async function compareNorms(
   model: RemoteModel,
   encoding: Encoding,
   vocabSize: number,
-): Promise<Failure | 'no norm' | undefined> {
+): Promise<number | Failure | 'no norm'> {
   const [short, long] = probeRows(vocabSize);
   const first = await normOf(model, encoding, [short]);
   if (first === null) return 'no norm';
@@ -81,7 +89,25 @@ async function findFailure(
     if (found === null || !(Math.abs(found - factor * first) <= tolerance * factor * first))
       return { property, found: `norm ${found} instead of ${factor * first}` };
   }
-  return undefined;
+  return first;
+}
+
+/** Whether the gradient of a request that is sent twice is larger than `once`, the norm of one that is sent once. */
+async function countsTwice(
+  model: RemoteModel,
+  encoding: Encoding,
+  { once, vocabSize }: { readonly once: number; readonly vocabSize: number },
+): Promise<boolean> {
+  const [row] = probeRows(vocabSize);
+  const logprobs = encoding === 'averages' ? await model.forward([row.ids]) : undefined;
+  try {
+    await model.forwardBackwardTwice(encodeRows([row], encoding, logprobs), encoding);
+  } catch (error) {
+    if (error instanceof BackboneError && error.code === 'refused') return true;
+    throw error;
+  }
+  const twice = await model.optimStep(idleOptimizer);
+  return twice === null || twice > 1.5 * once;
 }
 
 async function normOf(model: RemoteModel, encoding: Encoding, rows: readonly CoefficientRow[]): Promise<number | null> {

@@ -49,6 +49,9 @@ const protobuf = 'application/x-protobuf';
 /** What a server that ignores sequence numbers would add a second time, or refuse because the name is taken. */
 const notTwice = new Set(['forward_backward', 'optim_step', 'save_weights', 'save_weights_for_sampler']);
 
+/** What a proxy may say of a request that the server has taken; 429 and 503 say that it was not. */
+const ambiguous = [408, 500, 502, 504];
+
 /** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
 export class LostError extends BackboneError {
   constructor(message: string, cause?: unknown) {
@@ -73,7 +76,8 @@ export class TinkerClient {
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
   readonly #wait: NonNullable<TinkerClientOptions['wait']>;
-  readonly #ignoresNumbers: boolean;
+  /** As the option; the seam check may find out later. */
+  ignoresNumbers: boolean;
   #wire: Wire;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<AbortController>();
@@ -86,7 +90,7 @@ export class TinkerClient {
     wait = waitFor,
     ignoresNumbers = false,
   }: TinkerClientOptions) {
-    this.#ignoresNumbers = ignoresNumbers;
+    this.ignoresNumbers = ignoresNumbers;
     this.#wire = wire;
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
@@ -220,11 +224,13 @@ export class TinkerClient {
       );
     } catch (error) {
       if (this.isClosed) throw closedError(error);
-      if (this.#ignoresNumbers && notTwice.has(route))
+      if (this.ignoresNumbers && notTwice.has(route))
         throw new LostError(`the connection was lost in ${route}, and the server may have computed it`, error);
       return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
     }
     const { status, bytes } = reply;
+    if (this.ignoresNumbers && notTwice.has(route) && ambiguous.includes(status))
+      throw new LostError(`${route} was answered with status ${status}, and the server may have computed it`);
     if (status === 408 || status === 429 || status >= 500) {
       const seconds = Number(reply.headers.get('retry-after') ?? Number.NaN);
       return { kind: 'again', status, text: `status ${status}`, retryAfterMs: toRetryMs(seconds) };

@@ -80,7 +80,7 @@ async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbon
 }
 
 async function attach(options: TorchBackboneOptions, attached: AttachOptions): Promise<TorchBackbone> {
-  const door = chooseDoor({ ...doorOf(options), port: attached.port }, true);
+  const door = chooseDoor({ ...doorOf({ token: attached.token, ...options }), port: attached.port }, true);
   await readModelFolder(options.modelDir);
   const probe = await writeSharedProbe(attached.sharedDir);
   const gpusPerNode = options.numGpus ?? 1;
@@ -107,9 +107,11 @@ async function attach(options: TorchBackboneOptions, attached: AttachOptions): P
   }
 }
 
-function doorOf({ listenHost, token }: TorchBackboneOptions): { readonly host?: string; readonly token?: string } {
+function doorOf({ listenHost, token }: DoorOptions): { readonly host?: string; readonly token?: string } {
   return { ...(listenHost && { host: listenHost }), ...(token && { token }) };
 }
+
+type DoorOptions = { readonly listenHost?: string | undefined; readonly token?: string | undefined };
 
 function common({ startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine }: TorchBackboneOptions) {
   return {

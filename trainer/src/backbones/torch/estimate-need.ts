@@ -1,5 +1,6 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
+import { samplerCacheBytes } from '../needs/sampler-cache.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 
 /**
@@ -224,7 +225,7 @@ function samplerPart({ request, gpus, sampler }: OnGpu): MemoryPart {
   return { name: 'sampling', bytes: measured.builtinShare * gpus.bytes };
 }
 
-function cpuParts(shape: ModelShape, { trains }: NeedRequest, tokens: number): readonly MemoryPart[] {
+function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: number): readonly MemoryPart[] {
   const { numParameters, numLayers, hiddenSize, innerSize, vocabSize } = shape;
   const layer = measured.hiddenStates * hiddenSize + measured.innerStates * innerSize;
   const kept = tokens * (numLayers * layer * 2 * measured.cpuActivations + measured.cpuLogits * vocabSize);
@@ -232,6 +233,7 @@ function cpuParts(shape: ModelShape, { trains }: NeedRequest, tokens: number): r
     { name: 'process', bytes: measured.cpuProcess },
     { name: 'weights, moments, gradients', bytes: (trains ? measured.cpuStates : 4) * numParameters },
     ...(trains ? [{ name: 'activations', bytes: kept }] : []),
+    { name: 'sampling', bytes: samplerCacheBytes(shape, config.rollout, { width: 4, gpuBytes: null }) },
   ];
 }
 

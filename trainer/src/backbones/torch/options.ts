@@ -40,6 +40,8 @@ export type AttachOptions = {
   readonly port: number;
   /** Folder of the run, which all nodes must see: a file that is written there is looked for on each. */
   readonly sharedDir: string;
+  /** Shown by the worker, and in the line. Default: a fresh random one. */
+  readonly token?: string;
   /** Told the line to run on every node, once. */
   readonly onCommand: (command: string) => void;
 };

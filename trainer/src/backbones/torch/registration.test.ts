@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { composeConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
@@ -108,4 +111,20 @@ it('what the worker says of its own is passed on, what its libraries say is not'
   expect(toWorkerNotice('2026-11-21 18:00:00,123 httpx INFO HTTP Request')).toBeUndefined();
   expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch ERROR request 3 failed:')).toBeUndefined();
   expect(toWorkerNotice('Traceback (most recent call last):')).toBeUndefined();
+});
+
+it('the folder of a run that goes on keeps the token of an attached worker, unless the configuration names one', () => {
+  const runDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-token-'));
+  const tokenOf = (torch: { readonly token?: string }): string | undefined => {
+    const config = create({ torch: { launch: 'attach', ...torch } });
+    return toTorchOptions(config.torch, { config, modelDir, runDir }).attach?.token;
+  };
+  const first = tokenOf({});
+  expect(first).toMatch(/^[0-9a-f]{64}$/);
+  expect(tokenOf({})).toBe(first);
+  expect(tokenOf({ token: 'secret' })).toBeUndefined();
+  if (process.platform !== 'win32') expect(statSync(path.join(runDir, 'torch-worker.secret')).mode & 0o777).toBe(0o600);
+  writeFileSync(path.join(runDir, 'torch-worker.secret'), 'no secret');
+  expect(() => tokenOf({})).toThrow(/torch-worker\.secret does not hold 64 hex digits\. Remove it/);
+  rmSync(runDir, { recursive: true });
 });

@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '@agentjet/core';
+import { keptSecret } from '@agentjet/run-folder';
 import { idleOptimizer } from '../idle-optimizer.js';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
 import { torchCapabilities } from './capabilities.js';
@@ -62,9 +64,14 @@ const section = z.strictObject({
   cuda_graphs: setting(z.boolean(), true, 'of the sampler `builtin`: one launch for each token'),
   listen_host: setting(text, '127.0.0.1', 'where the worker is waited for; anything but the loopback needs a token'),
   listen_port: setting(z.int().min(0).max(65_535), 0, 'where the worker is waited for; 0: any that is free'),
-  token: setting(text.nullable(), null, 'what the worker must show; null: a new random one for every run', {
-    isSecret: true,
-  }),
+  token: setting(
+    text.nullable(),
+    null,
+    'what the worker must show; null: a random one, which the folder of a swarm run keeps',
+    {
+      isSecret: true,
+    },
+  ),
 });
 
 /** The worker's options, from the names of the YAML. */
@@ -74,6 +81,7 @@ export function toTorchOptions(
     config,
     modelDir,
     optimizer = idleOptimizer,
+    runDir,
     notice,
   }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
 ): TorchBackboneOptions {
@@ -120,6 +128,7 @@ export function toTorchOptions(
         numNodes: torch.numNodes,
         port: torch.listenPort,
         sharedDir: config.experimentDir,
+        ...(torch.token === null && runDir !== undefined && { token: keptToken(runDir) }),
         onCommand: (command) => notice?.(`Waiting for the torch worker. Run on every node: ${command}`),
       },
     }),
@@ -127,6 +136,13 @@ export function toTorchOptions(
     ...(torch.token === null ? {} : { token: torch.token }),
   };
 }
+
+/** One of the run, so that the line which was printed first starts a worker after a restart too. */
+const keptToken = (runDir: string): string =>
+  keptSecret(
+    path.join(runDir, 'torch-worker.secret'),
+    'then a new token is made, and the line that starts a worker is printed with it.',
+  );
 
 export const torch = defineBackbone({
   name: 'torch',

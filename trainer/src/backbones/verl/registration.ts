@@ -2,6 +2,7 @@ import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '
 import { idleOptimizer } from '../idle-optimizer.js';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
 import { verlCapabilities } from './capabilities.js';
+import { estimateVerl } from './estimate-need.js';
 import type { VerlBackboneOptions } from './options.js';
 
 /** `backbone: verl`: verl's workers train and sample, where Ray places them. */
@@ -80,6 +81,7 @@ export const verl = defineBackbone({
     'cuda_graphs',
   ],
   capabilities: verlCapabilities,
+  estimate: estimateVerl,
   allows: { 'rollout.name': ['builtin'], 'lora.rank': [0] },
   async open(settings, parts) {
     const { createVerlBackbone } = await import('./create-verl-backbone.js');

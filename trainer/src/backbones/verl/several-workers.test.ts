@@ -99,6 +99,13 @@ describe.skipIf(!asksVerl || process.platform !== 'linux')('several workers of v
       await expectTheSame({ rayAddress: cluster.address, numNodes: 2, shardOver }, shardOver);
       expect(cluster.isAlive()).toBe(true);
     });
+
+    test('is left alone by a run that starts another Ray', async () => {
+      const backbone = await startTinyVerl(modelDir);
+      expect(backbone.workerInfo.numWorkers).toBe(1);
+      await backbone.close();
+      expect(cluster.isAlive()).toBe(true);
+    });
   });
 });
 

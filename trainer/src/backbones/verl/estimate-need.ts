@@ -1,0 +1,120 @@
+import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
+import { readModelShape, type ModelShape } from '../needs/model-shape.js';
+import { samplerCacheBytes } from '../needs/sampler-cache.js';
+import { hasReference, readWorkload } from '../needs/workload.js';
+
+/**
+ * Memory of the verl backbone, of each worker's GPU, or of this machine if it has none. verl keeps states in float32, shards
+ * them with FSDP2 and runs the layers of transformers as they are; our sampler holds a whole copy of the weights as well.
+ * All factors are in this table.
+ */
+const measured = {
+  /** Bytes a parameter, over all workers: masters, two moments, gradients. */
+  states: 16,
+  masters: 4,
+  /** What a layer keeps for backward, per token: so many hidden and inner states, in the type of the compute. Norms keep float32 ones. */
+  hiddenStates: 26,
+  innerStates: 5,
+  /** Bytes of a logit: as computed, in float32 for its logprob and its entropy, and its gradient. */
+  logits: 16,
+  /** CUDA, kernels, buffers of NCCL. */
+  context: 2.5 * 2 ** 30,
+  /** Processes on a CPU: the driver with Ray's own, and each worker. */
+  driver: 1.5e9,
+  worker: 1.2e9,
+} as const;
+
+type VerlSettings = {
+  readonly dtype: 'auto' | 'bfloat16' | 'float32';
+  readonly numNodes: number;
+  readonly shardOver: 'node' | 'all';
+  readonly activationCheckpointing: boolean;
+  readonly cpuOffload: boolean;
+};
+
+const defaults: VerlSettings = {
+  dtype: 'auto',
+  numNodes: 1,
+  shardOver: 'all',
+  activationCheckpointing: false,
+  cpuOffload: false,
+};
+
+/** Without GPUs: of all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if config.json lacks a size. */
+export function estimateVerl(request: NeedRequest): ResourceNeed {
+  const settings: VerlSettings = { ...defaults, ...request.section };
+  const shape = readModelShape(request.model);
+  const workload = readWorkload(request, shape.contextLength);
+  const placement = placeWorkers(settings, request);
+  const parts = (tokens: number): readonly MemoryPart[] => workerParts(shape, { settings, request, placement, tokens });
+  return {
+    numParameters: shape.numParameters,
+    place: request.gpus === null ? 'host' : 'gpu',
+    parts: parts(workload.longestSample),
+    fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
+    stepSeconds: null,
+  };
+}
+
+type Placement = {
+  readonly gpus: Gpus | null;
+  /** Workers among which a set of states is divided. */
+  readonly shards: number;
+  /** Workers whose memory is counted: one on a GPU, all of this machine on its CPU. */
+  readonly together: number;
+  /** Bytes of a number in the compute. */
+  readonly width: number;
+};
+
+function placeWorkers({ dtype, numNodes, shardOver }: VerlSettings, { config, gpus }: NeedRequest): Placement {
+  const perNode = config.trainerCommon.nGpusPerNode;
+  const isWide = dtype === 'float32' || (dtype === 'auto' && gpus === null);
+  return {
+    gpus,
+    shards: shardOver === 'node' ? perNode : perNode * numNodes,
+    together: gpus === null ? perNode : 1,
+    width: isWide ? 4 : 2,
+  };
+}
+
+type Work = {
+  readonly settings: VerlSettings;
+  readonly request: NeedRequest;
+  readonly placement: Placement;
+  /** Of the largest micro-batch. */
+  readonly tokens: number;
+};
+
+function workerParts(shape: ModelShape, { settings, request, placement, tokens }: Work): readonly MemoryPart[] {
+  const { gpus, shards, together, width } = placement;
+  const { numParameters, numLayers, layerParameters, embeddingParameters } = shape;
+  const isOffloaded = settings.cpuOffload && gpus !== null;
+  const part = (name: string, bytes: number): MemoryPart => ({ name, bytes: together * bytes });
+  const ofStates = (perParameter: number): number => (isOffloaded ? 0 : (perParameter * numParameters) / shards);
+  const twoLayers = (2 * layerParameters) / numLayers + embeddingParameters;
+  return [
+    part('states of training', ofStates(request.trains ? measured.states : measured.masters)),
+    part('gathered weights', width * twoLayers),
+    part("the sampler's copy of the weights", width * numParameters),
+    ...(hasReference(request.config) && request.trains
+      ? [part('reference weights', (width * numParameters) / shards)]
+      : []),
+    ...(request.trains ? [part('activations', activationBytes(shape, settings, tokens * width, tokens))] : []),
+    ...(gpus === null
+      ? [{ name: 'processes', bytes: measured.driver + together * measured.worker }]
+      : [{ name: 'CUDA and kernels', bytes: measured.context }]),
+    part('sampling', samplerCacheBytes(shape, request.config.rollout, { width, gpuBytes: gpus?.bytes ?? null })),
+  ];
+}
+
+/** `tokenBytes`: tokens x bytes of a number. */
+function activationBytes(
+  { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
+  { activationCheckpointing }: VerlSettings,
+  tokenBytes: number,
+  tokens: number,
+): number {
+  const layer = measured.hiddenStates * hiddenSize + measured.innerStates * innerSize;
+  const kept = activationCheckpointing ? numLayers * hiddenSize + 2 * layer : numLayers * layer;
+  return tokenBytes * kept + measured.logits * vocabSize * tokens;
+}
