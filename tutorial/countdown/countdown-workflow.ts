@@ -2,8 +2,9 @@ import { asModel, ReActAgent, Toolkit, type Tool } from '@agentjet/react';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../02-math-agent/calculator.js';
 
-/** The math agent plays: what it computed last is its answer. */
+/** The math agent plays: what it computed last is its answer. The calculator says if that is not the target. */
 export async function play(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const target = String(task.metadata['target']);
   let answer = '';
   const calculator: Tool = {
     name: 'calculator',
@@ -11,7 +12,8 @@ export async function play(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
     parameters: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
     execute: ({ expression }) => {
       answer = String(expression);
-      return calculate(answer);
+      const value = calculate(answer);
+      return value === target ? value : `${value}, not ${target}`;
     },
   };
   const agent = new ReActAgent({
