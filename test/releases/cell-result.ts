@@ -6,7 +6,7 @@
 /** A training that the cell's own one goes on from, on the same held-out tasks. */
 export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & { readonly name: string };
 
-/** Wall time of a run and its parts. A judge is asked while others sample, so its time is within `sampling`. */
+/** Wall time of a run and its parts. A judge is asked while others sample, so its time is within `sampling` and `evaluation`. */
 type Seconds = {
   readonly sampling: number;
   readonly training: number;
@@ -15,6 +15,8 @@ type Seconds = {
   /** Start, checkpoints and all that no other part names; missing like `evaluation`. */
   readonly rest?: number;
   readonly total: number;
+  /** Of all episodes together, each while others went on; missing like `evaluation`. */
+  readonly judge?: number;
 };
 
 export type SeedResult = {
@@ -45,6 +47,8 @@ export type SeedResult = {
   readonly speed: number;
   /** Outcome of every held-out task after training, by task id. */
   readonly outcomes: { readonly [taskId: string]: boolean };
+  /** How the episodes of these tasks ended: reward and the workflow's metadata, or the error, cut to 200 characters. Missing in older results. */
+  readonly endings?: { readonly [taskId: string]: string };
 };
 
 export type CellResult = {

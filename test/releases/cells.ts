@@ -103,6 +103,7 @@ export const cells: readonly Cell[] = [
     conf: 'tutorial/countdown/countdown.yaml',
     overrides: [],
     model: 'nano',
+    begins: 'imitation',
     minutes: 7,
   },
   {

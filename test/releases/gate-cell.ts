@@ -24,11 +24,19 @@ async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) =
 }
 
 /** Held-out tasks that every seed of the newest release solved and none of these seeds does. */
-function newlyFailed(newest: CellResult, seeds: readonly SeedResult[]): readonly string[] {
+export function newlyFailed(newest: Pick<CellResult, 'seeds'>, seeds: readonly SeedResult[]): readonly string[] {
   const solvedBefore = Object.keys(newest.seeds[0]?.outcomes ?? {}).filter((task) =>
     newest.seeds.every(({ outcomes }) => outcomes[task] === true),
   );
-  return solvedBefore.filter((task) => seeds.every(({ outcomes }) => outcomes[task] === false));
+  const failed = solvedBefore.filter((task) => seeds.every(({ outcomes }) => outcomes[task] === false));
+  return seeds.length === 0 ? [] : failed.map((task) => describeChange(task, newest.seeds[0], seeds[0]));
+}
+
+/** With the episode of the first seed of each, if it was kept. */
+function describeChange(task: string, before: SeedResult | undefined, now: SeedResult | undefined): string {
+  const shown = (seed: SeedResult | undefined): string =>
+    seed?.endings?.[task] === undefined ? 'not kept' : `${seed.endings[task]} (seed ${seed.seed})`;
+  return `${task}\n    before: ${shown(before)}\n    now:    ${shown(now)}`;
 }
 
 export async function gateCell(cell: Cell, say: (line: string) => void): Promise<Verdict> {
@@ -59,6 +67,6 @@ export async function gateCell(cell: Cell, say: (line: string) => void): Promise
     ? verdict
     : {
         ...verdict,
-        reasons: [...verdict.reasons, `held-out tasks that now fail with every seed: ${failed.join(', ')}`],
+        reasons: [...verdict.reasons, ...failed.map((task) => `a held-out task now fails with every seed: ${task}`)],
       };
 }

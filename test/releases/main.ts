@@ -1,22 +1,25 @@
-import { parseArgs } from 'node:util';
 import { cellName, chooseCells, type Cell } from './cells.js';
 import { gateCell } from './gate-cell.js';
+import { planGate } from './plan-gate.js';
+import { parseOptions } from './parse-options.js';
 import { recordCell } from './record-cell.js';
 import { readCommit } from './release-identity.js';
 import { writeReleasesPage } from './releases-page.js';
 
 /**
  * `npm run releases`: trains the cells and keeps their results under the present version. With `--gate` it keeps nothing
- * and says whether the present code still learns as well and as fast as the kept releases did.
+ * and says whether the present code still learns as well and as fast as the kept releases did. `--minutes 80` begins with another
+ * cell each day, and no cell that could last longer than what is left.
  */
 
-const { values } = parseArgs({
+const values = parseOptions({
   options: {
     only: { type: 'string' },
     backbone: { type: 'string' },
     seeds: { type: 'string', default: '1,2,3' },
     cheapest: { type: 'boolean', default: false },
     gate: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -30,15 +33,30 @@ function parseSeeds(text: string): readonly number[] {
   return seeds;
 }
 
+function parseMinutes(text: string | undefined): number {
+  const minutes = Number(text ?? Infinity);
+  if (minutes > 0) return minutes;
+  throw new Error(`--minutes is "${text}"; it must be a number such as 80.`);
+}
+
 async function gate(chosen: readonly Cell[]): Promise<void> {
-  const counts = { cells: chosen.length, red: 0, yellow: 0, green: 0 };
-  for (const cell of chosen) {
+  const plan = planGate(chosen, { minutes: parseMinutes(values.minutes), day: Math.floor(Date.now() / 86_400_000) });
+  const counts = { cells: chosen.length, red: 0, yellow: 0, green: 0, not_reached: 0 };
+  for (const cell of plan.cells) {
+    if (!plan.fits(cell)) {
+      counts.not_reached++;
+      say(`${cellName(cell)}: not reached in time`);
+      continue;
+    }
     const { color, reasons } = await gateCell(cell, say);
     counts[color]++;
     say(`${cellName(cell)}: ${color}${reasons.map((reason) => `\n  ${reason}`).join('')}`);
   }
   if (values.json) process.stdout.write(`${JSON.stringify(counts)}\n`);
-  else say(`${counts.green} green, ${counts.yellow} yellow, ${counts.red} red of ${counts.cells} cells`);
+  else
+    say(
+      `${counts.green} green, ${counts.yellow} yellow, ${counts.red} red of ${counts.cells} cells, ${counts.not_reached} not reached`,
+    );
   process.exitCode = counts.red > 0 ? 1 : 0;
 }
 

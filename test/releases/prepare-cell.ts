@@ -44,11 +44,28 @@ async function takeModel(runDir: string, target: string): Promise<string> {
   return target;
 }
 
+/** Share of the held-out tasks that a model solves with the cell's configuration. */
+async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Promise<number> {
+  const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
+  const settings = [
+    `model.path=${model}`,
+    `experiment_dir=${path.join(scratch, 'evaluations')}`,
+    `trainer_common.seed=${seed}`,
+  ];
+  const args = [ajet, 'eval', '--json', ...conf, ...cell.overrides, ...settings];
+  const { output } = await runNode(scratch, args, cell.env);
+  const { success } = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { readonly success: number };
+  return success;
+}
+
 /** What `ajet sft` makes of the cell's model. */
 async function imitate(cell: Cell, place: Place): Promise<Prepared> {
+  const before = await evaluate(cell, place, cell.model);
   const runDir = await runAjet(cell, ['sft'], { ...place, runs: path.join(place.scratch, 'imitation') });
   const model = await takeModel(runDir, path.join(place.scratch, 'imitated'));
-  return { settings: [`model.path=${model}`], stages: [] };
+  const after = await evaluate(cell, place, model);
+  const stage = { name: 'imitation', success_before: before, success_after: after };
+  return { settings: [`model.path=${model}`], stages: [stage] };
 }
 
 /** People use the cell's model for a week, it is trained on what they said, and they use that for another week. */

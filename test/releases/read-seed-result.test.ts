@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { newlyFailed } from './gate-cell.js';
 import { readSeedResult } from './read-seed-result.js';
 
 const toLines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -24,6 +25,9 @@ function createRunDir(secondsSampling: number): string {
     episode_id: `eval-${task}`,
     task_id: task,
     is_success: isSuccess,
+    reward: isSuccess ? 1 : 0,
+    metadata: { end: isSuccess ? 'goal' : 'hole' },
+    seconds_judging: 0.5,
   });
   const episodes = [episode('a', true), episode('a', true), episode('b', true), episode('b', false)];
   writeFileSync(path.join(runDir, 'episodes', 'step-000002.jsonl'), toLines(episodes));
@@ -40,7 +44,8 @@ it('reads success, outcomes and where the time went from a run folder', async ()
     success_at: { '5': null, end: 0.75 },
     area_under_curve: 0.5,
     generated_tokens: 20,
-    seconds: { sampling: 8, training: 2, evaluation: 6, rest: 4, total: 20 },
+    seconds: { sampling: 8, training: 2, evaluation: 6, rest: 4, total: 20, judge: 2 },
+    endings: { a: '{"reward":1,"metadata":{"end":"goal"}}', b: '{"reward":0,"metadata":{"end":"hole"}}' },
     outcomes: { a: true, b: false },
   });
 });
@@ -48,4 +53,15 @@ it('reads success, outcomes and where the time went from a run folder', async ()
 it('takes runs that differ in their seconds alone for equal', async () => {
   const [first, second] = await Promise.all([read(4), read(5)]);
   expect(second.metrics_sha256).toBe(first.metrics_sha256);
+});
+
+it('lists the held-out tasks that now fail with every seed, with an episode before and now', async () => {
+  const now = await read(4);
+  const before = { ...now, seed: 7, outcomes: { a: true, b: true }, endings: { a: 'won', b: 'reached the goal' } };
+  expect(newlyFailed({ seeds: [before, before] }, [now])).toEqual([
+    'b\n    before: reached the goal (seed 7)\n    now:    {"reward":0,"metadata":{"end":"hole"}} (seed 1)',
+  ]);
+  const { endings: _old, ...older } = before;
+  expect(newlyFailed({ seeds: [older] }, [now])[0]).toContain('before: not kept');
+  expect(newlyFailed({ seeds: [before] }, [now, before])).toEqual([]);
 });

@@ -32,17 +32,50 @@ function withoutSeconds(line: Line): Line {
   return Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith('seconds')));
 }
 
-/** Success of each task in the evaluation after `step`: every repeat of a task must succeed. */
-export async function readOutcomes(runDir: string, step: number): Promise<Readonly<Record<string, boolean>>> {
-  const file = path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`);
+async function* readEpisodes(file: string): AsyncGenerator<Line> {
+  for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) yield JSON.parse(text) as Line;
+}
+
+/** Of an ending, in characters. */
+const longestEnding = 200;
+
+/** In the workflow's own words: its metadata, or its error. */
+function describeEnding({ reward, metadata, error }: Line): string {
+  return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
+}
+
+/**
+ * The evaluation after `step`: the success of each task, where every repeat of a task must succeed, and how a task's episode
+ * has ended, the first that failed if one did.
+ */
+export async function readHeldOut(
+  runDir: string,
+  step: number,
+): Promise<{
+  readonly outcomes: Readonly<Record<string, boolean>>;
+  readonly endings: Readonly<Record<string, string>>;
+}> {
   const outcomes: Record<string, boolean> = {};
-  for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) {
-    const episode = JSON.parse(text) as Line;
+  const endings: Record<string, string> = {};
+  for await (const episode of readEpisodes(
+    path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`),
+  )) {
     if (!String(episode['episode_id']).startsWith('eval-')) continue;
     const task = String(episode['task_id']);
-    outcomes[task] = (outcomes[task] ?? true) && episode['is_success'] === true;
+    const isSuccess = episode['is_success'] === true;
+    if (outcomes[task] === undefined || (outcomes[task] && !isSuccess)) endings[task] = describeEnding(episode);
+    outcomes[task] = (outcomes[task] ?? true) && isSuccess;
   }
-  return outcomes;
+  return { outcomes, endings };
+}
+
+/** Seconds of the judge over all episodes of a run. */
+async function readJudging(runDir: string): Promise<number> {
+  const folder = path.join(runDir, 'episodes');
+  let seconds = 0;
+  for (const name of await readdir(folder))
+    for await (const episode of readEpisodes(path.join(folder, name))) seconds += number(episode, 'seconds_judging');
+  return seconds;
 }
 
 /** What the judge says of an evaluation besides the success; no field if it says nothing. */
@@ -79,13 +112,18 @@ type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly stages: readonly Stage[];
 };
 
-type Timed = { readonly steps: readonly Line[]; readonly evaluations: readonly Line[]; readonly total: number };
+type Timed = {
+  readonly steps: readonly Line[];
+  readonly evaluations: readonly Line[];
+  readonly total: number;
+  readonly judge: number;
+};
 
-function readSeconds({ steps, evaluations, total }: Timed): SeedResult['seconds'] {
+function readSeconds({ steps, evaluations, total, judge }: Timed): SeedResult['seconds'] {
   const sum = (lines: readonly Line[], key: string): number => lines.reduce((so, line) => so + number(line, key), 0);
   const [sampling, training] = [sum(steps, 'seconds_sampling'), sum(steps, 'seconds_training')];
   const evaluation = sum(evaluations, 'seconds');
-  return { sampling, training, evaluation, rest: Math.max(0, total - sampling - training - evaluation), total };
+  return { sampling, training, evaluation, rest: Math.max(0, total - sampling - training - evaluation), total, judge };
 }
 
 /** `seconds` is the wall time of the whole run. */
@@ -109,14 +147,14 @@ export async function readSeedResult(runDir: string, { seed, speed, seconds, sta
     area_under_curve: mean(success),
     generated_tokens: total('generated_tokens'),
     trained_tokens: total('trained_tokens'),
-    seconds: readSeconds({ steps, evaluations, total: seconds }),
+    seconds: readSeconds({ steps, evaluations, total: seconds, judge: await readJudging(runDir) }),
     forks: total('forks'),
     failed_episodes: total('failed_episodes'),
     groups_skipped: total('groups_skipped'),
     logprob_gap_mean: mean(steps.map((step) => number(step, 'logprob_gap_mean'))),
     metrics_sha256: sha256(steps.map((step) => JSON.stringify(withoutSeconds(step))).join('\n')),
     speed,
-    outcomes: number(last, 'step') === 0 ? {} : await readOutcomes(runDir, number(last, 'step')),
+    ...(number(last, 'step') === 0 ? { outcomes: {} } : await readHeldOut(runDir, number(last, 'step'))),
   };
 }
 

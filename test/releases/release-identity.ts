@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
@@ -61,10 +61,10 @@ const packaged = new Map([
   ['micro', microModelDir],
 ]);
 
-/** Hash of a model's weights; `nano` and `micro` are the packaged ones, anything else a folder. */
+/** Hash of a model's weights; `nano` and `micro` are the packaged ones, anything else a folder. Throws Error if it holds none. */
 export function hashModel(model: string): string {
   const dir = packaged.get(model) ?? model;
-  return createHash('sha256')
-    .update(readFileSync(path.join(dir, 'model.safetensors')))
-    .digest('hex');
+  const file = path.join(dir, 'model.safetensors');
+  if (!existsSync(file)) throw new Error(`${file} is not there: ${model} is not a folder with a model.`);
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }

@@ -8,7 +8,12 @@ export const ajet = path.join(root, 'packages/cli/dist/main.js');
 /** Loaded with a program: writes its processor time. */
 export const reporter = path.join(import.meta.dirname, 'report-cpu.mjs');
 
-export type Ended = { readonly cpuSeconds: number; readonly seconds: number };
+export type Ended = {
+  readonly cpuSeconds: number;
+  readonly seconds: number;
+  /** The end of what it wrote to stdout. */
+  readonly output: string;
+};
 
 /** Runs a Node program to its end; `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`. */
 export async function runNode(
@@ -21,14 +26,20 @@ export async function runNode(
   const child = spawn(process.execPath, ['--import', reporter, ...args], {
     cwd: root,
     env: { ...process.env, ...env, CPU_REPORT: report },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
   child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}:\n${errors}`);
-  return { cpuSeconds: Number(await readFile(report, 'utf8')), seconds: (performance.now() - startedAt) / 1000 };
+  return {
+    cpuSeconds: Number(await readFile(report, 'utf8')),
+    seconds: (performance.now() - startedAt) / 1000,
+    output,
+  };
 }

@@ -23,17 +23,23 @@ describe.skipIf(!isAsked)('the tinker backbone over SkyRL on the CPU', { timeout
   let modelDir = '';
   let server: SkyrlServer;
 
-  const open = (learningRate: number, checkpoint: 'adapter' | 'merged' = 'adapter'): Promise<Backbone> =>
+  const open = (
+    learningRate: number,
+    checkpoint: 'adapter' | 'merged' = 'adapter',
+    profile: 'skyrl' | 'auto' = 'skyrl',
+    notice: (message: string) => void = () => undefined,
+  ): Promise<Backbone> =>
     createTinkerBackbone({
       baseUrl: server.url,
       apiKey: null,
       baseModel: null,
-      profile: 'skyrl',
+      profile,
       rank: 32,
       modelDir,
       seed: 1,
       optimizer: adamOptions(learningRate),
       checkpoint,
+      notice,
     });
 
   beforeAll(async () => {
@@ -74,6 +80,13 @@ describe.skipIf(!isAsked)('the tinker backbone over SkyRL on the CPU', { timeout
       expect(largestGap(before?.slice(1), found)).toBeGreaterThan(1e-2);
     },
   );
+
+  test('is found out to average without its profile', async () => {
+    const notices: string[] = [];
+    const backbone = await open(1e-3, 'adapter', 'auto', (message) => notices.push(message));
+    await backbone.close();
+    expect(notices.join(' ')).toContain('importance sampling, because the server averages; the gradient is checked');
+  });
 
   test('learns the frozen lake in ten steps', async () => {
     const { successBefore, successAfter } = await trainLake({

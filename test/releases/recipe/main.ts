@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { chooseCells, type Cell } from '../cells.js';
+import { parseOptions } from '../parse-options.js';
 import { hashModel } from '../release-identity.js';
 import { runSeed } from '../run-seed.js';
 import { type RecipeRun, tabulateRecipe, type TutorialRow } from './recipe-table.js';
@@ -16,7 +16,7 @@ import { type RecipeRun, tabulateRecipe, type TutorialRow } from './recipe-table
 type Kept = { readonly tutorials: readonly TutorialRow[]; readonly runs: readonly RecipeRun[] };
 type Model = { readonly recipeSeed: number; readonly folder: string; readonly sha256: string };
 
-const { values } = parseArgs({
+const values = parseOptions({
   options: {
     model: { type: 'string', multiple: true, default: [] },
     only: { type: 'string' },
