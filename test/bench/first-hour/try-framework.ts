@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { readOutcomes } from '../../releases/read-seed-result.js';
+import { readHeldOut } from '../../releases/read-seed-result.js';
 import type { Outcomes } from './judge-learning.js';
 import { runCommand } from './run-command.js';
 
@@ -39,8 +39,8 @@ export async function tryFramework(
     ...training,
     secondsInstall: ours.seconds + rest.seconds,
     bytesInstalled: sizeOf(path.join(dir, 'node_modules')),
-    outcomesBefore: await readOutcomes(runDir, 0),
-    outcomesAfter: await readOutcomes(runDir, numSteps),
+    outcomesBefore: (await readHeldOut(runDir, 0)).outcomes,
+    outcomesAfter: (await readHeldOut(runDir, numSteps)).outcomes,
     warnings: [ours, init, rest].flatMap(({ output }) => readWarnings(output)),
   };
 }

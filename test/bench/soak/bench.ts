@@ -20,6 +20,7 @@ const sampleMs = 5000;
 /** The memory of a fresh process is not counted. */
 const settleMinutes = 5;
 const faultMs = 60_000;
+const longestStandstillMs = 60_000;
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-soak-'));
@@ -72,6 +73,7 @@ async function watch(
   const samples: Sample[] = [];
   const endMs = startMs + minutes * 60_000;
   let nextFaultMs = startMs + faultMs / 2;
+  let known = { size: 0, atMs: 0 };
   while (performance.now() < endMs) {
     await sleep(Math.min(sampleMs, Math.max(0, endMs - performance.now())));
     const sample = { ...(await server.usage()), atMs: performance.now() - startMs };
@@ -81,12 +83,19 @@ async function watch(
       await server.failOnce();
     }
     const { rssMb, handles } = sample;
+    if (log.acknowledged.size > known.size) known = { size: log.acknowledged.size, atMs: sample.atMs };
+    if (sample.atMs - known.atMs > longestStandstillMs)
+      throw new Error(`No end was acknowledged for a minute: ${await describeServer(server)}`);
     if (samples.length % 12 === 0)
       report(
         `minute ${Math.round(sample.atMs / 60_000)}: ${Math.round(rssMb)} MB, ${handles} handles, ${log.acknowledged.size} acknowledged`,
       );
   }
   return samples;
+}
+
+async function describeServer({ url }: ServerProcess): Promise<string> {
+  return (await fetch(`${url}/swarm/v1/server`)).text();
 }
 
 async function accountOf({ url }: ServerProcess): Promise<Readonly<Record<string, unknown>>> {

@@ -19,7 +19,10 @@ export async function startSoaked(
         isFailing = false;
         return fails;
       }),
-    openModel: async (records) => ({ ...(await openSteadyModel(dir, records, { engine: slowEngine })), trainer }),
+    openModel: async (records) => {
+      const model = await openSteadyModel(dir, records, { engine: slowEngine });
+      return { ...model, trainers: model.trainers.map((each) => ({ ...each, trainer })) };
+    },
     settings: {
       ...settings,
       rules: { ...settings.rules, batchSize: 16, maxStaleness: 4, oversubscribe: 3 },
