@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { ConfigError } from '@agentjet/core';
 
 /** Where models come from and where they are kept. */
 export type HubSettings = {
@@ -18,7 +19,7 @@ export type HubSettings = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** From the variables that Hugging Face's own programs read, so that they share a cache with us. */
+/** From the variables that Hugging Face's own programs read, so that they share a cache with us. Throws ConfigError `bad_token`. */
 export function readHubSettings(env: Environment = process.env): HubSettings {
   const given = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
   const home = expandHome(given('HF_HOME') ?? path.join(given('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface'));
@@ -27,17 +28,28 @@ export function readHubSettings(env: Environment = process.env): HubSettings {
   const seconds = Number(given('HF_HUB_DOWNLOAD_TIMEOUT'));
   return {
     endpoint: (given('HF_ENDPOINT') ?? 'https://huggingface.co').replace(/\/+$/, ''),
-    token: given('HF_TOKEN') ?? given('HUGGING_FACE_HUB_TOKEN') ?? readToken(expandHome(tokenFile)),
+    token: checkToken(given('HF_TOKEN') ?? given('HUGGING_FACE_HUB_TOKEN') ?? readToken(expandHome(tokenFile))),
     cacheDir: path.resolve(expandHome(cacheDir)),
     isOffline: ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].some((name) => isOn(given(name))),
     stallMs: seconds > 0 ? seconds * 1000 : 30_000,
   };
 }
 
+/** Without the spaces around it. What cannot be sent is refused here, since the error of a request would show it. */
+function checkToken(given: string | undefined): string | undefined {
+  const token = given?.trim() ?? '';
+  if (token === '') return undefined;
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new ConfigError(
+    'bad_token',
+    'The token for the model hub (HF_TOKEN, or what `hf auth login` has kept) has a space or a character that no token has. Copy it again.',
+  );
+}
+
 /** Where `hf auth login` leaves it. */
 function readToken(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8').trim() || undefined;
+    return readFileSync(file, 'utf8');
   } catch {
     return undefined; // most users have none
   }

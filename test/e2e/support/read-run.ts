@@ -50,7 +50,7 @@ export function listCheckpoints(run: string): readonly string[] {
  * which other calls were answered at the same time. On-policy it enters no gradient.
  */
 export function readRepeatableEpisodes(run: string): readonly Row[] {
-  return readEpisodes(run).map(({ seconds: _seconds, spans = [], samples, ...row }) => ({
+  return readEpisodes(run).map(({ seconds: _seconds, seconds_judging: _judging, spans = [], samples, ...row }) => ({
     ...row,
     spans: (spans as readonly Row[]).map(({ name }) => name),
     samples: (samples as readonly Row[]).map((sample) => ({ ...sample, logprobs: undefined })),

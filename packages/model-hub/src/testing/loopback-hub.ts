@@ -16,12 +16,18 @@ export type LoopbackModel = {
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Only who shows this token gets content. */
   readonly gatedBy?: string;
+  /** Only who shows this token hears of it. */
+  readonly privateTo?: string;
+  /** Another hub, which content is fetched from. */
+  readonly contentAt?: string;
 };
 
 export type LoopbackHub = {
   readonly endpoint: string;
   /** `GET /path bytes=5-` of every request, in order. */
   readonly requests: readonly string[];
+  /** The header `authorization` of every request. */
+  readonly authorizations: readonly (string | undefined)[];
   /** Bytes of content sent. */
   readonly sentBytes: () => number;
   /** How many bytes of the n-th content request (0, 1, ...) are sent before the connection breaks. Infinity: all. */
@@ -68,6 +74,7 @@ export async function startLoopbackHub(...models: readonly LoopbackModel[]): Pro
 
 class HubState {
   readonly requests: string[] = [];
+  readonly authorizations: (string | undefined)[] = [];
   readonly refusals: number[] = [];
   cutAfter: (contentRequest: number, size: number) => number = () => Number.POSITIVE_INFINITY;
   isTampering = false;
@@ -87,18 +94,25 @@ class HubState {
   answer(request: IncomingMessage, response: ServerResponse): void {
     const { pathname } = new URL(request.url ?? '/', 'http://hub');
     this.requests.push([request.method, pathname, request.headers.range].filter(Boolean).join(' '));
+    this.authorizations.push(request.headers.authorization);
     const refusal = this.refusals.shift();
     if (refusal !== undefined) return void response.writeHead(refusal, { 'retry-after': '0' }).end();
     const info = /^\/api\/(model|dataset)s\/([^/]+\/[^/]+)\/revision\/([^/]+)$/.exec(pathname);
     const content = /^\/(?:(dataset)s\/)?([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/.exec(pathname);
     const [, kind, id = '', revision = '', file = ''] = info ?? content ?? [];
-    const known = this.#commits.filter((commit) => commit.id === id && (commit.kind ?? 'model') === (kind ?? 'model'));
+    const isShown = ({ privateTo }: Commit): boolean =>
+      privateTo === undefined || request.headers.authorization === `Bearer ${privateTo}`;
+    const known = this.#commits.filter(
+      (commit) => commit.id === id && (commit.kind ?? 'model') === (kind ?? 'model') && isShown(commit),
+    );
     if (known.length === 0) return void response.writeHead(401, { 'x-error-code': 'RepoNotFound' }).end();
     const commit = known.find(
       (one) => one.commit === revision || (one.branch ?? 'main') === decodeURIComponent(revision),
     );
     if (commit === undefined) return void response.writeHead(404, { 'x-error-code': 'RevisionNotFound' }).end();
     if (info !== null) return void response.end(JSON.stringify(this.#describe(commit)));
+    if (commit.contentAt !== undefined)
+      return void response.writeHead(302, { location: `${commit.contentAt}${pathname}` }).end();
     this.#sendContent({ commit, file: decodeURIComponent(file), request, response });
   }
 
