@@ -55,8 +55,8 @@ function tell(server: SwarmServer, share: string, count = 8): Promise<Answer> {
 
 type Claimed = { readonly episode_id: string; readonly share: string; readonly task_id: string };
 
-async function claim(server: SwarmServer, can: readonly string[]): Promise<Claimed | undefined> {
-  const body = { claim_id: `c${numClaims++}`, client: can.join(), life: 'one', can };
+async function claim(server: SwarmServer, can: readonly string[], more: object = {}): Promise<Claimed | undefined> {
+  const body = { claim_id: `c${numClaims++}`, client: can.join(), life: 'one', can, ...more };
   const { status, body: answer } = await send(server, '/episodes', body);
   if (status >= 400) throw new Error(JSON.stringify(answer));
   return (answer['episodes'] as readonly Claimed[])[0];
@@ -143,6 +143,16 @@ it('an elastic share without a client lends its places, and has them again when 
   const both = async () => (await runAll(server, ['b'])) + (await runAll(server, ['a']));
   await expect.poll(() => both().then(() => server.swarm?.describe().shares?.['b']?.trained)).toBeGreaterThan(0);
 });
+
+it('a claim that waits is answered as soon as a share without a client lends its places', async () => {
+  const server = await start({ isElastic: true }, { sharePatienceMs: 300 });
+  await tell(server, 'a', 40);
+  await tell(server, 'b', 40);
+  let count = 0;
+  for (let next = await claim(server, ['a']); next !== undefined; next = await claim(server, ['a'])) count++;
+  expect(count).toBeLessThanOrEqual(3); // its part of the batch
+  expect(await claim(server, ['a'], { wait_seconds: 60 })).toMatchObject({ share: 'a' });
+}, 30_000); // before its wait is over
 
 it('a key for some shares claims no other, and scores no other', async () => {
   const server = await start();

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { readFormat, writeRawFile, type RawEntry } from '@agentjet/ledger/testing';
+import { crc32, gunzipSync } from 'node:zlib';
+import { readBootId, readFormat, writeRawFile, type RawEntry } from '@agentjet/ledger/testing';
 import { writeRandomModelFolder } from '@agentjet/trainer/testing';
 
 /** What the server of an older version left when it was killed, as `keep-store.mjs` keeps it. */
@@ -36,7 +36,8 @@ export const keptStores = (): readonly KeptStore[] =>
 
 /**
  * Makes the run folder again in `<dir>/kills`, byte for byte as far as the store is concerned, with a model of other weights:
- * models are trained anew. Resolves to the paths of both.
+ * models are trained anew. Resolves to the paths of both. The store is one of this start of this machine, since an episode does not
+ * outlive a restart of the machine.
  */
 export async function restoreStore(
   { name, files, model, ledger }: KeptStore,
@@ -50,8 +51,20 @@ export async function restoreStore(
   mkdirSync(path.join(run, 'ledger'), { recursive: true });
   for (const [file, content] of Object.entries(files))
     writeFileSync(path.join(run, file), textOf(content).replace('path: nano', `path: ${JSON.stringify(modelDir)}`));
-  await writeRawFile(path.join(run, 'ledger', ledger.file), ledger.entries);
+  await writeRawFile(path.join(run, 'ledger', ledger.file), ledger.entries.map(startedHere));
   return { run, modelDir };
+}
+
+/** The same entry; if it is the record of a recovery, which is four bytes, a CRC-32 and JSON, it names this start of this machine. */
+function startedHere(entry: RawEntry): RawEntry {
+  const [lane, at, value] = entry;
+  const bytes = Buffer.from(value, 'base64');
+  const text = bytes.subarray(8);
+  if (lane !== 'events' || !text.toString().startsWith('{"kind":"recovered"')) return entry;
+  const present = Buffer.from(JSON.stringify({ ...(JSON.parse(text.toString()) as object), bootId: readBootId() }));
+  const crc = Buffer.alloc(4);
+  crc.writeUInt32LE(crc32(present));
+  return [lane, at, Buffer.concat([bytes.subarray(0, 4), crc, present]).toString('base64')];
 }
 
 /** The format that the newest file of the store says it has. */

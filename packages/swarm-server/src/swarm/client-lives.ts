@@ -11,6 +11,9 @@ type Client = {
   agreesAfter?: number;
   /** The version at which it ended an episode last. */
   endedAt?: number;
+  /** Its claims that wait for a place, and when one last did. */
+  waiting?: number;
+  waitedMs?: number;
   readonly hasLeft?: true;
 };
 
@@ -63,6 +66,14 @@ export class ClientLives {
     if (known !== undefined) known.can = can;
   }
 
+  /** Notes that a claim of a client begins (1) or ends (-1) to wait for a place. Meanwhile the client is there, though it says nothing. */
+  noteWaiting(client: string, change: 1 | -1): void {
+    const known = this.#clients.get(client);
+    if (known === undefined) return;
+    known.waiting = Math.max(0, (known.waiting ?? 0) + change);
+    known.waitedMs = this.#now();
+  }
+
   /** Notes that a client asks for the step after this version. */
   noteAgreement(client: string, agreesAfter: number): void {
     const known = this.#clients.get(client);
@@ -96,7 +107,9 @@ export class ClientLives {
   }
 
   #present(sinceMs: number): readonly Client[] {
-    return [...this.#clients.values()].filter(({ seenMs, hasLeft }) => hasLeft !== true && seenMs > sinceMs);
+    const isThere = ({ seenMs, waiting = 0, waitedMs = -Infinity, hasLeft }: Client): boolean =>
+      hasLeft !== true && (waiting > 0 || Math.max(seenMs, waitedMs) > sinceMs);
+    return [...this.#clients.values()].filter(isThere);
   }
 
   /** Whether a client may still run this code: one was heard of lately, or there was no time yet to hear of it. */

@@ -83,11 +83,21 @@ export class EpisodeRoutes {
   }
 
   async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
-    const { host, changes } = this.#context;
+    const { lives } = this.#context;
     requireShares(this.#context, request.can);
     requireKeyShares(request.can, key);
     this.#greet(request);
-    this.#context.lives.noteShares(request.client, request.can);
+    lives.noteShares(request.client, request.can);
+    lives.noteWaiting(request.client, 1);
+    try {
+      return await this.#waitForPlace(request, key);
+    } finally {
+      lives.noteWaiting(request.client, -1);
+    }
+  }
+
+  async #waitForPlace(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
+    const { host, changes } = this.#context;
     const untilMs = host.now() + request.wait_seconds * 1000;
     for (;;) {
       const answer = await this.#claimNow(request, key);

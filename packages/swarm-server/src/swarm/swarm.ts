@@ -46,6 +46,7 @@ import type { SwarmSettings } from './settings.js';
 import { appendSynced, createContexts, isDown, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
+import { lookAt } from './share-watch.js';
 import { TaskTable } from './task-table.js';
 import type { ModelPort } from '../model/model-port.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
@@ -62,6 +63,7 @@ export class Swarm {
   readonly #waiting = new Set<(error: WireError) => void>();
   readonly #listeners = new Set<SwarmListener>();
   #end: WireError | undefined;
+  #idleShares = '';
   #training: Promise<void> = Promise.resolve();
 
   private constructor(context: SwarmContext, options: SwarmOptions) {
@@ -279,7 +281,16 @@ export class Swarm {
     else ledger.clock.stop();
     ledger.expire();
     this.#episodes.endLate();
+    this.#lendPlaces();
     host.after(settings.tickMs, () => this.#tick());
+  }
+
+  /** Wakes the claims that wait if another share has lost its clients, or has them again: that changes with time alone. */
+  #lendPlaces(): void {
+    const { policies, changes } = this.#context;
+    const idle = policies.map((each) => [...lookAt(each).idle].join(' ')).join('\n');
+    if (idle !== this.#idleShares) changes.notify();
+    this.#idleShares = idle;
   }
 
   /** Every request is answered, even if the store fails while it waits. */
