@@ -151,8 +151,8 @@ it('a claim that waits is answered as soon as a share without a client lends its
   let count = 0;
   for (let next = await claim(server, ['a']); next !== undefined; next = await claim(server, ['a'])) count++;
   expect(count).toBeLessThanOrEqual(3); // its part of the batch
-  expect(await claim(server, ['a'], { wait_seconds: 60 })).toMatchObject({ share: 'a' });
-}, 30_000); // before its wait is over
+  expect(await claim(server, ['a'], { wait_seconds: 30 })).toMatchObject({ share: 'a' });
+}, 20_000); // before its wait is over
 
 it('a key for some shares claims no other, and scores no other', async () => {
   const server = await start();

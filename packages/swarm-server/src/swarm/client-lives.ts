@@ -11,9 +11,9 @@ type Client = {
   agreesAfter?: number;
   /** The version at which it ended an episode last. */
   endedAt?: number;
-  /** Its claims that wait for a place, and when one last did. */
-  waiting?: number;
-  waitedMs?: number;
+  /** Its claims that wait for a place, and when the last of them was answered. */
+  claims?: number;
+  claimedMs?: number;
   readonly hasLeft?: true;
 };
 
@@ -60,18 +60,21 @@ export class ClientLives {
     this.#revisions.add(revision);
   }
 
-  /** Notes which shares a client can run. */
-  noteShares(client: string, can: readonly string[]): void {
+  /** Notes which shares a client can run. While its claim waits for a place it is there, though it says nothing. */
+  async whileClaiming<Answer>(
+    { client, can }: { readonly client: string; readonly can: readonly string[] },
+    claim: () => Promise<Answer>,
+  ): Promise<Answer> {
     const known = this.#clients.get(client);
-    if (known !== undefined) known.can = can;
-  }
-
-  /** Notes that a claim of a client begins (1) or ends (-1) to wait for a place. Meanwhile the client is there, though it says nothing. */
-  noteWaiting(client: string, change: 1 | -1): void {
-    const known = this.#clients.get(client);
-    if (known === undefined) return;
-    known.waiting = Math.max(0, (known.waiting ?? 0) + change);
-    known.waitedMs = this.#now();
+    if (known === undefined) return claim();
+    known.can = can;
+    known.claims = (known.claims ?? 0) + 1;
+    try {
+      return await claim();
+    } finally {
+      known.claims--;
+      known.claimedMs = this.#now();
+    }
   }
 
   /** Notes that a client asks for the step after this version. */
@@ -107,8 +110,8 @@ export class ClientLives {
   }
 
   #present(sinceMs: number): readonly Client[] {
-    const isThere = ({ seenMs, waiting = 0, waitedMs = -Infinity, hasLeft }: Client): boolean =>
-      hasLeft !== true && (waiting > 0 || Math.max(seenMs, waitedMs) > sinceMs);
+    const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client): boolean =>
+      hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
     return [...this.#clients.values()].filter(isThere);
   }
 

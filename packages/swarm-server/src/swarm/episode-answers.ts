@@ -157,3 +157,16 @@ export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Throws WireError `foreign_episode` unless this client claimed the episode, with this key. */
+export function requireClient(
+  { episodeId, client, keyName }: Readonly<LedgerEpisode>,
+  found: string,
+  key?: ClaimKey,
+): void {
+  if (key !== undefined && !key.isCommander && keyName !== undefined && keyName !== key.name) {
+    throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed with another key than "${key.name}".`);
+  }
+  if (client === found) return;
+  throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed by "${client}", not by "${found}".`);
+}

@@ -18,6 +18,7 @@ import {
   endedDifferently,
   goneError,
   isReplayMismatch,
+  requireClient,
   requireKeyShares,
   randomName,
   reasonOf,
@@ -83,17 +84,10 @@ export class EpisodeRoutes {
   }
 
   async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
-    const { lives } = this.#context;
     requireShares(this.#context, request.can);
     requireKeyShares(request.can, key);
     this.#greet(request);
-    lives.noteShares(request.client, request.can);
-    lives.noteWaiting(request.client, 1);
-    try {
-      return await this.#waitForPlace(request, key);
-    } finally {
-      lives.noteWaiting(request.client, -1);
-    }
+    return this.#context.lives.whileClaiming(request, () => this.#waitForPlace(request, key));
   }
 
   async #waitForPlace(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
@@ -156,7 +150,7 @@ export class EpisodeRoutes {
     }
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
-    this.#requireClient(episode, request.client, key);
+    requireClient(episode, request.client, key);
     if (episode.end === undefined && episode.state === 'dropped') {
       await writer.synced();
       throw this.#goneError(episodeId);
@@ -173,7 +167,7 @@ export class EpisodeRoutes {
     const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
     if (episode === undefined) throw this.#goneError(episodeId);
-    this.#requireClient(episode, request.client, key);
+    requireClient(episode, request.client, key);
     if (episode.state === 'running') ledger.drop(episodeId, 'abandoned');
     await writer.committed();
     return {
@@ -390,14 +384,6 @@ export class EpisodeRoutes {
     } finally {
       if (episode.state !== 'running') this.#model?.close(episodeId);
     }
-  }
-
-  #requireClient({ episodeId, client, keyName }: Readonly<LedgerEpisode>, found: string, key?: ClaimKey): void {
-    if (key !== undefined && !key.isCommander && keyName !== undefined && keyName !== key.name) {
-      throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed with another key than "${key.name}".`);
-    }
-    if (client === found) return;
-    throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed by "${client}", not by "${found}".`);
   }
 
   #reasonOf(episodeId: string): string {

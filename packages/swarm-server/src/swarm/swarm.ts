@@ -288,7 +288,7 @@ export class Swarm {
   /** Wakes the claims that wait if another share has lost its clients, or has them again: that changes with time alone. */
   #lendPlaces(): void {
     const { policies, changes } = this.#context;
-    const idle = policies.map((each) => [...lookAt(each).idle].join(' ')).join('\n');
+    const idle = policies.map((each) => [...(lookAt(each).idle ?? [])].join(' ')).join('\n');
     if (idle !== this.#idleShares) changes.notify();
     this.#idleShares = idle;
   }
