@@ -161,6 +161,29 @@ it('puts the trackers of idle episodes away, and builds them again when they are
   expect(turns).toHaveLength(4);
 });
 
+it('drops an episode whose recorded calls no longer give the same prompts, and says so', async () => {
+  let isChanged = false;
+  const server = await start({
+    openModel: (records) => {
+      const calls: typeof records.calls = (episodeId) =>
+        records
+          .calls(episodeId)
+          .map((call) => (isChanged ? { ...call, content: { ...(call.content as object), promptHash: '' } } : call));
+      const changed = { calls, memos: (episodeId: string) => records.memos(episodeId) } as typeof records;
+      return openSteadyModel(dir, changed, { idleMs: 0 });
+    },
+  });
+  const [one, other] = [await claim(server), await claim(server)];
+  for (const episode of [one, other]) expect((await ask(episode)).status).toBe(200);
+  isChanged = true;
+  for (let time = 0; time < 2; time++) {
+    const answer = await ask(one);
+    expect([answer.status, await answer.json()]).toMatchObject([410, { error: { code: 'episode_ended' } }]);
+  }
+  const found = await fetch(`${server.url}/swarm/v1/episodes/${one.episode_id}`);
+  expect(await found.json()).toMatchObject({ state: 'dropped', reason: 'replay_mismatch' });
+});
+
 it('refuses a call that found its session before its episode ended, and makes nothing of it', async () => {
   let model: SwarmModel | undefined;
   const openModel: SwarmServerOptions['openModel'] = async (records) => (model = await openSteadyModel(dir, records));

@@ -6,6 +6,7 @@ import type { Context } from 'hono';
 import { toCallError } from '../model/call-error.js';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
+import { replayOrDrop } from '../swarm/replay-or-drop.js';
 import type { Swarm } from '../swarm/swarm.js';
 
 /** A swarm that works, and the model of its episodes. */
@@ -59,7 +60,7 @@ export class ModelApp {
     requireTrained(agent, model.trainableTargets);
     try {
       swarm.requireRunning(episodeId);
-      return model.episodes.sessionOf(episodeId, agent);
+      return await replayOrDrop(swarm.context, episodeId, () => model.episodes.sessionOf(episodeId, agent));
     } catch (error) {
       throw toCallError(error);
     }

@@ -1,0 +1,18 @@
+import { goneError, isReplayMismatch } from './episode-answers.js';
+import type { SwarmContext } from './swarm-context.js';
+
+/** What `replay` gives. An episode whose recorded calls do not give the same tokens is dropped. Rejects with WireError `gone` then. */
+export async function replayOrDrop<Result>(
+  { ledger, writer }: SwarmContext,
+  episodeId: string,
+  replay: () => Result,
+): Promise<Result> {
+  try {
+    return replay();
+  } catch (error) {
+    if (!isReplayMismatch(error)) throw error;
+    if (ledger.state.episodes.get(episodeId)?.state === 'running') ledger.drop(episodeId, 'replay_mismatch');
+    await writer.synced();
+    throw goneError(ledger.state, episodeId);
+  }
+}
