@@ -1,10 +1,13 @@
-// The order of test files: first those that want a separate process. A worker that is shared ends when the next file wants a separate one, so
-// the files that share are run in a row; and they are short, so no worker waits long for the other's last file.
+// The order of test files: first those of whole programs. The others are short, so no worker waits long for the other's last file.
+import path from 'node:path';
 import { BaseSequencer } from 'vitest/node';
+import { root } from './workspaces.mjs';
+
+const isWhole = ({ moduleId }) => /^(test|training|tutorial)\//.test(path.relative(root, moduleId));
 
 export class FileOrder extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);
-    return [true, false].flatMap((isolate) => sorted.filter(({ project }) => project.config.isolate === isolate));
+    return [...sorted.filter(isWhole), ...sorted.filter((file) => !isWhole(file))];
   }
 }

@@ -1,6 +1,6 @@
 // `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are three more
-// jobs: clients in Python and test/newest, whose downloads run at the same time as the first, and the gate of the cheapest tutorial. The
-// closing line counts all, and each time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
+// jobs: clients in Python, test/newest, and the gate of the cheapest tutorial, while which their packages are downloaded. The closing line
+// counts all, and each time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -89,7 +89,6 @@ function judgeTime({ seconds }, testMinutes) {
   return 0;
 }
 
-const downloads = isEverything ? startDownloads() : undefined;
 if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // The boundaries are vitest files too: counted there.
@@ -101,14 +100,15 @@ const counts = [
   { passed: results.filter(Boolean).length, failed: results.filter((ok) => !ok).length, skipped: 0 },
   tests,
 ];
-if (downloads !== undefined) {
+if (isEverything) {
+  const downloads = startDownloads();
+  counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
   counts.push(
     await runLater('clients in Python', downloads.clients, () =>
       runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language']),
     ),
   );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));
-  counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
 }
 const overBudget = judgeTime(tests, testMinutes);
 if (isEverything) counts.push({ passed: 0, failed: overBudget, skipped: 0 });

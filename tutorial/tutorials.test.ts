@@ -23,6 +23,7 @@ const oneSmallStep = [
   'trainer_common.total_training_steps=1',
   'trainer_common.val_before_train=false',
   'trainer_common.test_freq=0',
+  'onnx.num_threads=1',
 ];
 
 /** The last figures of a run of one step. */

@@ -53,6 +53,7 @@ export function createJobYaml(modelDir: string, changes: JobYaml = {}): string {
       jsonl_dataset_file: { training: { file_path: 'train.jsonl' }, validation: { file_path: 'test.jsonl' } },
     },
     trainer_common: { save_freq: 2, total_training_steps: 4 },
+    onnx: { num_threads: 1 },
   };
   const merged = Object.fromEntries(
     [...new Set([...Object.keys(ajet), ...Object.keys(changes)])].map((name) => {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AnswerCheck, mostAnswerBytes } from './answer-check.js';
 
@@ -22,4 +23,23 @@ it('counts each event of a stream anew', () => {
   const half = `data: ["${'x'.repeat(mostAnswerBytes / 2)}`; // not closed, and yet at an end
   for (let count = 0; count < 3; count++) check.read(bytes(`${half}\r\n\r\n`));
   expect(() => check.read(bytes(half + half))).toThrow('more than 33554432 bytes');
+});
+
+it('says the same wherever an answer is cut', () => {
+  const text = fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '\n', '\r', 'x', 'yy'), maxLength: 60 });
+  const says = (parts: readonly string[], isStream: boolean): string => {
+    const check = new AnswerCheck({ isStream });
+    try {
+      for (const part of parts) check.read(bytes(part));
+      return 'nothing';
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const begin = '['.repeat(255);
+  fc.assert(
+    fc.property(text, fc.boolean(), (end, isStream) => {
+      expect(says([begin + end], isStream)).toBe(says([begin, ...end], isStream));
+    }),
+  );
 });

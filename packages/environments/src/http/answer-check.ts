@@ -3,9 +3,8 @@ export const mostAnswerBytes = 32 * 2 ** 20;
 /** Lists and objects in one another. What reads JSON by recursion ends at some thousands. */
 const deepestAnswer = 256;
 
-const [quote, backslash, newline, comma] = [0x22, 0x5c, 0x0a, 0x2c];
-const opening: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const closing: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+const [quote, backslash, newline, carriageReturn, comma] = [0x22, 0x5c, 0x0a, 0x0d, 0x2c];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Looks at the bytes of JSON as they come. */
 export class AnswerCheck {
@@ -24,10 +23,24 @@ export class AnswerCheck {
   /** Throws an Error that says what is too much. */
   read(bytes: Uint8Array): void {
     if (!this.#isStream) this.#count(bytes.length);
-    for (const byte of bytes) {
+    const ends = this.#isStream ? [quote, backslash, newline, carriageReturn] : [quote, backslash];
+    const stops = ends.map((byte) => new NextByte(bytes, byte));
+    for (let at = 0; at < bytes.length; at++) {
+      if (this.#isText && !this.#isEscaped) at = this.#skip(at, Math.min(...stops.map((stop) => stop.from(at))));
+      const byte = bytes[at];
+      if (byte === undefined) return;
       if (this.#isStream) this.#readFrame(byte);
       this.#readByte(byte);
     }
+  }
+
+  /** Passes over what ends neither the text nor the event, most of a long answer. Returns where it ends. */
+  #skip(at: number, stop: number): number {
+    if (stop > at && this.#isStream) {
+      this.#count(stop - at);
+      this.#last = comma;
+    }
+    return stop;
   }
 
   #count(bytes: number): void {
@@ -44,7 +57,7 @@ export class AnswerCheck {
       this.#isText = false;
       this.#isEscaped = false;
     }
-    if (byte !== 0x0d) this.#last = byte;
+    if (byte !== carriageReturn) this.#last = byte;
   }
 
   #readByte(byte: number): void {
@@ -53,8 +66,29 @@ export class AnswerCheck {
       else if (byte === backslash) this.#isEscaped = true;
       else if (byte === quote) this.#isText = false;
     } else if (byte === quote) this.#isText = true;
-    else if (closing.has(byte)) this.#depth--;
-    else if (opening.has(byte) && ++this.#depth > deepestAnswer)
+    else if (byte === closeList || byte === closeObject) this.#depth--;
+    else if ((byte === openList || byte === openObject) && ++this.#depth > deepestAnswer)
       throw new Error(`the answer nests more than ${deepestAnswer} lists and objects in one another`);
+  }
+}
+
+/** Where a byte comes next. Each stretch is searched once, however often it is asked for. */
+class NextByte {
+  #next = -1;
+  readonly #bytes: Uint8Array;
+  readonly #byte: number;
+
+  constructor(bytes: Uint8Array, byte: number) {
+    this.#bytes = bytes;
+    this.#byte = byte;
+  }
+
+  /** The first place not before `at`, or the end. */
+  from(at: number): number {
+    if (this.#next < at) {
+      const found = this.#bytes.indexOf(this.#byte, at);
+      this.#next = found === -1 ? this.#bytes.length : found;
+    }
+    return this.#next;
   }
 }

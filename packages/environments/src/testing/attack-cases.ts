@@ -13,7 +13,7 @@ const words: Readonly<Record<Attack, RegExp>> = {
   foreign: /another (instance|session)|"task_id":"another"|what nobody asked/,
 };
 
-const patienceMs = 1000;
+const patienceMs = 400;
 
 const task: Task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: { id: 'a' } };
 
