@@ -6,6 +6,18 @@ const deepestAnswer = 256;
 const [quote, backslash, newline, carriageReturn, comma] = [0x22, 0x5c, 0x0a, 0x0d, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+export const tooLarge = (most = mostAnswerBytes): Error => new Error(`the answer has more than ${most} bytes`);
+const tooDeep = (): Error => new Error(`the answer nests more than ${deepestAnswer} lists and objects in one another`);
+
+/** Throws an Error if parsed JSON is too deep, which `JSON.parse` takes, and a walk by recursion does not. */
+export function requireShallow(json: unknown): void {
+  let level: readonly unknown[] = [json];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepestAnswer + 1) throw tooDeep();
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
+}
+
 /** Looks at the bytes of JSON as they come. */
 export class AnswerCheck {
   #bytes = 0;
@@ -45,7 +57,7 @@ export class AnswerCheck {
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes > mostAnswerBytes) throw new Error(`the answer has more than ${mostAnswerBytes} bytes`);
+    if (this.#bytes > mostAnswerBytes) throw tooLarge();
   }
 
   /** An empty line ends an event; carriage returns do not count. */
@@ -67,8 +79,7 @@ export class AnswerCheck {
       else if (byte === quote) this.#isText = false;
     } else if (byte === quote) this.#isText = true;
     else if (byte === closeList || byte === closeObject) this.#depth--;
-    else if ((byte === openList || byte === openObject) && ++this.#depth > deepestAnswer)
-      throw new Error(`the answer nests more than ${deepestAnswer} lists and objects in one another`);
+    else if ((byte === openList || byte === openObject) && ++this.#depth > deepestAnswer) throw tooDeep();
   }
 }
 

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   EnvironmentError,
   type EnvironmentOutage,
@@ -16,6 +17,7 @@ import { askAgain, closeSignal } from '../http/ask-again.js';
 import { ServerOutage } from '../http/post-json.js';
 import { readToolResult } from '../read-tool-result.js';
 import { checkedFetch, type CheckedFetch } from './checked-fetch.js';
+import { checkedStdio, mostLineBytes } from './checked-stdio.js';
 import { loadSdk, type McpSdk } from './load-sdk.js';
 
 /**
@@ -45,7 +47,7 @@ export type McpOptions = McpServer & {
 const tries = 3;
 const evaluateTries = 5;
 const closeTries = 8;
-const mostPages = 1000;
+const mostPages = 200;
 /** The session has its own time limit for calls. */
 const longestMs = 2 ** 31 - 1;
 
@@ -144,7 +146,7 @@ class Connection {
   readonly #name: string;
   readonly #server: McpServer & LiveSessions;
   readonly #client: Client;
-  readonly #transport: InstanceType<McpSdk['StdioClientTransport']> | StreamableHTTPClientTransport;
+  readonly #transport: Transport;
   readonly #calls = new AbortController();
   #closing: Promise<void> | undefined;
   readonly #http: CheckedFetch;
@@ -161,21 +163,15 @@ class Connection {
     this.#client = new SdkClient({ name: 'agentjet', version: '1' });
     this.#transport =
       'url' in server
-        ? new Http(new URL(server.url), {
+        ? (new Http(new URL(server.url), {
             requestInit: { headers: { ...server.headers } },
             fetch: this.#http.fetch,
-          })
-        : new StdioClientTransport({
-            command: server.command,
-            args: [...server.args],
-            env: { ...server.env },
-            stderr: 'ignore',
-            ...(server.cwd !== null && { cwd: server.cwd }),
-          });
+          }) as Transport) // its types and exactOptionalPropertyTypes disagree
+        : checkedStdio(new StdioClientTransport(startOf(server)), this.#refuse);
   }
 
   connect(): Promise<void> {
-    return this.#ask(() => this.#client.connect(this.#transport as Parameters<Client['connect']>[0], this.#options));
+    return this.#ask(() => this.#client.connect(this.#transport, this.#options));
   }
 
   #refuse = (error: unknown): void => {
@@ -276,6 +272,15 @@ class Connection {
     });
   }
 }
+
+const startOf = ({ command, args, env, cwd }: Extract<McpServer, { command: string }>): StdioServerParameters => ({
+  command,
+  args: [...args],
+  env: { ...env },
+  stderr: 'ignore',
+  maxBufferSize: mostLineBytes,
+  ...(cwd !== null && { cwd }),
+});
 
 /** Codes of JSON-RPC: the request is not valid, there is no such method, its parameters are wrong. */
 const refusals: ReadonlySet<unknown> = new Set([-32600, -32601, -32602]);

@@ -9,6 +9,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'mcp-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const log = path.join(folder, 'log');
 const program = path.join(import.meta.dirname, '../../test-servers/counter-stdio.mjs');
+const hostile = path.join(import.meta.dirname, '../../test-servers/hostile-stdio.mjs');
 const task: Task = { taskId: 'a', mainQuery: 'count', initMessages: [], metadata: {} };
 const { signal } = new AbortController();
 
@@ -68,4 +69,36 @@ it('has no verdict without a tool that gives one', async () => {
   const session = await open({ evaluateTool: null });
   expect(session.evaluate).toBeUndefined();
   await session.close();
+});
+
+/** What a hostile program gives for a call of its tool; undefined if nothing came in half a second. */
+async function askHostile(attack: string): Promise<unknown> {
+  const session = await open({ args: [hostile], env: { ATTACK: attack }, openTool: null, evaluateTool: null });
+  const late = AbortSignal.timeout(500);
+  const wait = new Promise((resolve) => late.addEventListener('abort', () => resolve(undefined)));
+  const given = session.call?.('act', {}).catch((error: unknown) => error);
+  const first = await (attack === 'flood' ? given : Promise.race([given, wait]));
+  await session.close();
+  if (first === undefined) await expect(given).resolves.toMatchObject({ message: expect.stringMatching(/closed/) });
+  return first;
+}
+
+it.each([
+  ['flood', /more than 10485760 bytes/],
+  ['nest', /nests more than 256 lists and objects/],
+])('an answer that is too much is an outage that says so (%s)', async (attack, words) => {
+  const error = await askHostile(attack);
+  expect(error).toBeInstanceOf(EnvironmentOutage);
+  expect(error).toMatchObject({ message: expect.stringMatching(words) });
+});
+
+it.each(['drip', 'foreign'])(
+  'what answers nothing that was asked is waited for, until the session ends (%s)',
+  async (attack) => {
+    expect(await askHostile(attack)).toBeUndefined();
+  },
+);
+
+it('lines that are no messages are passed over', async () => {
+  expect(await askHostile('nonsense')).toMatchObject({ text: 'said in spite of it' });
 });
