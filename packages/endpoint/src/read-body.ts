@@ -36,8 +36,9 @@ export function readBody(
       else chunks.push(chunk);
     };
     const onEnd = (): void => {
+      const [first] = chunks;
       if (size > maxBytes) finish('too_large');
-      else finish(Buffer.concat(chunks));
+      else finish(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
     };
     const onBroken = (): void => finish('broken');
     const timer = maxMs === undefined ? undefined : setTimeout(() => finish('slow'), maxMs);

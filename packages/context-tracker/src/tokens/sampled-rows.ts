@@ -1,4 +1,4 @@
-import { inOrder, type RecordedCall } from './recorded-call.js';
+import { placesIn, type RecordedCall } from './recorded-call.js';
 import type { TokenRow } from './token-rows.js';
 import { readPath } from './token-tree.js';
 
@@ -34,24 +34,28 @@ export function toSampledRows(
   rows: readonly TokenRow[],
   { calls, temperature }: { readonly calls: readonly RecordedCall[]; readonly temperature: number },
 ): readonly SampledRow[] {
-  const turnOf = new Map(inOrder(calls).map((call, turn) => [call, turn]));
+  const turnOf = placesIn(calls);
   const hasTemperatures = calls.some((call) => call.temperature !== undefined);
   return rows.map((row) => {
-    const trained = row.calls.filter(({ isTrained }) => isTrained).toSorted((a, b) => a.promptLength - b.promptLength);
     const { agentName, targetTag } = row.leaf.agent;
-    return {
-      agentName,
-      targetTag,
-      ids: readPath(row.leaf.end),
-      spans: trained.map((call) => ({
-        start: call.promptLength,
-        end: call.end.depth,
-        logprobs: call.logprobs,
-        policyVersion: call.policyVersion,
-        turn: turnOf.get(call) ?? -1,
-        temperature: call.temperature ?? temperature,
-      })),
-      hasTemperatures,
-    };
+    const spans: SampledSpan[] = [];
+    for (let at = row.calls.length - 1; at >= 0; at--) {
+      const call = row.calls[at];
+      if (call?.isTrained === true) spans.push(toSpan(call, turnOf(call), temperature));
+    }
+    const isInOrder = spans.every(({ start }, at) => at === 0 || start >= (spans[at - 1]?.start ?? 0));
+    if (!isInOrder) spans.sort((left, right) => left.start - right.start);
+    return { agentName, targetTag, ids: readPath(row.leaf.end), spans, hasTemperatures };
   });
+}
+
+function toSpan(call: RecordedCall, turn: number, temperature: number): SampledSpan {
+  return {
+    start: call.promptLength,
+    end: call.end.depth,
+    logprobs: call.logprobs,
+    policyVersion: call.policyVersion,
+    turn,
+    temperature: call.temperature ?? temperature,
+  };
 }

@@ -1,17 +1,17 @@
 import type { TrackerStats } from '../contract.js';
 import type { RecordedCall } from '../tokens/recorded-call.js';
 
-/** By agent, then cause. Maps, since an agent may be called `constructor`. */
-type Counter = Map<string, Map<string, number>>;
+/** By agent, then cause. Maps, since an agent may be called `constructor`; made when something is counted. */
+type Counter = { byAgent?: Map<string, Map<string, number>> };
 
 /** What happened to the histories that agents sent, by agent and cause. */
 export function countByAgent(
   calls: readonly RecordedCall[],
 ): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'specialTokens'> {
-  const forks: Counter = new Map();
-  const splices: Counter = new Map();
-  const foreignMessages: Counter = new Map();
-  const specialTokens: Counter = new Map();
+  const forks: Counter = {};
+  const splices: Counter = {};
+  const foreignMessages: Counter = {};
+  const specialTokens: Counter = {};
   for (const { agent, fork, splices: spliced, foreignMessages: foreign, specialTokens: special } of calls) {
     if (fork !== undefined) add(forks, agent.agentName, fork, 1);
     for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
@@ -31,12 +31,13 @@ function addAll(counter: Counter, agentName: string, counts: Readonly<Record<str
 }
 
 function add(counter: Counter, agentName: string, cause: string, count: number): void {
-  const causes = counter.get(agentName) ?? new Map<string, number>();
+  const byAgent = (counter.byAgent ??= new Map<string, Map<string, number>>());
+  const causes = byAgent.get(agentName) ?? new Map<string, number>();
   causes.set(cause, (causes.get(cause) ?? 0) + count);
-  counter.set(agentName, causes);
+  byAgent.set(agentName, causes);
 }
 
-function toObject(counter: Counter): Readonly<Record<string, Readonly<Record<string, number>>>> {
-  if (counter.size === 0) return {};
-  return Object.fromEntries([...counter].map(([agentName, causes]) => [agentName, Object.fromEntries(causes)]));
+function toObject({ byAgent }: Counter): Readonly<Record<string, Readonly<Record<string, number>>>> {
+  if (byAgent === undefined) return {};
+  return Object.fromEntries([...byAgent].map(([agentName, causes]) => [agentName, Object.fromEntries(causes)]));
 }

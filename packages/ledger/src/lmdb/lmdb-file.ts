@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Key, RootDatabase } from 'lmdb';
 import { decodeRecord, encodeRecord, type Entry } from '../store/entry.js';
+import { Scratch } from '../store/scratch.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane } from '../store/store.js';
 
@@ -12,6 +13,8 @@ export class LmdbFile {
   readonly number: number;
   readonly path: string;
   readonly #database: RootDatabase<Buffer, Key>;
+  /** Of the commit that is being written; a second one that is would have its own. */
+  #scratch: Scratch | undefined = new Scratch();
   #bytes: number;
 
   constructor(number: number, path: string, database: RootDatabase<Buffer, Key>) {
@@ -38,7 +41,21 @@ export class LmdbFile {
 
   /** Runs the change in one transaction that sees the newest metadata. Throwing in `check` leaves the file unchanged. */
   async transact(check: (meta: FileMeta) => Partial<FileMeta>, entries: readonly Entry[] = []): Promise<void> {
-    const values = entries.map((entry) => ({ key: keyOf(entry), bytes: encodeRecord(entry.record, commitBytes) }));
+    if (entries.length === 0) return this.#write(check, []);
+    const scratch = this.#scratch ?? new Scratch();
+    this.#scratch = undefined;
+    try {
+      await this.#write(
+        check,
+        entries.map((entry) => ({ key: keyOf(entry), bytes: encodeRecord(entry.record, commitBytes, scratch) })),
+      );
+    } finally {
+      scratch.clear();
+      this.#scratch = scratch;
+    }
+  }
+
+  async #write(check: (meta: FileMeta) => Partial<FileMeta>, values: readonly Value[]): Promise<void> {
     const thrown = await this.#database.transaction((): unknown => {
       try {
         const meta = this.readMeta();
@@ -135,6 +152,8 @@ export type FileMeta = {
 };
 
 const keyOf = (entry: Entry): Key => [laneOf(entry), entry.sequence];
+
+type Value = { readonly key: Key; readonly bytes: Buffer };
 
 /** Of the number of a commit, before each record. */
 const commitBytes = 4;

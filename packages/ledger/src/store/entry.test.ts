@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { LedgerRecord } from '../records.js';
 import { decodeRecord, encodeRecord } from './entry.js';
+import { Scratch } from './scratch.js';
 
 const call: LedgerRecord = {
   kind: 'call',
@@ -46,6 +47,18 @@ it('keeps bytes as they are, with content and without, and leaves them out if th
     expect(decodeRecord(encodeRecord(record, 4).subarray(4), 'it')).toEqual(record);
     expect(decodeRecord(encodeRecord(record), 'it', { isWhole: false })).toEqual(bare);
   }
+});
+
+it('keeps the records of a commit apart, however large they are, and uses their memory again', () => {
+  const scratch = new Scratch(100);
+  for (const letters of [1, 500, 20_000]) {
+    const records = ['a', 'é', '語'].map((letter) => ({ ...call, content: letter.repeat(letters) }));
+    const written = records.map((record) => encodeRecord(record, 4, scratch));
+    expect(written.map((bytes) => decodeRecord(bytes.subarray(4), 'it'))).toEqual(records);
+    scratch.clear();
+  }
+  const [first, second] = [0, 1].map(() => (scratch.clear(), scratch.take(7).byteOffset));
+  expect(first).toBe(second);
 });
 
 it('finds a damaged content before it is asked for', () => {

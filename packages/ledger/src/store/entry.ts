@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { Scratch } from './scratch.js';
 import { StoreError } from './store-error.js';
 import type { LedgerRecord, RecordKind } from '../records.js';
 
@@ -33,15 +34,24 @@ export const isLasting = ({ record }: Entry): boolean => lasting.has(record.kind
 /**
  * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes next, after a zero byte: it may be large,
  * and a fold does not need it. Its `bytes` come last, after one more zero byte: how many there are and how long each is, in numbers of
- * four bytes, then the bytes themselves. `room`: so many free bytes come first.
+ * four bytes, then the bytes themselves. `room`: so many free bytes come first. `scratch`: where the bytes are put; else they are
+ * new ones.
  */
-export function encodeRecord(record: LedgerRecord, room = 0): Buffer {
-  const { text, blobs } = toText(record);
+export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scratch(0)): Buffer {
+  const { own, content, blobs } = toParts(record);
   const start = room + 4;
-  const textBytes = Buffer.byteLength(text);
-  const whole = Buffer.allocUnsafe(start + textBytes + sizeOf(blobs));
-  whole.write(text, start);
-  if (blobs !== undefined) writeBlobs(whole, start + textBytes, blobs);
+  const most = start + roomFor(own) + 1 + roomFor(content ?? '') + 1 + sizeOf(blobs);
+  const taken = scratch.take(most);
+  let end = start + taken.write(own, start);
+  if (content !== undefined) {
+    taken[end] = 0;
+    end += 1 + taken.write(content, end + 1);
+  }
+  if (blobs !== undefined) {
+    taken[end] = 0;
+    end = writeBlobs(taken, end + 1, blobs);
+  }
+  const whole = scratch.trim(taken, end);
   whole.writeUInt32LE(crc32(whole.subarray(start)), room);
   return whole;
 }
@@ -78,27 +88,33 @@ export function decodeRecord(
 
 type Blobs = readonly Uint8Array[];
 
-function toText(record: LedgerRecord): { readonly text: string; readonly blobs: Blobs | undefined } {
+type Parts = { readonly own: string; readonly content: string | undefined; readonly blobs: Blobs | undefined };
+
+function toParts(record: LedgerRecord): Parts {
   const { content, bytes: blobs } = record as LedgerRecord & { readonly content?: unknown; readonly bytes?: Blobs };
   const isApart = content !== undefined && content !== null;
-  if (!isApart && blobs === undefined) return { text: JSON.stringify(record), blobs };
+  if (!isApart && blobs === undefined) return { own: JSON.stringify(record), content: undefined, blobs };
   // what is undefined is not printed, and is cheaper than taking a key off
   const own = JSON.stringify({ ...record, content: isApart ? undefined : content, bytes: undefined });
-  const text = isApart ? `${own}\0${JSON.stringify(content)}` : `${own}\0`;
-  return { text: blobs === undefined ? text : `${text}\0`, blobs };
+  return { own, content: isApart ? JSON.stringify(content) : '', blobs };
 }
 
 function sizeOf(blobs: Blobs | undefined): number {
   return blobs === undefined ? 0 : blobs.reduce((size, blob) => size + 4 + blob.length, 4);
 }
 
-function writeBlobs(into: Buffer, start: number, blobs: Blobs): void {
+/** Bytes that a string takes at most. A letter takes three or fewer; to count those of a short one costs more than to leave some. */
+const roomFor = (text: string): number => (text.length < 10_000 ? 3 * text.length : Buffer.byteLength(text));
+
+/** Returns where they end. */
+function writeBlobs(into: Buffer, start: number, blobs: Blobs): number {
   let at = into.writeUInt32LE(blobs.length, start);
   for (const { length } of blobs) at = into.writeUInt32LE(length, at);
   for (const blob of blobs) {
     into.set(blob, at);
     at += blob.length;
   }
+  return at;
 }
 
 function readBlobs(from: Buffer, start: number): Blobs {

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { ByteSlab } from './byte-slab.js';
 import { packIds, unpackIds } from './packed-ids.js';
+
+const slab = new ByteSlab();
 
 test.each([
   ['none', [], 2],
@@ -11,7 +14,7 @@ test.each([
   ['negative ones', [-1, 5], 4],
 ])('%s are packed and read again', (_what, numbers, width) => {
   const ids = Int32Array.from(numbers);
-  const packed = packIds(ids);
+  const packed = packIds(ids, slab);
   expect(packed.width).toBe(width);
   expect(packed.bytes.length).toBe(width * ids.length);
   expect(unpackIds(packed.bytes, packed.width)).toStrictEqual(ids);
@@ -22,7 +25,7 @@ test('any ids are read as they were, from shared memory too', () => {
     fc.property(fc.int32Array(), (ids) => {
       const shared = new Int32Array(new SharedArrayBuffer(4 * ids.length));
       shared.set(ids);
-      const { width, bytes } = packIds(shared);
+      const { width, bytes } = packIds(shared, slab);
       expect(unpackIds(bytes, width)).toStrictEqual(Int32Array.from(ids));
     }),
   );

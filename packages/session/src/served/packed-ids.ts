@@ -1,16 +1,19 @@
+import type { ByteSlab } from './byte-slab.js';
+
 /** Bytes of each id, little-endian. */
 export type IdWidth = 2 | 3 | 4;
 
 /** Token ids in as few bytes as the largest of them needs; a negative one needs four. */
-export function packIds(ids: Int32Array): { readonly width: IdWidth; readonly bytes: Uint8Array } {
-  const short = new Uint16Array(ids.length);
+export function packIds(ids: Int32Array, slab: ByteSlab): { readonly width: IdWidth; readonly bytes: Uint8Array } {
+  const start = slab.take(2 * ids.length);
+  const { shorts } = slab;
   let all = 0;
-  for (let at = 0; at < ids.length; at++) {
+  for (let at = 0, to = start / 2; at < ids.length; at++, to++) {
     const id = ids[at] ?? 0;
-    short[at] = id;
+    shorts[to] = id;
     all |= id;
   }
-  if (all >>> 16 === 0) return { width: 2, bytes: new Uint8Array(short.buffer) };
+  if (all >>> 16 === 0) return { width: 2, bytes: slab.bytes.subarray(start, start + 2 * ids.length) };
   if (all >>> 24 === 0) return { width: 3, bytes: packIn3(ids) };
   return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };
 }

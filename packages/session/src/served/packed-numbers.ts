@@ -11,10 +11,6 @@ export const packFloats = (values: Float32Array): string => toBase64(values);
 
 export const unpackFloats = (text: string): Float32Array => floatsIn(fromBase64(text));
 
-/** The bytes of a typed array, as they are in memory. */
-export const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
-
 export const intsIn = (bytes: Uint8Array): Int32Array => new Int32Array(copyOf(bytes));
 
 export const floatsIn = (bytes: Uint8Array): Float32Array => new Float32Array(copyOf(bytes));

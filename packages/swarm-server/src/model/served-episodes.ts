@@ -82,7 +82,7 @@ export class ServedEpisodes implements ModelPort {
 
   /** Refuses what `seal` would refuse, and then the episode goes on. What it returns seals. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
-    const episode = this.#get(episodeId);
+    const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it is over soon, so how long it idles is all the same
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
     return () => this.#seal(episodeId, episode, turnRewards);
   }
@@ -103,9 +103,9 @@ export class ServedEpisodes implements ModelPort {
       content: {
         ...(sealed !== undefined && { rows: sealed.rows }),
         turns: packTurns(turns),
-        stats,
-        calls,
-        ignored_parameters: ignoredParameters,
+        stats: unlessZero(stats),
+        calls: unlessZero(calls),
+        ...(hasAny(ignoredParameters) && { ignored_parameters: ignoredParameters }),
       },
     };
   }
@@ -353,6 +353,21 @@ type ServedEpisode = {
   numCalls: number;
   usedMs: number;
 };
+
+/** What was counted: an end is written while its client waits, and most counters are zero. */
+function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const counted: Record<string, unknown> = {};
+  for (const name in counts) {
+    const { [name]: count } = counts;
+    if (typeof count === 'object' && count !== null ? hasAny(count) : count !== 0) counted[name] = count;
+  }
+  return counted;
+}
+
+function hasAny(counts: object): boolean {
+  for (const _name in counts) return true;
+  return false;
+}
 
 /** A client names turns by their place among the answers of their agent. */
 function toTurnRewards(open: OpenEpisode, { turn_rewards = [] }: EndRequest): readonly TurnReward[] {

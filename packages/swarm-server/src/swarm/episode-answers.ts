@@ -80,17 +80,18 @@ export function partsOf(state: LedgerState, episodeId: string): Receipt['parts']
 
 /** Of an episode whose end was accepted. */
 export function receiptOf(ledger: LedgerState, episodeId: string, status: Receipt['status']): Receipt {
-  const old = ledger.finishedEpisodes.get(episodeId);
-  const { state, reason, ...episode } = old === undefined ? findLive(ledger, episodeId) : { ...old, state: old.fate };
-  const step = 'groupId' in episode ? ledger.groups.get(episode.groupId)?.step : episode.step;
+  const { state, reason, step } = fateOf(ledger, episodeId);
   const parts = partsOf(ledger, episodeId);
-  return {
-    episode_id: episodeId,
-    status,
-    state: state === 'running' ? 'ended' : state,
-    ...toOptional({ reason, step }),
-    ...(parts !== undefined && { parts }),
-  };
+  const receipt: Receipt = { episode_id: episodeId, status, state: state === 'running' ? 'ended' : state };
+  if (reason === undefined && step === undefined && parts === undefined) return receipt;
+  return { ...receipt, ...toOptional({ reason, step }), ...(parts !== undefined && { parts }) };
+}
+
+function fateOf(ledger: LedgerState, episodeId: string) {
+  const old = ledger.finishedEpisodes.get(episodeId);
+  if (old !== undefined) return { state: old.fate, reason: old.reason, step: old.step };
+  const { state, reason, groupId } = findLive(ledger, episodeId);
+  return { state, reason, step: ledger.groups.get(groupId)?.step };
 }
 
 function findLive({ episodes }: LedgerState, episodeId: string): LedgerEpisode {
