@@ -60,7 +60,8 @@ const changes = {
   trainer_common: { total_training_steps: 2, val_before_train: false },
 };
 
-it('keeps failed episodes as data with their errors, and trains on the others', async () => {
+// Both wait more than they work.
+it.concurrent('keeps failed episodes as data with their errors, and trains on the others', async () => {
   const folder = createJobFolder(modelDir, files, changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(code).toBe(0);
@@ -96,7 +97,7 @@ it('keeps failed episodes as data with their errors, and trains on the others', 
   expect(errors.get('strays')).toMatchObject({ message: expect.stringContaining('nobody awaited this') });
 });
 
-it('counts a failed episode with reward 0 where the policy says so', async () => {
+it.concurrent('counts a failed episode with reward 0 where the policy says so', async () => {
   const oneTask = {
     'train.jsonl': toJsonLines([
       { task_id: 'throws', main_query: 'x' },

@@ -39,7 +39,8 @@ const changes = {
   trainer_common: { total_training_steps: 2, val_before_train: false, save_freq: 1 },
 };
 
-it('an exhausted quota pauses the run, which goes on by itself and trains no outage', async () => {
+// Both wait more than they work.
+it.concurrent('an exhausted quota pauses the run, which goes on by itself and trains no outage', async () => {
   const folder = createJobFolder(modelDir, files(10), changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(stdout).toMatch(
@@ -56,7 +57,7 @@ it('an exhausted quota pauses the run, which goes on by itself and trains no out
     expect(episode).toMatchObject({ samples: [], error: { outage: { source: 'debug_model' } } });
 });
 
-it('an outage longer than max_outage ends the run with a checkpoint, a reason and a repair', async () => {
+it.concurrent('an outage longer than max_outage ends the run with a checkpoint, a reason and a repair', async () => {
   const folder = createJobFolder(modelDir, files(1e9), changes);
   const { code, stderr } = await runAjet(folder, [
     '--conf',

@@ -94,7 +94,7 @@ async function runMisbehaving(misdeeds: Readonly<Record<string, string>>, episod
   return Object.fromEntries(failed.map(({ episode_id: episodeId, error }) => [episodeId, error]));
 }
 
-describe('a workflow', () => {
+describe.concurrent('a workflow', () => {
   it('that ends its process, fills its memory, exits or loses an error fails alone', async () => {
     const failed = await runMisbehaving(
       {

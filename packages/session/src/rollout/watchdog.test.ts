@@ -19,14 +19,14 @@ async function run(
   return { code, signal, stderr };
 }
 
-it('ends a process whose main thread is blocked for too long, and says why', async () => {
+it.concurrent('ends a process whose main thread is blocked for too long, and says why', async () => {
   const { signal, stderr } = await run('block(20_000);');
   expect(signal).toBe('SIGKILL');
   expect(stderr).toMatch(/kept the process busy for \d+ s without awaiting anything/);
   expect(stderr).toMatch(/error: A workflow has blocked the process for \d+ s.*--resume/);
 });
 
-it('leaves a process alone that awaits now and then, and one that was stopped as a whole', async () => {
+it.concurrent('leaves a process alone that awaits now and then, and one that was stopped as a whole', async () => {
   expect(await run('for (let i = 0; i < 6; i++) { block(300); await pause(300); } dog.stop();')).toEqual({
     code: 0,
     signal: null,
