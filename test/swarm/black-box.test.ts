@@ -116,6 +116,29 @@ describe('a program', () => {
       expect(output).toMatchObject({ reward: 0.5, metadata: { answer: 'as it was' } });
     }
   });
+
+  it('finds the files of its task, and a judge sees what it made of them', async () => {
+    const changes = program(`
+      const { readdirSync, rmSync, writeFileSync } = await import('node:fs');
+      console.log(readdirSync('.').join());
+      writeFileSync('src/a.txt', 'changed');
+      rmSync('b.txt');`);
+    const files = { 'src/a.txt': 'as it was', 'b.txt': '' };
+    const output = await createProgramWorkflow({ ...changes, reward: false })(
+      { ...task, metadata: { files } },
+      open([]).tuner,
+    );
+    expect(output.metadata).toMatchObject({ answer: 'b.txt,src', files: { 'src/a.txt': 'changed' } });
+    expect(Object.keys(output.metadata?.['files'] ?? {})).toEqual(['src/a.txt']);
+  });
+});
+
+it.each([
+  ['outside of the folder', { '../a.txt': 'x' }],
+  ['not text', { 'a.txt': 1 }],
+])('a file of a task that is %s is refused', async (what, files) => {
+  const running = createProgramWorkflow(talks)({ ...task, metadata: { files } }, open([]).tuner);
+  await expect(running).rejects.toThrow(what);
 });
 
 function isAlive(pid: number): boolean {
@@ -173,7 +196,7 @@ describe('model routes', () => {
   });
 });
 
-it('a judge of a YAML file scores a program', async () => {
+it('a judge of a YAML file scores a program, on held-out tasks too', async () => {
   const yaml = path.join(dir, 'judged.yaml');
   writeFileSync(
     path.join(dir, 'judge.mjs'),
@@ -181,13 +204,17 @@ it('a judge of a YAML file scores a program', async () => {
       async judge(task, output) { return { reward: output.metadata.answer === task.metadata.answer ? 0.75 : 0, isSuccess: true }; }
     }`,
   );
-  writeFileSync(
-    path.join(dir, 'tasks.jsonl'),
-    JSON.stringify({ task_id: 't1', main_query: 'Say hello.', metadata: { answer: 'hello' } }),
-  );
+  for (const id of ['t1', 'held-out'])
+    writeFileSync(
+      path.join(dir, `${id}.jsonl`),
+      JSON.stringify({ task_id: id, main_query: `Say hello to ${id}.`, metadata: { answer: 'hello' } }),
+    );
   writeFileSync(
     yaml,
     `ajet:
+  task_reader:
+    type: jsonl_dataset_file
+    jsonl_dataset_file: { training: { file_path: t1.jsonl }, validation: { file_path: held-out.jsonl } }
   task_judge: { judge_type: customized_protocol, judge_protocol: judge.mjs->Judge }
 `,
   );
@@ -196,7 +223,7 @@ it('a judge of a YAML file scores a program', async () => {
     model: { path: 'nano' },
     data: { trainBatchSize: 1 },
     rollout: { numRepeat: 1, maxResponseLengthInOneTurn: 4 },
-    trainerCommon: { totalTrainingSteps: 1, testFreq: 0, valBeforeTrain: false },
+    trainerCommon: { totalTrainingSteps: 1, testFreq: 0 },
     onnx: { numThreads: 1 },
   });
   const served = await serveSwarm({ config, composition: configuration, port: 0, onNotice: () => undefined });
@@ -206,10 +233,11 @@ it('a judge of a YAML file scores a program', async () => {
     const ajet = ['node', 'ajet', 'swarm', 'run', '--server', served.server.url, '--conf', yaml];
     const run = (...more: readonly string[]): Promise<unknown> =>
       createProgram(() => {}).parseAsync([...ajet, ...more, '--', says.command, ...says.args]);
-    await expect(run('--tasks', path.join(dir, 'tasks.jsonl'), '--reward', 'echo 1')).rejects.toThrow(/has a judge/);
-    await run('--tasks', path.join(dir, 'tasks.jsonl'));
-    const [episode] = [...(served.server.swarm?.context.ledger.state.episodes.values() ?? [])];
-    expect(episode).toMatchObject({ reward: 0.75, isSuccess: true });
+    await expect(run('--tasks', path.join(dir, 't1.jsonl'), '--reward', 'echo 1')).rejects.toThrow(/has a judge/);
+    await run();
+    const episodes = [...(served.server.swarm?.context.ledger.state.episodes.values() ?? [])];
+    const evaluated = { state: 'evaluated', reward: 0.75, isSuccess: true };
+    expect(episodes).toMatchObject([evaluated, { state: 'dropped', reward: 0.75 }, evaluated]);
   } finally {
     vi.unstubAllEnvs();
     await served.close();

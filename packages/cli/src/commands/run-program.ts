@@ -63,9 +63,12 @@ export async function runProgram(
   );
 }
 
-type Configured = { readonly revision: string; readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks'> };
+type Configured = {
+  readonly revision: string;
+  readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks' | 'evaluationTasks'>;
+};
 
-/** The judge of a YAML file, and its tasks if no others are named. */
+/** The judge of a YAML file, and its tasks, those of its evaluation too, if no others are named. */
 async function readConfigured(
   flags: SwarmRunFlags,
   overrides: readonly string[],
@@ -88,9 +91,14 @@ async function readConfigured(
       'wrong_value',
       `${flags.conf} has no judge (task_judge), so it says nothing of a program's reward. Leave --conf out, or give --reward.`,
     );
+  const { evaluationTasks } = options;
   return {
     revision: revisionOf(config),
-    options: { judge, ...(options.tasks !== undefined && { tasks: options.tasks }) },
+    options: {
+      judge,
+      ...(options.tasks !== undefined && { tasks: options.tasks }),
+      ...(tasks === undefined && evaluationTasks !== undefined && { evaluationTasks }),
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import type { Tuner } from '@agentjet/rollout';
 import { environmentOf } from './program-home.js';
 import { readReward, rewardOfExit } from './read-reward.js';
 import { spawnProgram, type ProgramEnd } from './spawn-program.js';
+import { filesOf, readFiles, writeFiles, type TaskFiles } from './task-files.js';
 
 export type ProgramWorkflowOptions = {
   readonly command: string;
@@ -13,7 +14,10 @@ export type ProgramWorkflowOptions = {
   readonly args: readonly string[];
   /** A shell command that says the reward; default: 1 if the program ends with 0, else 0. False: a judge says it. */
   readonly reward?: string | false | undefined;
-  /** A folder that is copied for each episode, and is the program's working directory; default: the present one, uncopied. */
+  /**
+   * A folder that is copied for each episode, and is the program's working directory; default: the present one, uncopied. If a
+   * task brings files (`metadata.files`), they are written into the copy, or into an empty folder.
+   */
   readonly folder?: string | undefined;
   /** What the program is called in the records. Default: agent. */
   readonly agentName?: string | undefined;
@@ -30,13 +34,14 @@ export function createProgramWorkflow(
   return async (task, tuner) => {
     const home = mkdtempSync(path.join(tmpdir(), 'ajet-program-'));
     try {
-      const cwd = folder === undefined ? process.cwd() : copyOf(folder, home);
+      const files = filesOf(task);
+      const cwd = openFolder(folder, files, home);
       const endpoint = tuner.asOpenAIEndpoint({ agentName });
       const { episodeId, attempt } = tuner;
       const env = { ...environmentOf({ episodeId, attempt, task, endpoint, home }), PWD: cwd };
       const given = args.map((arg) => arg.replaceAll('{query}', task.mainQuery).replaceAll('{task_id}', task.taskId));
       const end = await spawnProgram({ command, args: given, cwd, env, signal: tuner.signal });
-      const said = metadataOf(end);
+      const said = { ...metadataOf(end), ...(files !== undefined && { files: readFiles(files, cwd) }) };
       if (reward === false) return { metadata: said };
       const verdict =
         reward === undefined
@@ -49,11 +54,13 @@ export function createProgramWorkflow(
   };
 }
 
-function copyOf(folder: string, home: string): string {
-  const copy = path.join(home, 'work');
-  mkdirSync(copy);
-  cpSync(folder, copy, { recursive: true });
-  return copy;
+function openFolder(folder: string | undefined, files: TaskFiles | undefined, home: string): string {
+  if (folder === undefined && files === undefined) return process.cwd();
+  const work = path.join(home, 'work');
+  mkdirSync(work);
+  if (folder !== undefined) cpSync(folder, work, { recursive: true });
+  if (files !== undefined) writeFiles(files, work);
+  return work;
 }
 
 /** For people, and for a judge: `answer` is what the program printed. */

@@ -1,0 +1,42 @@
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Task } from '@agentjet/core';
+
+/** Files of a task, `metadata.files`: texts by their paths in the folder of the episode. */
+export type TaskFiles = Readonly<Record<string, string>>;
+
+/** Most bytes of a file that is read again for the judge. */
+const mostBytes = 64 * 1024;
+
+/**
+ * The files that a task brings; undefined if it brings none.
+ * @throws TypeError for a path that leaves the folder, or a file that is not text
+ */
+export function filesOf({ taskId, metadata: { files } }: Task): TaskFiles | undefined {
+  if (typeof files !== 'object' || files === null || Array.isArray(files)) return undefined;
+  for (const [name, text] of Object.entries(files)) {
+    if (typeof text !== 'string') throw new TypeError(`Task ${taskId}: the file ${name} of its metadata is not text.`);
+    if (path.isAbsolute(name) || path.normalize(name).startsWith('..'))
+      throw new TypeError(`Task ${taskId}: the file ${name} of its metadata is outside of the folder.`);
+  }
+  return files as TaskFiles;
+}
+
+export function writeFiles(files: TaskFiles, folder: string): void {
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+
+/** What has become of them: one that is gone, or no longer a file of at most 64 KiB, is left out. */
+export function readFiles(files: TaskFiles, folder: string): TaskFiles {
+  const left: Record<string, string> = {};
+  for (const name of Object.keys(files)) {
+    const file = path.join(folder, name);
+    const seen = lstatSync(file, { throwIfNoEntry: false });
+    if (seen?.isFile() === true && seen.size <= mostBytes) left[name] = readFileSync(file, 'utf8');
+  }
+  return left;
+}
