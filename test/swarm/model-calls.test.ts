@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -79,10 +80,13 @@ async function postTasks(url: string, count: number): Promise<void> {
   expect((await send(`${url}/swarm/v1/tasks`, { tasks, total: count })).status).toBe(200);
 }
 
-it('answers model calls of claimed episodes and trains on them', async () => {
-  const { server } = await serve();
+it('answers model calls of claimed episodes, trains on them, and tells of those that were lost', async () => {
+  const { server, runDir } = await serve();
   const { url } = server;
   await postTasks(url, 4);
+  const lost = await claim(url, 'lost');
+  await ask(lost, 'hello');
+  await send(`${url}/swarm/v1/episodes/${lost.episode_id}/abandon`, { client: 'me' });
   for (let index = 0; index < 8; index++) {
     const episode = await claim(url, `c${index}`);
     const answer = await ask(episode, `hello ${index}`);
@@ -95,6 +99,9 @@ it('answers model calls of claimed episodes and trains on them', async () => {
     expect(receipt).toMatchObject({ status: 200, body: { status: 'completed' } });
   }
   await expect.poll(() => server.swarm?.describe().account, { timeout: 20_000 }).toMatchObject({ trained: 8 });
+  const [first = ''] = readFileSync(path.join(runDir, 'metrics.jsonl'), 'utf8').split('\n');
+  const lengths = { cut_attempts_share: 0.2, trained_over_begun_tokens: expect.any(Number) as number };
+  expect(JSON.parse(first)).toMatchObject(lengths);
 });
 
 it('goes on with a running episode after a restart, and answers a repeated call from its record', async () => {
@@ -131,5 +138,8 @@ it('opens an episode with its own key alone', async () => {
   expect(await send(`${server.url}/swarm/v1/episodes`, {}, one.key)).toMatchObject({ status: 401 });
   const end = { client: 'me', status: 'completed', reward: 1 };
   await send(`${server.url}/swarm/v1/episodes/${one.episode_id}/end`, end);
-  expect(await ask(one, 'hello')).toMatchObject({ status: 410, body: { error: { code: 'episode_ended' } } });
+  expect(await ask(one, 'hello')).toMatchObject({
+    status: 410,
+    body: { error: { code: 'episode_ended', message: expect.stringContaining('is over: ended') } },
+  });
 });

@@ -11,6 +11,8 @@ export type ModelPort = {
    * do not give the prompts that they had, WireError `invalid_request` for a reward of a turn that was never made.
    */
   readonly seal: (episodeId: string, request: EndRequest) => SealedEnd;
+  /** Generated so far; 0 if the tracker of the episode is not in memory. */
+  readonly tokensOf: (episodeId: string) => number;
   /** The episode is over: calls under way are cut. */
   readonly close: (episodeId: string) => void;
 };

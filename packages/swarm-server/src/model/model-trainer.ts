@@ -21,6 +21,7 @@ import {
   type StepRecipe,
 } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
+import type { LostAttempt } from '../swarm/attempt-lengths.js';
 import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 
 /** What a manifest says of its step beside its groups: everything else that the step is computed from. */
@@ -28,6 +29,8 @@ export type StepContent = {
   readonly recipe: StepRecipe;
   /** False if a token was sampled by another incarnation of the weights. */
   readonly isOnPolicy: boolean;
+  /** Attempts that were lost since the step before; only the metrics of the step tell of them. */
+  readonly lost?: readonly LostAttempt[];
   /** Of AgentJet. */
   readonly version: string;
 };
@@ -58,16 +61,17 @@ export class ModelTrainer implements TrainerPort {
   /** The engine samples from the new weights as soon as they are made. */
   publish = (): Promise<void> => Promise.resolve();
 
-  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes }: PlanContext): StepPlan => {
+  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost }: PlanContext): StepPlan => {
     const recipe = this.#options.weights.recipe(changes);
-    const { prepared } = this.#prepare(groups, recipe);
-    const content: StepContent = { recipe, isOnPolicy, version: this.#options.version };
+    const { prepared } = this.#prepare(groups, { recipe, lost });
+    const { version } = this.#options;
+    const content: StepContent = { recipe, isOnPolicy, version, ...(lost.length > 0 && { lost }) };
     return { optimizerSteps: withIdleGroups(prepared.optimizerSteps, groups), content };
   };
 
   optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
-    const { recipe, isOnPolicy } = manifest.content as StepContent;
-    const { prepared } = this.#prepare(manifest.groups, recipe);
+    const { recipe, isOnPolicy, lost = [] } = manifest.content as StepContent;
+    const { prepared } = this.#prepare(manifest.groups, { recipe, lost });
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
     if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest);
@@ -116,11 +120,14 @@ export class ModelTrainer implements TrainerPort {
   }
 
   /** Planned and trained from one preparation: the weights do not change in between. */
-  #prepare(groups: readonly ManifestGroup[], recipe: StepRecipe): { readonly prepared: PreparedBatch } {
+  #prepare(
+    groups: readonly ManifestGroup[],
+    { recipe, lost }: Required<Pick<StepContent, 'recipe' | 'lost'>>,
+  ): { readonly prepared: PreparedBatch } {
     const name = JSON.stringify(groups);
     if (this.#batch?.name === name) return this.#batch;
     const prepared = this.#options.weights.prepare(
-      groups.map((group) => this.#toTrainingGroup(group)),
+      groups.map((group, at) => this.#toTrainingGroup(group, at === 0 ? lost : [])),
       recipe,
     );
     this.#batch = { name, prepared };
@@ -141,7 +148,7 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  #toTrainingGroup({ groupId, episodes }: ManifestGroup): TrainingGroup {
+  #toTrainingGroup({ groupId, episodes }: ManifestGroup, lost: readonly LostAttempt[]): TrainingGroup {
     const policy = this.#policy;
     const ends = episodes.map((each) => ({ episode: toOwn(each, policy), end: this.#endOf(each.episodeId) }));
     return {
@@ -153,6 +160,7 @@ export class ModelTrainer implements TrainerPort {
         successes: ends.filter(({ end }) => end?.isSuccess === true).length,
         rewardSum: ends.reduce((sum, { episode }) => sum + episode.reward, 0),
         generatedTokens: ends.reduce((sum, { end }) => sum + tokensOf(end, policy), 0),
+        attempts: [...ends.map(({ end }) => toAttemptLength(end, policy)), ...lost],
         logMetrics: ends.map(({ end }) => contentOf(end, policy).log_metrics ?? {}),
         means: ends.map(({ episode }) => toMeans(episode)),
         records: ends.map(({ episode, end }) => toRecord(episode, end, policy)),
@@ -192,11 +200,14 @@ type EndContent = {
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly error?: string;
   readonly messages?: unknown;
+  readonly ignored_parameters?: Readonly<Record<string, unknown>>;
   readonly stats?: { readonly generatedTokens?: number };
   /** Which of the end's bytes is the first one of these rows. Default: 0. */
   readonly bytes_at?: number;
   /** What differs between several policies. */
-  readonly policies?: Readonly<Record<string, Pick<EndContent, 'rows' | 'turns' | 'stats' | 'bytes_at'>>>;
+  readonly policies?: Readonly<
+    Record<string, Pick<EndContent, 'rows' | 'turns' | 'stats' | 'bytes_at' | 'ignored_parameters'>>
+  >;
 };
 
 function contentOf(end: EndRecord | undefined, policy: string): EndContent {
@@ -219,6 +230,10 @@ function toOwn({ turnRewards, ...episode }: ManifestEpisode, policy: string): Ma
     reward: episode.rewards?.[policy] ?? episode.reward,
     ...(own !== undefined && own.length > 0 && { turnRewards: own }),
   };
+}
+
+function toAttemptLength(end: EndRecord, policy: string) {
+  return { episodeId: end.episodeId, tokens: tokensOf(end, policy), seconds: end.seconds, isCut: false };
 }
 
 function toRewarded(
@@ -257,7 +272,8 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
 
 /** The line of an episode in episodes/, without its samples. */
 function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecord | undefined, policy: string) {
-  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages } = contentOf(end, policy);
+  const content = contentOf(end, policy);
+  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages, ignored_parameters: ignored } = content;
   return {
     episode_id: episodeId,
     ...(task_id !== undefined && { task_id, repeat_index }),
@@ -268,6 +284,7 @@ function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecor
     ...(error !== undefined && { error }),
     ...(turns !== undefined && { turns: unpackTurns(turns) }),
     ...(messages !== undefined && { messages }),
+    ...(ignored !== undefined && Object.keys(ignored).length > 0 && { ignored_parameters: ignored }),
     metadata: metadata ?? {},
     log_metrics: log_metrics ?? {},
     generated_tokens: tokensOf(end, policy),

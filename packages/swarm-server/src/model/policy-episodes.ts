@@ -53,6 +53,9 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     };
   };
 
+  tokensOf = (episodeId: string): number =>
+    this.#parts.reduce((sum, { episodes }) => sum + episodes.tokensOf(episodeId), 0);
+
   close = (episodeId: string): void => {
     for (const { episodes } of this.#parts) episodes.close(episodeId);
   };

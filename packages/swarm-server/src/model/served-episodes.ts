@@ -110,6 +110,8 @@ export class ServedEpisodes implements ModelPort {
     };
   }
 
+  tokensOf = (episodeId: string): number => this.#open.get(episodeId)?.open.record().stats.generatedTokens ?? 0;
+
   close = (episodeId: string): void => {
     this.#idle.forget(episodeId);
     const episode = this.#open.get(episodeId);

@@ -111,7 +111,7 @@ export function endedDifferently(episodeId: string, stored: string): WireError {
 /** Why an episode is over. A claim may be lost in a power cut: then nothing is known of it. */
 export function reasonOf({ episodes, finishedEpisodes }: LedgerState, episodeId: string): string {
   const found = episodes.get(episodeId) ?? finishedEpisodes.get(episodeId);
-  return found?.reason ?? 'machine_restarted';
+  return found === undefined ? 'machine_restarted' : (found.reason ?? 'ended');
 }
 
 export function goneError(state: LedgerState, episodeId: string): WireError {
@@ -126,10 +126,17 @@ type EndParts = {
   readonly sealed: SealedEnd | undefined;
   readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
   readonly place: number;
+  /** Since it was claimed. */
+  readonly seconds: number;
+  /** Of an attempt that was lost to the world, which is not sealed. */
+  readonly tokens?: number | undefined;
 };
 
 /** The end as the ledger takes it. */
-export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }: EndParts): NewEnd {
+export function toNewEnd(
+  request: EndRequest,
+  { bodyHash, sealed, group, place, seconds, tokens = 0 }: EndParts,
+): NewEnd {
   const { rewards } = request;
   const end: Writable<NewEnd> = {
     status: request.status,
@@ -137,6 +144,8 @@ export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }
     isSuccess: request.is_success,
     bodyHash,
     revision: request.revision ?? group.revision,
+    tokens: sealed?.tokens ?? tokens,
+    seconds,
     content: {
       ...sealed?.content,
       task_id: group.taskId,
@@ -151,7 +160,6 @@ export function toNewEnd(request: EndRequest, { bodyHash, sealed, group, place }
   };
   if (rewards !== undefined) end.rewards = rewards;
   if (sealed === undefined) return end;
-  end.tokens = sealed.tokens;
   if (sealed.turnRewards !== undefined) end.turnRewards = sealed.turnRewards;
   if (sealed.bytes !== undefined) end.bytes = sealed.bytes;
   return end;

@@ -118,7 +118,7 @@ export class EpisodeRoutes {
         ledger.renew(id, settings.leaseMs);
         renewed.push(id);
       } else if (episode === undefined || episode.state === 'dropped') {
-        gone.push({ episode_id: id, reason: this.#reasonOf(id) });
+        gone.push({ episode_id: id, reason: reasonOf(ledger.state, id) });
       }
     }
     if (gone.length > 0 && !(await store.isOwner())) throw this.#goneError(gone[0]?.episode_id ?? '');
@@ -327,7 +327,7 @@ export class EpisodeRoutes {
     { client, life, lease_seconds }: ClaimRequest,
     { claimId, keyName }: { readonly claimId: string; readonly keyName: string | undefined },
   ): string {
-    const { ledger, host, tasks } = this.#context;
+    const { ledger, host, tasks, lengths } = this.#context;
     const group = ledger.group(groupId);
     const taskOf = group.purpose === 'train' ? tasks.trainingTask : tasks.evaluationTask;
     const task = taskOf(group.draw, shareOf(group));
@@ -336,6 +336,7 @@ export class EpisodeRoutes {
     const leaseMs = lease_seconds * 1000;
     ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, keyName, leaseMs });
     this.#deadlines.begin(episodeId);
+    lengths.begin(episodeId);
     return episodeId;
   }
 
@@ -371,11 +372,15 @@ export class EpisodeRoutes {
     const { episodeId } = episode;
     const isRefused = this.#refused.delete(episodeId);
     const request = isRefused && said.status === 'failed' ? { ...said, status: 'outage' as const } : said;
-    const { ledger, writer } = this.#context;
+    const { ledger, writer, lengths } = this.#context;
     try {
-      const sealed = request.status === 'outage' ? undefined : this.#model?.seal(episodeId, request);
+      const isLost = request.status === 'outage';
+      const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
+      const tokens = isLost ? this.#model?.tokensOf(episodeId) : undefined;
       const { groupId, place } = episode;
-      ledger.end(episodeId, toNewEnd(request, { bodyHash, sealed, group: ledger.group(groupId), place }));
+      const seconds = lengths.secondsOf(episodeId);
+      const parts = { bodyHash, sealed, group: ledger.group(groupId), place, seconds, tokens };
+      ledger.end(episodeId, toNewEnd(request, parts));
     } catch (error) {
       if (!isReplayMismatch(error)) throw error;
       ledger.drop(episodeId, 'replay_mismatch');
@@ -384,10 +389,6 @@ export class EpisodeRoutes {
     } finally {
       if (episode.state !== 'running') this.#model?.close(episodeId);
     }
-  }
-
-  #reasonOf(episodeId: string): string {
-    return reasonOf(this.#context.ledger.state, episodeId);
   }
 
   #goneError(episodeId: string): WireError {

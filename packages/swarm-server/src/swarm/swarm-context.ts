@@ -11,9 +11,11 @@ import {
 } from '@agentjet/ledger';
 import { RecoveryBudget } from '@agentjet/core';
 import { CallGate } from './call-gate.js';
+import type { AttemptLengths } from './attempt-lengths.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
+import type { StragglerNotice } from './straggler-notice.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
 /** What the parts of one swarm share. It lives from a recovery to the next failure of the store. */
@@ -27,6 +29,8 @@ export type SharedContext = {
   readonly changes: Changes;
   readonly tasks: TaskPort;
   readonly lives: ClientLives;
+  readonly lengths: AttemptLengths;
+  readonly stragglers: StragglerNotice;
   /** The process is about to end: no place is given away, and what is open waits for the next one. */
   readonly intake: { isClosing: boolean };
   /** Revision of the agent code that was claimed with last, by share. */

@@ -36,6 +36,7 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
+import { AttemptLengths } from './attempt-lengths.js';
 import { Changes } from './changes.js';
 import { ClientLives } from './client-lives.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
@@ -43,6 +44,7 @@ import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes } from './operator-routes.js';
 import type { SwarmSettings } from './settings.js';
+import { StragglerNotice } from './straggler-notice.js';
 import { appendSynced, createContexts, isDown, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
@@ -96,15 +98,20 @@ export class Swarm {
       },
     });
     const changes = new Changes(host);
+    let lengths: AttemptLengths | undefined;
     const ledger = new Ledger({
       rules: settings.rules,
       now: host.now,
       maxStepMs: 10 * settings.tickMs,
       state,
-      ...(model !== undefined && { onDrop: ({ episodeId }) => model.close(episodeId) }),
+      onDrop: ({ episodeId }) => {
+        lengths?.cut(episodeId, model?.tokensOf(episodeId) ?? 0);
+        model?.close(episodeId);
+      },
       journal: (records) => {
         writer.append(records);
         options.onRecords?.(records);
+        for (const record of records) lengths?.note(record);
         if (records.some(({ kind }) => kind !== 'call' && kind !== 'claim' && kind !== 'memo')) changes.notify();
       },
     });
@@ -114,7 +121,9 @@ export class Swarm {
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
     const flags = { intake: { isClosing: false }, evaluation: { isRunning: false } };
     const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];
-    const shared = { host, ledger, store, writer, records, changes, tasks, lives, newest, ...flags };
+    lengths = new AttemptLengths(ledger, policies);
+    const watches = { changes, lives, lengths, stragglers: new StragglerNotice(options.onNotice), newest, ...flags };
+    const shared = { host, ledger, store, writer, records, tasks, ...watches };
     const context = createContexts(shared, policies);
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);

@@ -133,7 +133,7 @@ function findBatch(context: SwarmContext): Batch {
 type ReadyBatch = Extract<Batch, { readonly kind: 'ready' }>;
 
 async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): Promise<void> {
-  const { host, ledger, policy, writer, trainer, weights, gate, settings, recovery } = context;
+  const { host, ledger, policy, writer, trainer, weights, gate, settings, recovery, stragglers } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
   const startedMs = host.now();
@@ -148,6 +148,7 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
     await optimizeStep(context, manifest);
     await trainer.publish(manifest.step);
     weights.version = manifest.step;
+    stragglers.noteTrained(ready.length);
   }
   weights.phase = 'waiting';
   gate.release('weights');
@@ -159,11 +160,12 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
 }
 
 function planContext(context: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
-  const { ledger, policy, line } = context;
+  const { ledger, policy, line, lengths } = context;
   const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
   const calls = members.flatMap((episode) => episode.calls.filter((call) => isOf(call, policy)));
   return {
     isOnPolicy: calls.every(({ incarnation }) => incarnation === line.incarnation),
+    lost: lengths.take(policy, groups),
     changes: changedKeys(context),
   };
 }
@@ -207,8 +209,10 @@ async function retireFiles({ store, ledger, writer, policies }: SwarmContext): P
 }
 
 function giveUpStragglers(context: SwarmContext, { by }: Extract<Batch, { kind: 'held' }>, sinceMs: number): void {
-  const { ledger, settings } = context;
+  const { ledger, settings, stragglers } = context;
   const patience = settings.stragglerPatienceMs;
   if (patience === null || ledger.clock.read() - sinceMs <= patience) return;
-  for (const { groupId, fate } of by) if (fate === undefined) ledger.dropGroup(groupId, 'stale');
+  const late = by.filter(({ fate }) => fate === undefined);
+  for (const { groupId } of late) ledger.dropGroup(groupId, 'stale');
+  stragglers.noteGiven(late.length);
 }

@@ -1,4 +1,5 @@
 import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { LostAttempt } from './attempt-lengths.js';
 
 /** What the swarm asks of the holder of the weights. Steps are numbered from 1; step 0 is the model as it began. */
 export type TrainerPort = {
@@ -31,6 +32,8 @@ export type EvaluatedEpisode = {
 export type PlanContext = {
   /** False if a token was sampled by another incarnation of the weights. */
   readonly isOnPolicy: boolean;
+  /** Attempts that were lost since the step before. */
+  readonly lost: readonly LostAttempt[];
   /** Keys of the configuration that were changed since the run began. */
   readonly changes: Readonly<Record<string, unknown>>;
 };

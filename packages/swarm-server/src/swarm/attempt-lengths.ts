@@ -1,0 +1,82 @@
+import type { Ledger, LedgerGroup, LedgerRecord } from '@agentjet/ledger';
+
+/** An attempt that no step trains, for the comparison of trained with claimed episodes. */
+export type LostAttempt = {
+  readonly episodeId: string;
+  /** Generated. */
+  readonly tokens: number;
+  readonly seconds: number;
+  /** Somebody else than its agent ended it: it counts with what it had. */
+  readonly isCut: boolean;
+};
+
+/**
+ * How long attempts are, and which of them were lost since the last step. A server that trains what comes early and drops what comes
+ * late trains short episodes more often than there are. Seconds run on the clock of the leases, and begin anew after a recovery.
+ */
+export class AttemptLengths {
+  readonly #ledger: Ledger;
+  /** By policy: what its next step tells of. */
+  readonly #lost: ReadonlyMap<string, LostAttempt[]>;
+  /** When attempts were claimed that are neither in a step nor lost. */
+  readonly #begunMs = new Map<string, number>();
+
+  constructor(ledger: Ledger, policies: readonly { readonly name: string }[]) {
+    this.#ledger = ledger;
+    this.#lost = new Map(policies.map(({ name }) => [name, []]));
+    for (const { episodeId, state } of ledger.state.episodes.values())
+      if (state === 'running' || state === 'ended' || state === 'pooled') this.begin(episodeId);
+  }
+
+  begin(episodeId: string): void {
+    this.#begunMs.set(episodeId, this.#ledger.clock.read());
+  }
+
+  /** Seconds since the attempt was claimed. */
+  secondsOf(episodeId: string): number {
+    const begunMs = this.#begunMs.get(episodeId);
+    return begunMs === undefined ? 0 : (this.#ledger.clock.read() - begunMs) / 1000;
+  }
+
+  /** A running attempt was dropped. */
+  cut(episodeId: string, tokens: number): void {
+    this.#lose({ episodeId, tokens, seconds: this.secondsOf(episodeId), isCut: true });
+  }
+
+  /** To be told of each record after it was applied: it may drop episodes that have ended. */
+  note(record: LedgerRecord): void {
+    if (record.kind === 'end') this.#noteEnded(record.episodeId);
+    else if (record.kind === 'drop' || record.kind === 'group_dropped' || record.kind === 'give_up')
+      for (const episodeId of this.#groupOf(record.groupId)?.episodeIds ?? []) this.#noteEnded(episodeId);
+  }
+
+  /** What was lost since the last step of the policy. The groups are those of its next one. */
+  take(policy: string, groups: readonly { readonly episodeIds: readonly string[] }[]): readonly LostAttempt[] {
+    for (const { episodeIds } of groups) for (const episodeId of episodeIds) this.#begunMs.delete(episodeId);
+    return this.#lost.get(policy)?.splice(0) ?? [];
+  }
+
+  #noteEnded(episodeId: string): void {
+    const { end, state, groupId } = this.#ledger.state.episodes.get(episodeId) ?? {};
+    if (end === undefined) return;
+    if (this.#groupOf(groupId)?.purpose !== 'train') this.#begunMs.delete(episodeId);
+    else if (state === 'dropped')
+      this.#lose({ episodeId, tokens: end.tokens, seconds: end.seconds, isCut: end.status === 'outage' });
+  }
+
+  #groupOf(groupId = ''): Readonly<LedgerGroup> | undefined {
+    return this.#ledger.state.groups.get(groupId);
+  }
+
+  #lose(attempt: LostAttempt): void {
+    const groupId = this.#ledger.state.episodes.get(attempt.episodeId)?.groupId;
+    if (!this.#begunMs.delete(attempt.episodeId) || this.#groupOf(groupId)?.purpose !== 'train') return;
+    for (const lost of this.#lost.values()) {
+      lost.push(attempt);
+      if (lost.length > mostLost) lost.shift();
+    }
+  }
+}
+
+/** A step tells of the newest ones: a manifest is not to grow with an outage. */
+const mostLost = 1000;

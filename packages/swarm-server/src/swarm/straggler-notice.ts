@@ -1,0 +1,28 @@
+/** More than this share of groups given up, and training is biased towards short episodes. */
+const tolerable = 0.02;
+
+/** Tells once, if more groups than can be tolerated were given up for `rollout.straggler_patience`. */
+export class StragglerNotice {
+  readonly #onNotice: ((message: string) => void) | undefined;
+  #numTrained = 0;
+  #numGiven = 0;
+  #isTold = false;
+
+  constructor(onNotice?: (message: string) => void) {
+    this.#onNotice = onNotice;
+  }
+
+  noteTrained(numGroups: number): void {
+    this.#numTrained += numGroups;
+  }
+
+  noteGiven(numGroups: number): void {
+    this.#numGiven += numGroups;
+    const all = this.#numGiven + this.#numTrained;
+    if (this.#isTold || this.#numGiven <= tolerable * all) return;
+    this.#isTold = true;
+    this.#onNotice?.(
+      `${this.#numGiven} of ${all} groups were given up because they took too long. Training now sees fewer long episodes than there are: see trained_over_begun_tokens in metrics.jsonl. Raise rollout.straggler_patience, or set it to null.`,
+    );
+  }
+}
