@@ -19,6 +19,8 @@ export type Cell = {
   readonly begins?: 'imitation' | 'first week';
   /** `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this policy's metrics. */
   readonly servedPolicy?: string;
+  /** A server trains, and `ajet swarm run -- <program>` runs this program for it. */
+  readonly servedProgram?: readonly string[];
   readonly minutes: number;
   /** What it needs that `npm install` does not bring, and how to get it. Looked for before the cell is run. */
   readonly needs?: { readonly what: string; readonly isHere: () => boolean };
@@ -96,6 +98,20 @@ export const cells: readonly Cell[] = [
       what: 'a Python with the openai package: `npm run setup:clients`, or AJET_PYTHON',
       isHere: () => spawnSync(python, ['-c', 'import openai']).status === 0,
     },
+  },
+  {
+    tutorial: 'black-box',
+    backbone: 'onnx',
+    conf: 'tutorial/08-black-box/black_box.yaml',
+    overrides: [],
+    model: 'nano',
+    begins: 'imitation',
+    servedProgram: [
+      process.execPath,
+      path.resolve(import.meta.dirname, '../../tutorial/08-black-box/coder.mjs'),
+      '{query}',
+    ],
+    minutes: 12,
   },
   {
     tutorial: 'countdown',

@@ -18,15 +18,17 @@ const reference = path.join(import.meta.dirname, 'reference-calculation.mjs');
 const policyFolder = ({ servedPolicy }: Cell): readonly string[] =>
   servedPolicy === undefined ? [] : ['policies', servedPolicy];
 
-/** The run itself. A server of several policies is a second process, whose processor time counts too. */
-async function train({ servedPolicy, env = {} }: Cell, scratch: string, args: readonly string[]): Promise<Ended> {
-  if (servedPolicy === undefined) return runNode(scratch, [ajet, ...args], env);
+/** The run itself. A server is a second process, whose processor time counts too. */
+async function train(cell: Cell, scratch: string, args: readonly string[]): Promise<Ended> {
+  const { servedPolicy, servedProgram, env = {} } = cell;
+  if (servedPolicy === undefined && servedProgram === undefined) return runNode(scratch, [ajet, ...args], env);
+  const program = servedProgram === undefined ? [] : ['--parallel', '8', '--', ...servedProgram];
   const report = path.join(scratch, 'server-cpu.txt');
   const command = ['--import', reporter, ajet, 'swarm', 'serve', '--port=0', ...args];
   type Address = { readonly url: string; readonly key: string };
   const place = { cwd: root, env: { ...env, CPU_REPORT: report } };
   const ended = await serveWhile(command, place, ({ url, key }: Address) =>
-    runNode(scratch, [ajet, 'swarm', 'run', '--server', url, ...args], { ...env, AJET_SWARM_KEY: key }),
+    runNode(scratch, [ajet, 'swarm', 'run', '--server', url, ...args, ...program], { ...env, AJET_SWARM_KEY: key }),
   );
   return { ...ended, cpuSeconds: ended.cpuSeconds + Number(await readFile(report, 'utf8')) };
 }
