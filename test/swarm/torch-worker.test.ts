@@ -91,6 +91,11 @@ async function expectSound(runDir: string): Promise<void> {
   const held = [...state.manifests.values()].flatMap(({ groups }) => groups.flatMap(({ episodes }) => episodes));
   expect(new Set(held.map(({ episodeId }) => episodeId)).size).toBe(24);
   expect(held).toHaveLength(24);
-  const metrics = readFileSync(path.join(runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
-  expect(metrics.map((line) => (JSON.parse(line) as { readonly step: number }).step)).toEqual([1, 2, 3, 4, 5, 6]);
+  const lines = readFileSync(path.join(runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
+  const metrics = lines.map((line) => JSON.parse(line) as Readonly<Record<string, number>>);
+  expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+  const [after = {}, ...others] = metrics.filter((row) => 'logprob_gap_before_redo' in row);
+  expect(others).toEqual([]);
+  const { logprob_gap_max: gap, logprob_gap_before_redo: before = Number.NaN } = after;
+  expect(gap).toBeLessThanOrEqual(2 * Math.max(before, 1e-4)); // below 1e-4 a gap is shown as 0
 }

@@ -21,6 +21,7 @@ import {
   type StepRecipe,
 } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
+import { RedoGap } from './redo-gap.js';
 import type { LostAttempt } from '../swarm/attempt-lengths.js';
 import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 
@@ -41,6 +42,7 @@ export class ModelTrainer implements TrainerPort {
   /** The batch that was planned last, or is being trained. */
   #batch: { readonly name: string; readonly prepared: PreparedBatch } | undefined;
   #steppedAt = performance.now();
+  readonly #gap = new RedoGap();
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
@@ -53,6 +55,7 @@ export class ModelTrainer implements TrainerPort {
   checkpoints = (): Promise<readonly number[]> => this.#options.weights.checkpoints();
   load = async (step: number): Promise<void> => {
     this.#batch = undefined;
+    if (!this.repeatsExactly) this.#gap.noteLoad(await this.#options.folder.readMetrics());
     await this.#options.weights.load(step);
   };
   save = (step: number): Promise<void> => this.#options.weights.save(step);
@@ -74,7 +77,7 @@ export class ModelTrainer implements TrainerPort {
     const { prepared } = this.#prepare(manifest.groups, { recipe, lost });
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
-    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest);
+    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest, known !== undefined);
     return { isApplied, leftOut };
   };
 
@@ -111,9 +114,10 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  async #record(prepared: PreparedBatch, { step, shares }: ManifestRecord): Promise<void> {
+  async #record(prepared: PreparedBatch, { step, shares }: ManifestRecord, isRedo: boolean): Promise<void> {
     const seconds = (performance.now() - this.#steppedAt) / 1000;
-    const metrics = await prepared.record(this.#options.folder, step, seconds, toShareMetrics(shares));
+    const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
+    const metrics = await prepared.record(this.#options.folder, step, seconds, more);
     this.#steppedAt = performance.now();
     this.#batch = undefined;
     this.#options.onStep?.(step, metrics);

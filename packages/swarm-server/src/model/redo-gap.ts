@@ -1,0 +1,24 @@
+type Metrics = Readonly<Record<string, unknown>>;
+
+/**
+ * Where making a step again does not give the same weights to the last bit, tokens were sampled by weights that are gone. The first
+ * step after such a redo tells the gap between sampler and trainer of the last step before, next to its own `logprob_gap_max`.
+ */
+export class RedoGap {
+  #before: number | undefined;
+  #hasRedone = false;
+
+  /** The weights of a checkpoint are about to be loaded. `metrics`: of the steps made so far. */
+  noteLoad(metrics: readonly Metrics[]): void {
+    const gap = metrics.at(-1)?.['logprob_gap_max'];
+    this.#before = typeof gap === 'number' ? gap : undefined;
+    this.#hasRedone = false;
+  }
+
+  /** What the metrics of a step say more. `isRedo`: it was made before. */
+  noteStep(isRedo: boolean): Readonly<Record<string, number>> {
+    const isFirst = !isRedo && this.#hasRedone;
+    this.#hasRedone = isRedo;
+    return isFirst && this.#before !== undefined ? { logprob_gap_before_redo: this.#before } : {};
+  }
+}
