@@ -36,8 +36,14 @@ export async function killProcesses(
   const port = 20_000 + (process.pid % 20_000);
   const url = `http://127.0.0.1:${port}`;
   const kills = { server: 0, worker: 0, client: 0 };
-  const startServer = (): Promise<ChildProcess> =>
-    startChild('server-child.ts', [dir, String(port), String(numPolicies)]);
+  const deaths: string[] = [];
+  const startServer = async (): Promise<ChildProcess> => {
+    const started = await startChild('server-child.ts', [dir, String(port), String(numPolicies)]);
+    started.once('exit', (code, signal) => {
+      if (!killed.has(started)) deaths.push(`with ${signal ?? `code ${code}`}`);
+    });
+    return started;
+  };
   const startClient = (name: string): ChildProcess => spawnChild('client-child.ts', [url, name, path.join(dir, name)]);
   let server = await startServer();
   await postTasks(url, numTasks);
@@ -45,6 +51,7 @@ export async function killProcesses(
   try {
     for (let kill = 0; kill < numKills; kill++) {
       await sleep(200 + Math.random() * 1500);
+      requireNoDeath(deaths);
       if (kill % 4 === 3) {
         await killChild(clients.get('c0'));
         kills.client++;
@@ -58,10 +65,16 @@ export async function killProcesses(
     }
     await Promise.all([...clients.values()].map(exited));
     await isQuiet(url, findRun(dir));
+    requireNoDeath(deaths);
   } finally {
     for (const child of [server, ...clients.values()]) await killChild(child);
   }
   return { kills, ...(await compare(dir, numPolicies)) };
+}
+
+/** A server that ends by itself is a bug, even if the next one loses nothing; it has said more on the standard error. */
+function requireNoDeath(deaths: readonly string[]): void {
+  if (deaths.length > 0) throw new Error(`A server that nobody killed has ended ${deaths.join(' and ')}.`);
 }
 
 type Described = { readonly step: number; readonly account: Readonly<Record<string, number>> };
@@ -176,8 +189,12 @@ async function endEngine(server: ChildProcess): Promise<number> {
   return said;
 }
 
+/** Processes that were to end. */
+const killed = new WeakSet<ChildProcess>();
+
 export async function killChild(child?: ChildProcess): Promise<void> {
   if (child === undefined) return;
+  killed.add(child);
   child.kill('SIGKILL');
   await exited(child);
 }
