@@ -29,7 +29,9 @@ function createRunDir(secondsSampling: number): string {
     metadata: { end: isSuccess ? 'goal' : 'hole' },
     seconds_judging: 0.5,
   });
-  const episodes = [episode('a', true), episode('a', true), episode('b', true), episode('b', false)];
+  const served = { ...episode('b', false), episode_id: 'e0f1' };
+  const trained = { ...episode('c', false), episode_id: 'e2', group_id: 'g0.0', seconds_judging: 0 };
+  const episodes = [episode('a', true), episode('a', true), episode('b', true), served, trained];
   writeFileSync(path.join(runDir, 'episodes', 'step-000002.jsonl'), toLines(episodes));
   return runDir;
 }

@@ -44,6 +44,10 @@ function describeEnding({ reward, metadata, error }: Line): string {
   return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
 }
 
+/** A server's ids say nothing of an episode; what it evaluates is in no group. */
+const isHeldOut = (episode: Line): boolean =>
+  String(episode['episode_id']).startsWith('eval-') || episode['group_id'] === undefined;
+
 /**
  * The evaluation after `step`: the success of each task, where every repeat of a task must succeed, and how a task's episode
  * has ended, the first that failed if one did.
@@ -60,7 +64,7 @@ export async function readHeldOut(
   for await (const episode of readEpisodes(
     path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`),
   )) {
-    if (!String(episode['episode_id']).startsWith('eval-')) continue;
+    if (!isHeldOut(episode)) continue;
     const task = String(episode['task_id']);
     const isSuccess = episode['is_success'] === true;
     if (outcomes[task] === undefined || (outcomes[task] && !isSuccess)) endings[task] = describeEnding(episode);
