@@ -27,7 +27,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 2,
+    maxWorkers: 3, // many tests wait for other processes
     passWithNoTests: true,
   },
 });

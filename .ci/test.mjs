@@ -40,7 +40,7 @@ const vitestArgs = [
   ...(isPortable ? portablePaths : []),
 ];
 /** As in vitest.config.ts. */
-const workers = 2;
+const workers = 3;
 const minutes = () => (performance.now() - startedAt) / 60_000;
 
 /** Runs a program that prints one line if it cannot do its work; resolves with that line, or undefined. */

@@ -26,17 +26,29 @@ const oneSmallStep = [
   'onnx.num_threads=1',
 ];
 
-/** The last figures of a run of one step. */
-async function trainOneStep(yaml: string, settings: readonly string[] = []): Promise<Readonly<Record<string, number>>> {
-  const conf = ['--conf', path.join(import.meta.dirname, yaml)];
-  await run('node', [ajet, ...conf, ...oneSmallStep, ...settings, `experiment_dir=${experimentDir}`]);
-  const experiment = path.join(experimentDir, path.basename(yaml, '.yaml'));
-  const [time = ''] = (await readdir(experiment)).filter((name) => /^\d{4}-/.test(name));
-  const text = await readFile(path.join(experiment, time, 'metrics.jsonl'), 'utf8');
+const argsOf = (yaml: string, settings: readonly string[] = []): readonly string[] => [
+  '--conf',
+  path.join(import.meta.dirname, yaml),
+  ...oneSmallStep,
+  ...settings,
+  `experiment_dir=${experimentDir}`,
+];
+
+/** The last figures of the run that an experiment has. */
+async function readLast(experiment: string): Promise<Readonly<Record<string, number>>> {
+  const folder = path.join(experimentDir, experiment);
+  const [time = ''] = (await readdir(folder)).filter((name) => /^\d{4}-/.test(name));
+  const text = await readFile(path.join(folder, time, 'metrics.jsonl'), 'utf8');
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Readonly<Record<string, number>>;
 }
 
-it.each([
+/** The figures of a run of one step. */
+async function trainOneStep(yaml: string, settings: readonly string[] = []): Promise<Readonly<Record<string, number>>> {
+  await run('node', [ajet, ...argsOf(yaml, settings)]);
+  return readLast(path.basename(yaml, '.yaml'));
+}
+
+const trained = [
   '01-frozen-lake/frozen_lake.yaml',
   '02-math-agent/math_agent.yaml',
   '03-werewolves/werewolves.yaml',
@@ -46,10 +58,18 @@ it.each([
   'learning-to-ask/learning_to_ask.yaml',
   'office/office.yaml',
   'documents/documents.yaml',
-])('%s trains', async (yaml) => {
-  const metrics = await trainOneStep(yaml);
-  expect(metrics).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
-  expect(metrics['generated_tokens']).toBeGreaterThan(0);
+];
+
+it('every tutorial trains', async () => {
+  // In one process, which saves a second for each.
+  const each = path.join(import.meta.dirname, '../test/e2e/support/run-each.mjs');
+  const program = path.join(path.dirname(ajet), 'program.js');
+  await run('node', [each, program, JSON.stringify(trained.map((yaml) => argsOf(yaml)))], { maxBuffer: 1 << 28 });
+  for (const yaml of trained) {
+    const metrics = await readLast(path.basename(yaml, '.yaml'));
+    expect(metrics, yaml).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
+    expect(metrics['generated_tokens'], yaml).toBeGreaterThan(0);
+  }
 });
 
 it('learning-to-ask trains by a rule and by the verdicts of a model that is asked over HTTP', async () => {

@@ -15,13 +15,16 @@ export type Running = {
   waitFor(pattern: RegExp): Promise<void>;
 };
 
+/** A run of seconds ends before optimized code has paid for itself. */
+const forShortRuns = ['--no-opt'];
+
 /** Starts the built command in `cwd`. */
 export function startAjet(
   cwd: string,
   args: readonly string[],
   options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {},
 ): Running {
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), main, ...args], {
+  const child = spawn(process.execPath, [...forShortRuns, ...(options.nodeArgs ?? []), main, ...args], {
     cwd,
     env: { ...process.env, ...options.env },
     timeout: 120_000,
