@@ -20,7 +20,7 @@ export function isForEvaluation(question: string): boolean {
   return deriveSeed(0, 'reasoning-gym', question.trim()) % 8 === 0;
 }
 
-/** `5+3` for `5 + 3`: a sign after a space is another token, and the micro model has never seen it. */
+/** `5+3` for `5 + 3`: a sign after a space is another token than the one that the micro model writes into its calculator. */
 const withTightSigns = (question: string): string => question.replace(/ ([+-]) /g, '$1');
 
 async function* readRows(family: Family, size: number): AsyncGenerator<Row> {
