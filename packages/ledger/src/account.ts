@@ -1,6 +1,5 @@
 import type { DropReason } from './drop-reasons.js';
-import { defaultPolicy, episodePart, policiesOf, type EpisodePart } from './policies.js';
-import type { FinishedEpisode, FinishedPart } from './records.js';
+import { episodePart, policiesOf, type EpisodePart } from './policies.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
 /**
@@ -25,9 +24,10 @@ export type Account = {
 
 /** Of one policy: what became of its parts. Without a name: of the episodes, which are trained once any policy has trained them. */
 export function accountOf(state: LedgerState, policy?: string): Account {
-  const counts = { trained: 0, assigned: 0, pooled: 0, ended: 0, evaluated: 0, dropped: 0, running: 0 };
-  const droppedByReason: Partial<Record<DropReason, number>> = {};
-  let unfinished = 0;
+  const { unfinished: lost, droppedByReason: reasons, ...over } = state.finished.countsOf(policy);
+  const counts = { assigned: 0, pooled: 0, ended: 0, running: 0, ...over };
+  const droppedByReason: Partial<Record<DropReason, number>> = { ...reasons };
+  let unfinished = lost;
   const add = (fate: keyof typeof counts, isAcknowledged: boolean, reason: DropReason | undefined): void => {
     if (fate === 'dropped' && !isAcknowledged) unfinished++;
     else counts[fate]++;
@@ -39,10 +39,6 @@ export function accountOf(state: LedgerState, policy?: string): Account {
     const part = partOf(state, episode, policy);
     if (part !== undefined) add(part.state, episode.end !== undefined, part.reason);
   }
-  for (const episode of state.finishedEpisodes.values()) {
-    const part = finishedPart(episode, policy);
-    if (part !== undefined) add(part.fate, episode.bodyHash !== undefined, part.reason);
-  }
   const { ended: unscored, running, ...others } = counts;
   const acknowledged = Object.values(others).reduce((sum, count) => sum + count, unscored);
   return { acknowledged, ...others, unscored, droppedByReason, running, unfinished };
@@ -53,8 +49,4 @@ function partOf(state: LedgerState, episode: LedgerEpisode, policy: string | und
   if (policy === undefined) return episode;
   const group = state.groups.get(episode.groupId);
   return group !== undefined && policiesOf(group).includes(policy) ? episodePart(episode, policy) : undefined;
-}
-
-function finishedPart(episode: FinishedEpisode, policy: string | undefined): FinishedPart | undefined {
-  return policy === undefined ? episode : (episode.parts?.[policy] ?? (policy === defaultPolicy ? episode : undefined));
 }

@@ -1,3 +1,4 @@
+import { drawState } from './draw-states.js';
 import { dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import {
   defaultPolicy,
@@ -69,7 +70,7 @@ function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
     settleGroup(group, policy, isHeld ? 'trained' : 'non_finite_gradient');
     const { draw, tryIndex, expiries, share } = group;
     const { draws } = scheduleOf(state, share);
-    if (draws.get(draw)?.tryIndex === tryIndex) draws.set(draw, { tryIndex, expiries, fate: 'over' });
+    if (draws.get(draw)?.tryIndex === tryIndex) draws.set(draw, drawState({ tryIndex, expiries, fate: 'over' }));
   }
 }
 

@@ -11,7 +11,16 @@ import type {
   LedgerRecord,
 } from './records.js';
 import { defaultShare } from './shares.js';
-import { createState, scheduleOf, taskKey, type LedgerEpisode, type LedgerState, type PolicyLine } from './state.js';
+import { drawState } from './draw-states.js';
+import {
+  createState,
+  scheduleOf,
+  taskKey,
+  type DrawState,
+  type LedgerEpisode,
+  type LedgerState,
+  type PolicyLine,
+} from './state.js';
 
 /**
  * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
@@ -30,9 +39,13 @@ export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   return state;
 }
 
+/** Most groups that are asked for are open. */
+const isFinished = ({ groups, finished }: LedgerState, groupId: string): boolean =>
+  !groups.has(groupId) && finished.has(groupId);
+
 /** Changes the state as the record says. */
 export function applyRecord(state: LedgerState, record: LedgerRecord): void {
-  if (record.kind !== 'finished' && 'groupId' in record && state.finished.has(record.groupId)) return;
+  if (record.kind !== 'finished' && 'groupId' in record && isFinished(state, record.groupId)) return;
   switch (record.kind) {
     case 'group':
       return applyGroup(state, record);
@@ -136,7 +149,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
   requireRecord(place.episodeId === undefined, `place ${record.place} of "${group.groupId}" has two episodes`);
   requireRecord(!place.isGivenUp, `place ${record.place} of "${group.groupId}" was claimed after it was given up`);
   requireRecord(!state.episodes.has(episodeId), `the episode id "${episodeId}" was used twice`);
-  requireRecord(!state.finishedEpisodes.has(episodeId), `the episode id "${episodeId}" was used twice`);
+  requireRecord(state.finished.episode(episodeId) === undefined, `the episode id "${episodeId}" was used twice`);
   place.attempts = record.attempt + 1;
   place.episodeId = episodeId;
   group.episodeIds.push(episodeId);
@@ -198,13 +211,12 @@ function applyGroupDropped(state: LedgerState, record: GroupDroppedRecord): void
 
 function applyFinished(state: LedgerState, record: FinishedRecord): void {
   for (const episode of record.episodes) {
-    state.finishedEpisodes.set(episode.episodeId, episode);
-    state.claims.set(episode.claimId, episode.episodeId);
+    state.claims.delete(episode.claimId);
     for (const policy of Object.keys(episode.parts ?? {})) lineOf(state, policy);
     state.episodes.delete(episode.episodeId);
   }
   state.groups.delete(record.groupId);
-  state.finished.set(record.groupId, record);
+  state.finished.add(record);
   if (record.purpose === 'train') setDraw(state, record, record.returns ? 'returned' : 'over', record.fate);
 }
 
@@ -220,10 +232,10 @@ function setDraw(
   state.schedules.set(share ?? defaultShare, schedule);
   const known = schedule.draws.get(draw);
   if (known !== undefined && known.tryIndex > tryIndex) return;
-  schedule.draws.set(draw, { tryIndex, expiries: expiries + (reason === 'group_expired' ? 1 : 0), fate });
+  schedule.draws.set(draw, drawState({ tryIndex, expiries: expiries + (reason === 'group_expired' ? 1 : 0), fate }));
   if (fate === 'returned') schedule.returned.add(draw);
   else schedule.returned.delete(draw);
   schedule.nextDraw = Math.max(schedule.nextDraw, draw + 1);
 }
 
-type DrawFate = 'open' | 'returned' | 'over';
+type DrawFate = DrawState['fate'];

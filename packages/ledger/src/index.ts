@@ -81,10 +81,10 @@ export {
 } from './state.js';
 export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
 export type { Entry } from './store/entry.js';
-export { foldStore, type FoldedStore } from './store/fold-store.js';
+export { foldStore, settleFinished, type FoldedStore } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover, type Recovered } from './store/recover.js';
-export { planRetirement, type OldestCheckpoint, type Retirement } from './store/retention.js';
+export { forgetSteps, planRetirement, type OldestCheckpoint, type Retirement } from './store/retention.js';
 export type { Lane, Store, StoreFile } from './store/store.js';
 export { StoreError } from './store/store-error.js';
 export { StoreWriter, type StoreWriterOptions } from './store/store-writer.js';

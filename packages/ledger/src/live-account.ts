@@ -58,9 +58,9 @@ export class LiveAccount {
   }
 
   #add(episodeId: string, change: 1 | -1): void {
-    const { episodes, finishedEpisodes, groups } = this.#state;
+    const { episodes, finished, groups } = this.#state;
     const live = episodes.get(episodeId);
-    const over = live === undefined ? finishedEpisodes.get(episodeId) : undefined;
+    const over = live === undefined ? finished.episode(episodeId) : undefined;
     if (live !== undefined) {
       const isAcknowledged = live.end !== undefined;
       this.#count(overall, live.state, { reason: live.reason, isAcknowledged }, change);

@@ -1,4 +1,5 @@
 import type { DropReason } from './drop-reasons.js';
+import { FinishedGroups } from './finished-groups.js';
 import { createLine, type EpisodePart, type GroupPart } from './policies.js';
 import type {
   AuditRecord,
@@ -7,8 +8,6 @@ import type {
   ConfigRecord,
   EndRecord,
   EvaluationRecord,
-  FinishedEpisode,
-  FinishedRecord,
   GroupFate,
   GroupRecord,
   KeyRecord,
@@ -27,7 +26,7 @@ import { defaultShare, type ShareAccount } from './shares.js';
 export type LedgerState = PolicyLine & {
   readonly groups: Map<string, LedgerGroup>;
   readonly episodes: Map<string, LedgerEpisode>;
-  /** Claim id to episode id, of finished groups too. */
+  /** Claim id to episode id. */
   readonly claims: Map<string, string>;
   /** By share. */
   readonly schedules: Map<string, Schedule>;
@@ -42,8 +41,7 @@ export type LedgerState = PolicyLine & {
   readonly operationIds: Set<string>;
   bootId: string | undefined;
   /** Groups whose records may be gone, and their episodes. */
-  readonly finished: Map<string, FinishedRecord>;
-  readonly finishedEpisodes: Map<string, FinishedEpisode>;
+  readonly finished: FinishedGroups;
 };
 
 /** How far the weights of one policy are. */
@@ -124,7 +122,7 @@ export type DrawState = {
   readonly fate: 'open' | 'returned' | 'over';
 };
 
-export function createState(): LedgerState {
+export function createState(finished = new FinishedGroups()): LedgerState {
   return {
     ...createLine(),
     lines: new Map(),
@@ -139,8 +137,7 @@ export function createState(): LedgerState {
     operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
     operationIds: new Set(),
     bootId: undefined,
-    finished: new Map(),
-    finishedEpisodes: new Map(),
+    finished,
   };
 }
 

@@ -4,3 +4,4 @@ export { putFormat } from './testing/put-format.js';
 export { readableFormats } from './lmdb/lmdb-store.js';
 export { readFormat, writeRawFile, type RawEntry } from './testing/raw-file.js';
 export { readBootId } from './lmdb/boot-id.js';
+export { decodeRecord, encodeRecord } from './store/entry.js';

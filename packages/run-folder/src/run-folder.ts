@@ -168,7 +168,7 @@ export class RunFolder {
    * while another process writes here.
    */
   async rewind(state: TrainingState): Promise<void> {
-    await this.#writing('writer', claimWriting);
+    await this.#writing('writer', (file) => claimWriting(file));
     this.#drawn = undefined;
     const changed = [...(await findChangedRecords(this.dir)), ...(await writing(this.dir, () => cutUnknown(this.dir)))];
     changed.forEach(this.#onNotice);
@@ -229,6 +229,11 @@ export class RunFolder {
   /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */
   async writeReport(): Promise<void> {
     await this.#drawing('report.html', () => this.#writeReport());
+  }
+
+  /** From now on this process writes the folder, though another one does so: that one is refused at its next write. */
+  async takeOver(): Promise<void> {
+    await claimWriting(this.#path('writer'), { takesOver: true });
   }
 
   /** Ends this process's claim on the folder. */

@@ -43,11 +43,12 @@ const self = (): Writer => ({ owner, host: hostname(), pid: process.pid, boot: r
 
 /**
  * Writes into `file` that this process writes the folder, and keeps saying so until `releaseWriting` or the end of the process.
- * Throws BackboneError `run_in_use` if another live process does. What a killed process left behind counts for nothing.
+ * Throws BackboneError `run_in_use` if another live process does, unless this one takes the folder over: then that one may write
+ * nothing more. What a killed process left behind counts for nothing.
  */
-export async function claimWriting(file: string): Promise<void> {
+export async function claimWriting(file: string, { takesOver = false }: ClaimOptions = {}): Promise<void> {
   clearInterval(claimed.get(file));
-  await takePlace(file);
+  await takePlace(file, takesOver);
   const timer = setInterval(() => void beat(file), heartbeatMs);
   timer.unref();
   if (!removesAtExit) process.once('exit', removeAll);
@@ -55,19 +56,26 @@ export async function claimWriting(file: string): Promise<void> {
   claimed.set(file, timer);
 }
 
-/** Ends the claim; does nothing if there is none. */
+type ClaimOptions = { readonly takesOver?: boolean };
+
+/** Ends the claim; does nothing if there is none, or if another process has taken the folder over. */
 export async function releaseWriting(file: string): Promise<void> {
   clearInterval(claimed.get(file));
   claimed.delete(file);
-  await rm(file, { force: true });
+  if (!isOthers(await readText(file))) await rm(file, { force: true });
 }
 
+const isOthers = (text: string): boolean => {
+  const writer = toWriter(text);
+  return writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer);
+};
+
 /** A link is made by one process only, even on a network disk: that one has the claim. */
-async function takePlace(file: string): Promise<void> {
+async function takePlace(file: string, takesOver: boolean): Promise<void> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}-${owner}`);
   try {
     await writeFile(temporary, JSON.stringify(self()));
-    while (!(await linkIfFree(temporary, file))) await removeDead(file);
+    while (!(await linkIfFree(temporary, file))) await removeDead(file, takesOver);
   } finally {
     await rm(temporary, { force: true });
   }
@@ -83,11 +91,11 @@ async function linkIfFree(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Removes a claim that is dead. If another process has claimed the folder in the meantime, that claim is put back. */
-async function removeDead(file: string): Promise<void> {
+/** Removes a claim that is dead, or that is to be taken over. If another process has claimed the folder in the meantime, that claim is put back. */
+async function removeDead(file: string, takesOver: boolean): Promise<void> {
   const text = await readText(file);
   const writer = toWriter(text);
-  if (writer !== undefined && isOtherAndAlive(writer)) throw inUse(file, writer);
+  if (!takesOver && writer !== undefined && isOtherAndAlive(writer)) throw inUse(file, writer);
   const aside = `${file}.${owner}`;
   try {
     await rename(file, aside);
@@ -122,9 +130,9 @@ async function beat(file: string): Promise<void> {
 function removeAll(): void {
   for (const file of claimed.keys()) {
     try {
-      rmSync(file, { force: true });
+      if (!isOthers(readFileSync(file, 'utf8'))) rmSync(file, { force: true });
     } catch {
-      // a disk that has become read-only: the process is dead soon, and with it the claim
+      // no such file, or a disk that has become read-only: the process is dead soon, and with it the claim
     }
   }
 }

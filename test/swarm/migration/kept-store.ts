@@ -1,7 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { crc32, gunzipSync } from 'node:zlib';
-import { readBootId, readFormat, writeRawFile, type RawEntry } from '@agentjet/ledger/testing';
+import { gunzipSync } from 'node:zlib';
+import {
+  decodeRecord,
+  encodeRecord,
+  readBootId,
+  readFormat,
+  writeRawFile,
+  type RawEntry,
+} from '@agentjet/ledger/testing';
 import { writeRandomModelFolder } from '@agentjet/trainer/testing';
 
 /** What the server of an older version left when it was killed, as `keep-store.mjs` keeps it. */
@@ -55,17 +62,19 @@ export async function restoreStore(
   return { run, modelDir };
 }
 
-/** The same entry; if it is the record of a recovery, which is four bytes, a CRC-32 and JSON, it names this start of this machine. */
+/** The same entry; if it is the record of a recovery, after the number of its commit, it names this start of this machine. */
 function startedHere(entry: RawEntry): RawEntry {
   const [lane, at, value] = entry;
+  if (lane !== 'events') return entry;
   const bytes = Buffer.from(value, 'base64');
-  const text = bytes.subarray(8);
-  if (lane !== 'events' || !text.toString().startsWith('{"kind":"recovered"')) return entry;
-  const present = Buffer.from(JSON.stringify({ ...(JSON.parse(text.toString()) as object), bootId: readBootId() }));
-  const crc = Buffer.alloc(4);
-  crc.writeUInt32LE(crc32(present));
-  return [lane, at, Buffer.concat([bytes.subarray(0, 4), crc, present]).toString('base64')];
+  const record = decodeRecord(bytes.subarray(commitBytes), `${lane} ${at}`);
+  if (record.kind !== 'recovered') return entry;
+  const present = encodeRecord({ ...record, bootId: readBootId() }, commitBytes);
+  bytes.copy(present, 0, 0, commitBytes);
+  return [lane, at, present.toString('base64')];
 }
+
+const commitBytes = 4;
 
 /** The format that the newest file of the store says it has. */
 export async function formatOf(run: string): Promise<string> {

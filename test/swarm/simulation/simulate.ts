@@ -193,7 +193,7 @@ function checkPolicy(
 /** What became of all episodes in a policy. */
 function knownEpisodes(state: LedgerState, policy: string): ReadonlyMap<string, KnownEpisode> {
   const all = new Map<string, KnownEpisode>();
-  for (const episode of state.finishedEpisodes.values()) {
+  for (const episode of state.finished.episodes()) {
     const { fate, reason } = episode.parts?.[policy] ?? episode;
     all.set(episode.episodeId, { fate, reason, bodyHash: episode.bodyHash });
   }

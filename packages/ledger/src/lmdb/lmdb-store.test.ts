@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import type { Entry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
@@ -51,6 +52,32 @@ it('refuses a second server while the first is alive, and lets the next one in o
     await mine.takeOver();
     expect(run()).toContain(`owned The store is in use by process ${process.pid}`);
     await mine.close();
+  }));
+
+it('lets the process exit at any moment, with what is committed', () =>
+  inFolder(async (dir) => {
+    const program = `import { LmdbStore } from ${JSON.stringify(path.join(import.meta.dirname, 'lmdb-store.ts'))};
+      const store = await LmdbStore.open(process.argv[1]);
+      await store.takeOver();
+      let step = 0;
+      for (;;) {
+        await store.commit([{ sequence: step + 1, record: { kind: 'checkpoint', step: step + 1 } }]);
+        if (++step === 1) setTimeout(() => { console.log(step); process.exit(7); }, 40 * Math.random());
+      }`;
+    const exits = Array.from({ length: 6 }, async (_none, index) => {
+      const folder = path.join(dir, String(index));
+      const args = ['--import', 'tsx', '--input-type=module', '-e', program, folder];
+      const ended = promisify(execFile)(process.execPath, args, { timeout: 60_000, killSignal: 'SIGKILL' });
+      const { code, stdout } = await ended.then(
+        () => ({ code: 0, stdout: '' }),
+        (error: { readonly code: number | null; readonly stdout: string }) => error,
+      );
+      const store = await LmdbStore.open(folder, { isReadOnly: true });
+      const { step } = foldStore(store).state;
+      await store.close();
+      return { code, isWhole: Number(stdout) > 0 && step >= Number(stdout) };
+    });
+    expect(await Promise.all(exits)).toEqual(exits.map(() => ({ code: 7, isWhole: true })));
   }));
 
 it('says which record is damaged', () =>

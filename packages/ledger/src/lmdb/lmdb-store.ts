@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
-import { open as openFolder } from 'node:fs/promises';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { toErrorMessage } from '@agentjet/core';
-import type { Key, open, RootDatabase } from 'lmdb';
+import type { open } from 'lmdb';
 import type { Entry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';
-import { LmdbFile, type FileMeta, type Owner } from './lmdb-file.js';
+import { freeBytes, isFull, makeFolder, syncPath } from './disk.js';
+import { LmdbFile, type Change, type FileMeta, type Owner } from './lmdb-file.js';
+import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
 import { requireLocalDisk } from './require-local-disk.js';
-import { requireWhole } from './require-whole.js';
+import { notesCommitsBeforeSync, requireWhole } from './require-whole.js';
 
 /**
  * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files go as a whole, so
@@ -42,13 +42,19 @@ export class LmdbStore implements Store {
 
   /** Opens the store of a folder and makes the folder if need be. LMDB itself is loaded here and nowhere else. */
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
-    if (options.isReadOnly !== true) mkdirSync(dir, { recursive: true });
+    if (options.isReadOnly !== true) await makeFolder(dir);
     if (!existsSync(dir)) throw new StoreError('failed', `There is no store at ${dir}.`);
     requireLocalDisk(dir, options.fileSystemType);
     const lmdb = await import('lmdb');
     const store = new LmdbStore(dir, lmdb.open, options);
-    for (const number of numbersIn(dir)) await store.#openFile(number);
-    return store;
+    const numbers = numbersIn(dir);
+    try {
+      for (const number of numbers) await store.#openFile(number, number !== numbers.at(-1)); // all but the newest are sealed
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   }
 
   async takeOver(): Promise<void> {
@@ -57,19 +63,25 @@ export class LmdbStore implements Store {
       await this.#findNewFiles();
       const newest = this.#newest();
       const { isSealed } = newest.readMeta();
-      if (isSealed) await this.#openFile(newest.number + 1);
-      else if (await this.#takeFile(newest)) break;
+      if (isSealed) {
+        await this.#guard(() => syncPath(newest.path)); // who sealed it may have been killed before that
+        await this.#openFile(newest.number + 1);
+      } else if (await this.#takeFile(newest)) break;
     }
+    await this.#guard(() => syncPath(this.#dir));
+    if (!(await this.isOwner())) throw notOwner();
     this.#beat();
   }
 
   async secure(): Promise<void> {
-    const old = this.#newest();
-    const { numSynced } = old.readMeta();
-    const entries = (['finished', 'carried', 'events'] as const).flatMap((lane) => old.readAfter(lane, numSynced));
+    // Who sealed the file before an empty one may have been killed before it wrote here what was not synced there.
+    const first = this.#files.findLastIndex((file) => !file.isEmpty);
+    const entries = this.#files.slice(Math.max(first, 0)).flatMap((file) => {
+      const { numSynced } = file.readMeta();
+      return (['finished', 'carried', 'events'] as const).flatMap((lane) => file.readAfter(lane, numSynced));
+    });
     if (entries.length === 0) return;
-    await this.#begin();
-    await this.commit(entries);
+    await this.#begin(entries);
     await this.sync();
   }
 
@@ -78,7 +90,7 @@ export class LmdbStore implements Store {
       number: file.number,
       bytes: file.bytes,
       get isSealed() {
-        return file.readMeta().isSealed;
+        return file.isSealed;
       },
     }));
   }
@@ -87,22 +99,18 @@ export class LmdbStore implements Store {
     return this.#files.find((file) => file.number === number)?.read(lane) ?? [];
   }
 
-  find(sequence: number): Entry | undefined {
-    for (const file of this.#files.toReversed()) {
-      const entry = file.find(sequence);
+  find(sequence: number, lane: Exclude<Lane, 'carried'> = 'events'): Entry | undefined {
+    for (let at = this.#files.length - 1; at >= 0; at--) {
+      const entry = this.#files[at]?.find(sequence, lane);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
   async commit(entries: readonly Entry[]): Promise<void> {
-    await this.#guard(() =>
-      this.#newest().transact((meta) => {
-        this.#requireOwner(meta);
-        this.#numCommits = meta.numCommits + 1;
-        return { numSynced: this.#numSynced };
-      }, entries),
-    );
+    await this.#guard(async () => {
+      this.#numCommits = await this.#write(this.#newest(), { numSynced: this.#numSynced }, entries);
+    });
     this.#noteFlush();
   }
 
@@ -124,17 +132,14 @@ export class LmdbStore implements Store {
       this.#files.splice(this.#files.indexOf(file), 1);
       for (const suffix of ['', '-lock']) rmSync(file.path + suffix, { force: true });
     }
-    const folder = await openFolder(this.#dir, 'r');
-    try {
-      await folder.sync(); // a removed name is gone for good only when its folder is on the disk
-    } finally {
-      await folder.close();
-    }
+    await this.#guard(() => syncPath(this.#dir));
   }
 
   async isOwner(): Promise<boolean> {
     await this.#rolling.catch(() => {}); // its own caller hears of the failure
-    const { owner, isSealed } = this.#newest().readMeta();
+    const newest = this.#files.at(-1);
+    if (newest === undefined) return false; // closed: it speaks for the store no more
+    const { owner, isSealed } = newest.readMeta();
     return owner?.id === this.#id && !isSealed;
   }
 
@@ -142,8 +147,7 @@ export class LmdbStore implements Store {
   hasRoom(): boolean {
     const now = Date.now();
     if (now - this.#room.askedMs > 1000) {
-      const { bavail, bsize } = statfsSync(this.#dir);
-      this.#room = { askedMs: now, hasRoom: bavail * bsize >= (this.#options.minFreeBytes ?? minFreeBytes) };
+      this.#room = { askedMs: now, hasRoom: freeBytes(this.#dir) >= (this.#options.minFreeBytes ?? minFreeBytes) };
     }
     return this.#room.hasRoom;
   }
@@ -156,8 +160,8 @@ export class LmdbStore implements Store {
     mkdirSync(dir, { recursive: true });
     for (const file of this.#files) {
       const target = path.join(dir, path.basename(file.path));
-      if (file.readMeta().isSealed && !existsSync(target)) copyFileSync(file.path, target);
-      else if (!file.readMeta().isSealed) await file.backup(target);
+      if (file.isSealed && !existsSync(target)) copyFileSync(file.path, target);
+      else if (!file.isSealed) await file.backup(target);
     }
   }
 
@@ -166,25 +170,20 @@ export class LmdbStore implements Store {
     await Promise.all(this.#files.splice(0).map((file) => file.close()));
   }
 
-  /** Seals the newest file, and only then makes the next one, with its owner first. */
-  async #begin(): Promise<void> {
-    this.#rolling = this.#beginNext();
+  /** Seals the newest file, and only then makes the next one: its owner comes first, and with it these entries. */
+  async #begin(entries: readonly Entry[] = []): Promise<void> {
+    this.#rolling = this.#beginNext(entries);
     await this.#rolling;
   }
 
-  async #beginNext(): Promise<void> {
+  async #beginNext(entries: readonly Entry[]): Promise<void> {
     await this.#guard(async () => {
       const old = this.#newest();
-      await old.transact((meta) => {
-        this.#requireOwner(meta);
-        return { isSealed: true };
-      });
+      await this.#write(old, { isSealed: true, isLast: true, numSynced: this.#numSynced });
       await old.sync();
       const next = await this.#openFile(old.number + 1);
-      await next.transact((meta) => {
-        if (meta.owner !== undefined) throw notOwner();
-        return { owner: this.#owner(), format };
-      });
+      if (!(await next.begin(this.#owner(), format, entries))) throw notOwner();
+      await syncPath(this.#dir);
     });
     this.#numCommits = 1;
     this.#numSynced = 0;
@@ -192,21 +191,18 @@ export class LmdbStore implements Store {
 
   /** False if the file was sealed in the meantime. */
   async #takeFile(file: LmdbFile): Promise<boolean> {
-    let isTaken = false;
-    await this.#guard(() =>
-      file.transact((meta) => {
-        if (meta.isSealed) return {};
+    return this.#guard(async () =>
+      file.take((meta) => {
+        if (meta.isSealed) return undefined;
         requireFormat(meta, file.path);
         if (this.#options.takeOver !== true) requireDead(meta.owner, this.bootId);
         const before = this.#files.at(-2)?.readMeta().owner?.term ?? -1;
         this.#term = Math.max(meta.owner?.term ?? -1, before) + 1;
         this.#numCommits = meta.numCommits + 1;
         this.#numSynced = meta.numSynced;
-        isTaken = true;
         return { owner: this.#owner(), format };
       }),
     );
-    return isTaken;
   }
 
   #beat(): void {
@@ -222,14 +218,10 @@ export class LmdbStore implements Store {
   async #writeHeartbeat(): Promise<void> {
     await this.#rolling;
     const file = this.#newest();
-    let upTo = 0;
-    await file.transact((meta) => {
-      this.#requireOwner(meta);
-      upTo = meta.numCommits + 1;
-      this.#numCommits = upTo;
-      return { owner: this.#owner(), numSynced: this.#numSynced };
-    });
+    const upTo = await this.#guard(() => this.#write(file, { owner: this.#owner(), numSynced: this.#numSynced }));
+    if (file === this.#files.at(-1)) this.#numCommits = Math.max(this.#numCommits, upTo);
     await this.#syncQuietly(file, upTo);
+    await Promise.all(this.#files.map((each) => each.rest()));
   }
 
   /** LMDB brings every commit to the disk, a little later. One wait at a time is enough to know how far it is. */
@@ -254,8 +246,10 @@ export class LmdbStore implements Store {
     return { id: this.#id, term: this.#term, host: hostname(), pid: process.pid, bootId, heartbeat: Date.now() };
   }
 
-  #requireOwner({ owner, isSealed }: FileMeta): void {
-    if (owner?.id !== this.#id || isSealed) throw notOwner();
+  async #write(file: LmdbFile, change: Change, entries: readonly Entry[] = []): Promise<number> {
+    const numCommits = await file.write(this.#term, change, entries);
+    if (numCommits === undefined) throw notOwner();
+    return numCommits;
   }
 
   #newest(): LmdbFile {
@@ -264,15 +258,16 @@ export class LmdbStore implements Store {
     return file;
   }
 
-  async #openFile(number: number): Promise<LmdbFile> {
+  async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
-    requireWhole(file);
-    const options = { path: file, encoding: 'binary', separateFlushed: true } as const;
-    const database = openDatabase(
-      () => this.#open<Buffer>({ ...options, readOnly: this.#options.isReadOnly === true }),
-      file,
-    );
-    const opened = new LmdbFile(number, file, database);
+    requireWhole(file, { isReadOnly });
+    // Every commit here is a batch already; those that lmdb makes reject promises that nobody has.
+    const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
+    const overlappingSync = notesCommitsBeforeSync(file);
+    const open: OpenFile = (readOnly) =>
+      this.#open<Buffer>({ ...options, readOnly, overlappingSync: overlappingSync && !readOnly });
+    const openWell: OpenFile = (readOnly) => openDatabase(open, file, readOnly);
+    const opened = new LmdbFile(number, file, openWell, isReadOnly);
     this.#files.push(opened);
     return opened;
   }
@@ -288,11 +283,9 @@ export class LmdbStore implements Store {
       return await action();
     } catch (error) {
       if (error instanceof StoreError) throw error;
-      const isFull = /MDB_MAP_FULL|ENOSPC|No space/i.test(String(error));
-      const repair = isFull ? ' Free disk space; the server goes on by itself.' : '';
-      throw new StoreError(isFull ? 'full' : 'failed', `The store at ${this.#dir} failed: ${String(error)}.${repair}`, {
-        cause: error,
-      });
+      const reason = String(error);
+      const [code, repair] = isFull(reason, this.#dir) ? ['full', ` ${freeSpace}`] : ['failed', ''];
+      throw new StoreError(code, `The store at ${this.#dir} failed: ${reason}.${repair}`, { cause: error });
     }
   }
 }
@@ -313,26 +306,19 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-4';
+const format = 'agentjet-ledger-5';
 /** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
-const olderFormats: readonly string[] = ['agentjet-ledger-1', 'agentjet-ledger-2', 'agentjet-ledger-3'];
+const olderFormats: readonly string[] = [
+  'agentjet-ledger-1',
+  'agentjet-ledger-2',
+  'agentjet-ledger-3',
+  'agentjet-ledger-4',
+];
 /** For tests: what can be gone on with; the present format is the last one. */
 export const readableFormats: readonly string[] = [...olderFormats, format];
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;
-
-function openDatabase(open: () => RootDatabase<Buffer, Key>, file: string): RootDatabase<Buffer, Key> {
-  try {
-    return open();
-  } catch (error) {
-    throw new StoreError('damaged', `${file} cannot be opened as a store: ${toErrorMessage(error)}. ${restore}`, {
-      cause: error,
-    });
-  }
-}
-
-const restore = 'Restore the store from a copy, or start a new run from the newest checkpoint.';
 
 const notOwner = (): StoreError =>
   new StoreError('not_owner', 'Another server has taken the store over; this one stops.');

@@ -1,28 +1,54 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { StoreError } from '../store/store-error.js';
+import { readBootId } from './boot-id.js';
+import { restore } from './open-database.js';
 
 /**
  * LMDB maps its file into memory, so a page that is not there any more would kill the process as soon as it is read. The
- * file says itself how many pages it has, in one of three places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta).
+ * file says itself how many pages it has, in three places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta): commits write the
+ * first and the last one in turn, and the one between them tells what the newest sync left.
  */
 const metaOffsets = [0, 2048, 4096] as const;
 const magic = 0xbeefc0de;
-const at = { magic: 24, pageSize: 48, lastPage: 144, transaction: 152, end: 160 } as const;
+const at = { magic: 24, pageSize: 48, flags: 52, lastPage: 144, transaction: 152, bootId: 160, end: 168 } as const;
+/** Of a commit that may not be on the disk. */
+const unsyncedFlag = 0x1000;
 
-/** Throws StoreError `damaged` if the file is shorter than it says. One that is missing or empty is new. */
-export function requireWhole(file: string): void {
+/**
+ * Throws StoreError `damaged` if the file is shorter than it says, or none of LMDB's. One that is missing or empty is new. Who opens
+ * it to write after the machine restarted goes back to what was synced, so the pages of later commits need not be there.
+ */
+export function requireWhole(file: string, { isReadOnly }: { readonly isReadOnly: boolean }): void {
   const size = existsSync(file) ? statSync(file).size : 0;
   if (size === 0) return;
-  const least = Math.max(readSize(file), metaOffsets[2] + at.end);
+  const [first, synced, last] = readMetas(file);
+  if (first === undefined) throw new StoreError('damaged', `${file} is not a file of a store. ${restore}`);
+  const used = isReadOnly ? newerOf(first, last) : usedBy(readBootId(), first, last, synced);
+  const least = Math.max(used.bytes, metaOffsets[2] + at.end);
   if (size >= least) return;
-  throw new StoreError(
-    'damaged',
-    `${file} is cut short: it has ${size} bytes of ${least}. Restore the store from a copy, or start a new run from the newest checkpoint.`,
-  );
+  throw new StoreError('damaged', `${file} is cut short: it has ${size} bytes of ${least}. ${restore}`);
 }
 
-/** By the newest of the three places; 0 if nothing was ever committed. */
-function readSize(file: string): number {
+/**
+ * Whether commits to the file are noted in it before they are on the disk, as in files of earlier versions. Ours are not: LMDB then mends
+ * its note of the newest commit after an owner was killed while it synced, without the lock that a second owner commits under.
+ */
+export function notesCommitsBeforeSync(file: string): boolean {
+  if (!existsSync(file) || statSync(file).size === 0) return false;
+  const [first, , last] = readMetas(file);
+  return first?.isUnsynced === true || last?.isUnsynced === true;
+}
+
+type Meta = {
+  /** 0: nothing was committed here. */
+  readonly transaction: number;
+  /** What the file has at least. */
+  readonly bytes: number;
+  readonly isUnsynced: boolean;
+  readonly bootId: bigint;
+};
+
+function readMetas(file: string): readonly [Meta, Meta, Meta] | readonly [undefined] {
   const bytes = Buffer.alloc(metaOffsets[2] + at.end);
   const handle = openSync(file, 'r');
   try {
@@ -30,11 +56,35 @@ function readSize(file: string): number {
   } finally {
     closeSync(handle);
   }
-  const metas = metaOffsets.map((offset) => bytes.subarray(offset, offset + at.end));
-  const known = metas.filter((meta) => meta.readUInt32LE(at.magic) === magic);
-  const newest = known.toSorted((a, b) => transactionOf(b) - transactionOf(a))[0];
-  if (newest === undefined || transactionOf(newest) === 0) return 0;
-  return (Number(newest.readBigUInt64LE(at.lastPage)) + 1) * newest.readUInt32LE(at.pageSize);
+  if (bytes.readUInt32LE(at.magic) !== magic) return [undefined]; // LMDB itself would crash
+  const [first, synced, last] = metaOffsets;
+  return [toMeta(bytes, first), toMeta(bytes, synced), toMeta(bytes, last)];
 }
 
-const transactionOf = (meta: Buffer): number => Number(meta.readBigUInt64LE(at.transaction));
+function toMeta(bytes: Buffer, offset: number): Meta {
+  const meta = bytes.subarray(offset, offset + at.end);
+  const transaction = Number(meta.readBigUInt64LE(at.transaction));
+  const pages = transaction === 0 ? 0 : Number(meta.readBigUInt64LE(at.lastPage)) + 1;
+  return {
+    transaction,
+    bytes: pages * meta.readUInt32LE(at.pageSize),
+    isUnsynced: (meta.readUInt16LE(at.flags) & unsyncedFlag) !== 0,
+    bootId: meta.readBigInt64LE(at.bootId),
+  };
+}
+
+const newerOf = (a: Meta, b: Meta): Meta => (a.transaction >= b.transaction ? a : b);
+
+/** What LMDB goes on with (mdb_pick_meta). It knows a start of the machine by the first 32 bits of its name. */
+function usedBy(bootId: string, first: Meta, last: Meta, synced: Meta): Meta {
+  const digits = process.platform === 'linux' ? /^[\da-f]{8}/i.exec(bootId)?.[0] : undefined;
+  if (digits === undefined) return newerOf(first, last);
+  const present = BigInt(`0x${digits}`);
+  const pick = (a: Meta, b: Meta): Meta => {
+    const newer = newerOf(a, b);
+    if (b.transaction === 0) return a;
+    if (newer.bootId === present || !newer.isUnsynced) return newer;
+    return a.transaction > b.transaction ? b : a;
+  };
+  return pick(pick(first, last), synced);
+}

@@ -1,3 +1,4 @@
+import { FinishedGroups } from '../finished-groups.js';
 import { applyRecord } from '../fold.js';
 import { createState, type LedgerState } from '../state.js';
 import type { Entry } from './entry.js';
@@ -11,16 +12,21 @@ export type FoldedStore = {
 
 /**
  * The state that a store stands for. An entry that is there several times is applied once; `onEntry` is told of each that
- * is applied.
+ * is applied. What is finished is read from the store again when somebody asks, so the store must stay open as long as the state.
  */
-export function foldStore(store: Pick<Store, 'files' | 'read'>, onEntry?: (entry: Entry) => void): FoldedStore {
-  const state = createState();
+export function foldStore(
+  store: Pick<Store, 'files' | 'read' | 'find'>,
+  onEntry?: (entry: Entry) => void,
+): FoldedStore {
+  const state = createState(createFinished(store));
   const numbers = store.files().map(({ number }) => number);
   let last = -1;
-  const finished = numbers.flatMap((number) => [...store.read(number, 'finished')]).sort(bySequence);
-  for (const { record, sequence } of finished) {
-    applyRecord(state, record);
-    last = Math.max(last, sequence);
+  for (const number of numbers) {
+    for (const entry of store.read(number, 'finished')) {
+      applyRecord(state, entry.record);
+      settleFinished(state, [entry]);
+      last = Math.max(last, entry.sequence);
+    }
   }
   let applied = -1;
   for (const entry of inOrder(store, numbers)) {
@@ -31,6 +37,18 @@ export function foldStore(store: Pick<Store, 'files' | 'read'>, onEntry?: (entry
     onEntry?.(entry);
   }
   return { state, nextSequence: Math.max(last, applied) + 1 };
+}
+
+/** The entries are committed: what they say of finished groups need not be in memory. */
+export function settleFinished({ finished }: LedgerState, entries: readonly Entry[]): void {
+  for (const { sequence, record } of entries) if (record.kind === 'finished') finished.settle(sequence, record);
+}
+
+function createFinished(store: Pick<Store, 'find'>): FinishedGroups {
+  return new FinishedGroups((sequence) => {
+    const record = store.find(sequence, 'finished')?.record;
+    return record?.kind === 'finished' ? record : undefined;
+  });
 }
 
 /** Events of all files, with the carried entries in between where they belong. */

@@ -54,7 +54,7 @@ it('removes a file once its groups are finished, and still knows what became of 
   expect(await retire(1)).toEqual([0]);
   expect(ledger.account).toEqual(accountOf(ledger.state));
   const { state } = foldStore(new MemoryStore(disk));
-  expect(state.finishedEpisodes.get('a-e')).toMatchObject({ fate: 'trained', step: 1 });
+  expect(state.finished.episode('a-e')).toMatchObject({ fate: 'trained', step: 1 });
   expect([state.step, scheduleOf(state).nextDraw, state.bootId]).toEqual([1, 1, 'boot-1']);
   expect(accountOf(state)).toEqual(accountOf(ledger.state));
 });

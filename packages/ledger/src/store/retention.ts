@@ -1,7 +1,7 @@
 import { hasAllOutcomes } from '../fold-steps.js';
 import { attemptsOf } from '../places.js';
 import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
-import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord } from '../records.js';
+import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord, ManifestRecord } from '../records.js';
 import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
 import { isLasting, type Entry } from './entry.js';
 import type { Store } from './store.js';
@@ -17,7 +17,20 @@ export type Retirement = {
   /** To be written before the files are removed. */
   readonly finished: readonly FinishedRecord[];
   readonly carried: readonly Entry[];
+  /** Steps whose manifests go with the files. */
+  readonly steps: readonly RetiredStep[];
 };
+
+export type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
+
+/** To be called once the files are removed: what a fold of the store would not find any more is not remembered either. */
+export function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
+  for (const { step, policy } of steps) {
+    const line = lineOf(state, policy);
+    line.manifests.delete(step);
+    line.outcomes.delete(step);
+  }
+}
 
 export function planRetirement(
   store: Pick<Store, 'files' | 'read'>,
@@ -25,24 +38,46 @@ export function planRetirement(
   oldest: number | OldestCheckpoint,
 ): Retirement | undefined {
   const oldestCheckpoint = typeof oldest === 'number' ? () => oldest : oldest;
-  const old = store
-    .files()
-    .filter(({ isSealed }) => isSealed)
-    .map(({ number }) => ({ number, entries: entriesOf(store, number) }))
-    .filter(({ entries }) => entries.every(({ record }) => isDone(state, record, oldestCheckpoint)));
+  const sealed = store.files().filter(({ isSealed }) => isSealed);
+  const old = sealed.flatMap(({ number }) => lookThrough(store, number, { state, oldestCheckpoint }) ?? []);
   if (old.length === 0) return undefined;
-  const entries = old.flatMap((file) => file.entries);
-  const named = new Set(entries.flatMap(({ record }) => groupsNamed(state, record)));
+  const named = new Set(old.flatMap((file) => [...file.named]));
   const groups = [...named].flatMap((groupId) => state.groups.get(groupId) ?? []);
   return {
-    files: old.map(({ number }) => number),
+    files: old.map(({ file }) => file),
     finished: groups.map((group) => finishedRecord(state, group)),
-    carried: entries.filter(isLasting).map((entry) => ({ ...entry, isCarried: true })),
+    carried: old.flatMap(({ lasting }) => lasting).map((entry) => ({ ...entry, isCarried: true })),
+    steps: old.flatMap(({ steps }) => steps),
   };
 }
 
-function entriesOf(store: Pick<Store, 'read'>, file: number): Entry[] {
-  return [...store.read(file, 'finished'), ...store.read(file, 'carried'), ...store.read(file, 'events')];
+type OldFile = {
+  readonly file: number;
+  readonly named: ReadonlySet<string>;
+  readonly lasting: readonly Entry[];
+  readonly steps: readonly RetiredStep[];
+};
+
+type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: OldestCheckpoint };
+
+/** What a file names and what of it has to stay; undefined if it may not go. It is read no further than the first record that keeps it. */
+function lookThrough(
+  store: Pick<Store, 'read'>,
+  file: number,
+  { state, oldestCheckpoint }: Knowledge,
+): OldFile | undefined {
+  const named = new Set<string>();
+  const lasting: Entry[] = [];
+  const steps: RetiredStep[] = [];
+  for (const lane of ['events', 'carried', 'finished'] as const) {
+    for (const entry of store.read(file, lane)) {
+      if (!isDone(state, entry.record, oldestCheckpoint)) return undefined;
+      for (const groupId of groupsNamed(state, entry.record)) named.add(groupId);
+      if (isLasting(entry)) lasting.push(entry);
+      if (entry.record.kind === 'manifest') steps.push({ step: entry.record.step, policy: entry.record.policy });
+    }
+  }
+  return { file, named, lasting, steps };
 }
 
 /** The oldest checkpoint of a policy that is kept. */

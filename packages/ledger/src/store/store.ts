@@ -22,8 +22,8 @@ export interface Store {
    * memos and ends may come without their content, which `find` reads.
    */
   read(file: number, lane: Lane): Iterable<Entry>;
-  /** The event with this number, if a file still holds it. */
-  find(sequence: number): Entry | undefined;
+  /** The entry with this number, if a file still holds it in that lane. */
+  find(sequence: number, lane?: Exclude<Lane, 'carried'>): Entry | undefined;
   /** All of them, in one transaction, or none. */
   commit(entries: readonly Entry[]): Promise<void>;
   /** What was committed before the call is on the disk. */

@@ -21,7 +21,7 @@ export type StoreVerdict =
 export type PolicyVerdict = { readonly account: Account; readonly steps: number; readonly incarnation: number };
 
 /** Folds a store and says where every acknowledged episode is. Changes nothing. */
-export function verifyStore(store: Pick<Store, 'files' | 'read'>): StoreVerdict {
+export function verifyStore(store: Pick<Store, 'files' | 'read' | 'find'>): StoreVerdict {
   try {
     const { state } = foldStore(store);
     const policies = [...state.lines].map(([policy, { step, incarnation }]): [string, PolicyVerdict] => {

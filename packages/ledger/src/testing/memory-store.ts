@@ -147,9 +147,10 @@ export class MemoryStore implements Store {
     yield* entries.filter((entry) => laneOf(entry) === lane).sort((a, b) => a.sequence - b.sequence);
   }
 
-  find(sequence: number): Entry | undefined {
-    for (const { number } of this.files())
-      for (const entry of this.read(number, 'events')) if (entry.sequence === sequence) return entry;
+  find(sequence: number, lane: Lane = 'events'): Entry | undefined {
+    for (const { transactions } of this.#disk.files)
+      for (const { entries } of transactions)
+        for (const entry of entries) if (entry.sequence === sequence && laneOf(entry) === lane) return entry;
     return undefined;
   }
 

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { toErrorMessage, type CommonConfig, type Task } from '@agentjet/core';
 import {
+  forgetSteps,
   Ledger,
   LedgerError,
   LmdbStore,
   planRetirement,
   recover,
   RecordIndex,
+  settleFinished,
   StoreError,
   StoreWriter,
   systemHost,
@@ -73,7 +75,10 @@ export class RunLedger implements PlaceRecord {
         maxFileBytes,
         maxFileEntries,
         onFailure: onLost,
-        onCommit: (entries) => entries.forEach(index.note),
+        onCommit: (entries) => {
+          entries.forEach(index.note);
+          settleFinished(state, entries);
+        },
       });
       const ledger = new Ledger({
         rules: placeRules(config),
@@ -106,7 +111,7 @@ export class RunLedger implements PlaceRecord {
     const claimId = claimIdOf(groupId, episodeId);
     let attempt = 0;
     const idOf = (): string => (attempt === 0 ? claimId : `${claimId}~${attempt}`);
-    while (this.state.episodes.has(idOf()) || this.state.finishedEpisodes.has(idOf())) attempt++;
+    while (this.state.episodes.has(idOf()) || this.state.finished.episode(idOf()) !== undefined) attempt++;
     return { episodeId: idOf(), claimId };
   };
 
@@ -164,6 +169,7 @@ export class RunLedger implements PlaceRecord {
     this.#writer.carry(plan.carried);
     await this.synced();
     await this.#store.remove(plan.files);
+    forgetSteps(this.state, plan.steps);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import fs, { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, open as openHandle, rm, type FileHandle } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, vi } from 'vitest';
+import type { Entry } from '../store/entry.js';
+import { foldStore } from '../store/fold-store.js';
+import { recover } from '../store/recover.js';
+import { LmdbStore } from './lmdb-store.js';
+import { notesCommitsBeforeSync } from './require-whole.js';
+
+const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+
+const large = (sequence: number): Entry => {
+  const changes = { text: 'x'.repeat(100_000) };
+  return { sequence, record: { kind: 'config', revision: 1, fromStep: 1, requestId: 'r', changes, by: 'k' } };
+};
+
+async function inFolder(body: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
+  try {
+    await body(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function openOwned(dir: string): Promise<LmdbStore> {
+  const store = await LmdbStore.open(dir, { takeOver: true });
+  await store.takeOver();
+  return store;
+}
+
+const firstFile = (dir: string): string => path.join(dir, '000000.mdb');
+
+it.runIf(process.platform === 'linux')('says that a write failed, is closed, and is gone on with', () =>
+  inFolder(async (dir) => {
+    const program = `import { execFileSync } from 'node:child_process';
+      import { foldStore } from ${JSON.stringify(path.join(import.meta.dirname, '../store/fold-store.ts'))};
+      import { LmdbStore } from ${JSON.stringify(path.join(import.meta.dirname, 'lmdb-store.ts'))};
+      const every = globalThis.setInterval;
+      globalThis.setInterval = (run) => every(run, 20); // heartbeats
+      const checkpoint = (step) => ({ sequence: step, record: { kind: 'checkpoint', step } });
+      const limit = (bytes) => execFileSync('prlimit', ['--pid', process.pid, '--fsize=' + bytes + ':']);
+      const codeOf = (action) => action.then(() => 'done', (error) => error.code);
+      let onLost;
+      const lost = new Promise((resolve) => (onLost = resolve));
+      const alive = every(() => {}, 1000);
+      const store = await LmdbStore.open(process.argv[1], { onLost });
+      await store.takeOver();
+      await store.commit([checkpoint(1)]);
+      limit(4096);
+      const codes = [(await lost).code];
+      codes.push(await codeOf(store.sync()), await codeOf(store.commit([checkpoint(2)])), await codeOf(store.close()));
+      limit('unlimited');
+      const next = await LmdbStore.open(process.argv[1]);
+      await next.takeOver();
+      codes.push(await codeOf(next.commit([checkpoint(3)])), await codeOf(next.sync()), foldStore(next).state.step);
+      await next.close();
+      clearInterval(alive);
+      console.log(JSON.stringify(codes));`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', program, dir];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000, killSignal: 'SIGKILL' });
+    expect(JSON.parse(stdout.slice(stdout.lastIndexOf('[')))).toEqual([
+      'failed',
+      'failed',
+      'failed',
+      'done',
+      'done',
+      'done',
+      3,
+    ]);
+  }),
+);
+
+it('has no commit in a file before it is on the disk', () =>
+  inFolder(async (dir) => {
+    const store = await openOwned(dir);
+    for (const sequence of [1, 2, 3]) await store.commit([checkpoint(sequence)]);
+    expect(notesCommitsBeforeSync(firstFile(dir))).toBe(false);
+    await store.close();
+  }));
+
+it.runIf(process.platform === 'linux')(
+  'of an earlier version goes back to what was synced if the power fails during a commit',
+  () =>
+    inFolder(async (dir) => {
+      const { open } = await import('lmdb');
+      const earlier = open<Buffer>({ path: firstFile(path.join(dir, 'live')), encoding: 'binary' });
+      await earlier.put(['meta', 'commits'], Buffer.from('0'));
+      await earlier.close();
+      const store = await openOwned(path.join(dir, 'live'));
+      await store.commit([checkpoint(1)]);
+      await store.sync();
+      const synced = readFileSync(firstFile(path.join(dir, 'live')));
+      await store.commit([large(2)]);
+      const later = readFileSync(firstFile(path.join(dir, 'live')));
+      await store.close();
+      const changed = [0, 4096].filter((at) => later.compare(synced, at, at + 2048, at, at + 2048) !== 0);
+      for (const at of changed) later.copy(synced, at, at, at + 2048); // of the later commit, no other page came to the disk
+      for (const at of [0, 2048, 4096]) synced.writeBigInt64LE(1n, at + 160); // the start of the machine
+      const cut = path.join(dir, 'cut');
+      mkdirSync(cut);
+      writeFileSync(firstFile(cut), synced);
+      const again = await openOwned(cut);
+      expect([changed.length, foldStore(again).state.step]).toEqual([1, 1]);
+      await again.close();
+    }),
+);
+
+it('writes again what nobody knows to be synced, though a recovery before was killed after it had sealed the file', () =>
+  inFolder(async (dir) => {
+    const store = await openOwned(dir);
+    await store.commit([checkpoint(1)]);
+    await store.commit([checkpoint(2)]);
+    await store.close();
+    const { open } = await import('lmdb');
+    const database = open<Buffer>({ path: firstFile(dir), encoding: 'binary' });
+    await database.put(['meta', 'synced'], Buffer.from('0'));
+    await database.put(['meta', 'sealed'], Buffer.from('true'));
+    await database.close();
+    const killed = await openOwned(dir); // and this one, before it wrote anything
+    await killed.close();
+    const next = await LmdbStore.open(dir, { takeOver: true });
+    await recover(next);
+    const newest = next.files().at(-1)?.number ?? 0;
+    expect([...next.read(newest, 'events')].map(({ sequence }) => sequence)).toEqual([1, 2]);
+    await next.close();
+  }));
+
+it('writes nothing again that was synced when its file was sealed', () =>
+  inFolder(async (dir) => {
+    const store = await openOwned(dir);
+    await store.commit([checkpoint(1)]);
+    await store.roll();
+    await store.close();
+    const next = await LmdbStore.open(dir, { takeOver: true });
+    await recover(next);
+    expect(next.files().map(({ number }) => [...next.read(number, 'events')].length)).toEqual([1, 0]);
+    await next.close();
+  }));
+
+/** What is synced by its name while `body` runs. */
+async function syncedIn(body: () => Promise<void>): Promise<readonly string[]> {
+  const handle = await openHandle(tmpdir());
+  const found: string[] = [];
+  const sync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync').mockImplementation(async function (
+    this: FileHandle,
+  ) {
+    found.push(path.basename(readlinkSync(`/proc/self/fd/${this.fd}`)));
+  });
+  await handle.close();
+  try {
+    await body();
+  } finally {
+    sync.mockRestore();
+  }
+  return found;
+}
+
+it.runIf(process.platform === 'linux')(
+  'syncs the names of new files, and a sealed file before the next one is begun',
+  () =>
+    inFolder(async (above) => {
+      const dir = path.join(above, 'runs', 'ledger');
+      const begun = await syncedIn(async () => {
+        const store = await openOwned(dir);
+        await store.commit([checkpoint(1)]);
+        await store.roll();
+        await store.close();
+      });
+      expect(begun).toEqual(['runs', path.basename(above), 'ledger', 'ledger']);
+      rmSync(path.join(dir, '000001.mdb')); // killed before it made this one
+      expect(await syncedIn(async () => (await openOwned(dir)).close())).toEqual(['000000.mdb', 'ledger']);
+    }),
+);
+
+it('is not opened where LMDB would end the process', () =>
+  inFolder(async (dir) => {
+    await (await openOwned(dir)).close();
+    const lock = `${firstFile(dir)}-lock`;
+    rmSync(lock);
+    await onFullDisk(() => expect(LmdbStore.open(dir)).rejects.toMatchObject({ code: 'full' }));
+    mkdirSync(lock);
+    await expect(LmdbStore.open(dir)).rejects.toMatchObject({ code: 'failed' });
+    rmSync(lock, { recursive: true });
+    writeFileSync(firstFile(dir), 'no store'.repeat(2000));
+    await expect(LmdbStore.open(dir)).rejects.toMatchObject({ code: 'damaged' });
+  }));
+
+async function onFullDisk(body: () => Promise<void>): Promise<void> {
+  const real = fs.statfsSync;
+  const full = vi.spyOn(fs, 'statfsSync').mockImplementation((dir) => ({ ...real(dir), bavail: 0 }));
+  syncBuiltinESMExports();
+  try {
+    await body();
+  } finally {
+    full.mockRestore();
+    syncBuiltinESMExports();
+  }
+}
+
+it('is nobody any more, once it is closed', () =>
+  inFolder(async (dir) => {
+    const store = await openOwned(dir);
+    await store.close();
+    expect(await store.isOwner()).toBe(false);
+  }));

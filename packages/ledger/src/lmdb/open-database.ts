@@ -1,0 +1,65 @@
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { toErrorMessage } from '@agentjet/core';
+import type { Key, RootDatabase } from 'lmdb';
+import { StoreError } from '../store/store-error.js';
+import { isFull } from './disk.js';
+
+/** Opens the environment. Read-only ones have no lists of dirty pages, which take megabytes. */
+export type OpenFile = (isReadOnly: boolean) => RootDatabase<Buffer, Key>;
+
+/** Throws StoreError `damaged`, `full`, or `failed` if the file is not at fault: no handles, no permission, no memory. */
+export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean): RootDatabase<Buffer, Key> {
+  const listeners = process.listeners('exit');
+  try {
+    requireOpenable(file, isReadOnly);
+    const database = open(isReadOnly);
+    // At an exit lmdb would close files that its own thread may be writing, which can crash. What is committed is kept without that.
+    for (const listener of process.listeners('exit')) if (!listeners.includes(listener)) process.off('exit', listener);
+    return database;
+  } catch (error) {
+    throw toStoreError(error, file);
+  }
+}
+
+/**
+ * LMDB can end the process with SIGSEGV if it cannot open a file, and with SIGBUS on a full disk, since it writes a new lock file through
+ * memory. So what may go wrong is tried before. Only LMDB opens the lock file: a process that closes it lets all its locks go.
+ */
+function requireOpenable(file: string, isReadOnly: boolean): void {
+  const { R_OK, W_OK } = constants;
+  const dir = path.dirname(file);
+  const lock = `${file}-lock`;
+  const known = statSync(lock, { throwIfNoEntry: false });
+  if ((known?.blocks ?? 0) === 0 && isFull('', dir)) throw new OpenError('there is no room for its lock file');
+  if (known?.isFile() === false) throw new OpenError(`${lock} is not a file`);
+  accessSync(known === undefined ? dir : lock, R_OK | W_OK);
+  if (existsSync(file)) accessSync(file, isReadOnly ? R_OK : R_OK | W_OK);
+  const handles: number[] = [];
+  try {
+    while (handles.length < numHandles) handles.push(openSync(dir, 'r'));
+  } finally {
+    for (const handle of handles) closeSync(handle);
+  }
+}
+
+class OpenError extends Error {
+  readonly code = 'EOPEN';
+}
+
+function toStoreError(error: unknown, file: string): StoreError {
+  const message = toErrorMessage(error);
+  const { code } = error as { readonly code?: number | string };
+  const failed = `${file} cannot be opened: ${message}.`;
+  if (isFull(message, path.dirname(file))) return new StoreError('full', `${failed} ${freeSpace}`, { cause: error });
+  const isDamaged = code === undefined || damages.has(code);
+  if (!isDamaged) return new StoreError('failed', failed, { cause: error });
+  return new StoreError('damaged', `${failed} ${restore}`, { cause: error });
+}
+
+/** What LMDB says of a file that is not whole: page not found, corrupted, of another version, invalid. */
+const damages: ReadonlySet<number | string> = new Set([-30_797, -30_796, -30_794, -30_793]);
+/** As many as LMDB needs, and some for what else is going on. */
+const numHandles = 8;
+export const freeSpace = 'Free disk space; the server goes on by itself.';
+export const restore = 'Restore the store from a copy, or start a new run from the newest checkpoint.';
