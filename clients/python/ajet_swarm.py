@@ -140,7 +140,9 @@ class SwarmClient:
         self.share = share
         self._asks_after: Optional[int] = None
         self.lease_seconds = lease_seconds
-        self._key = key if key is not None else os.environ.get("AJET_SWARM_KEY")
+        self._key = (key if key is not None else os.environ.get("AJET_SWARM_KEY") or "").strip()
+        if any(not "!" <= character <= "~" for character in self._key):
+            raise ValueError("The key has characters that no key has, such as a space or a line break. Copy it again.")
         self._life = uuid.uuid4().hex
         self._timeout = timeout
         self._heartbeat_seconds = heartbeat_seconds
@@ -380,7 +382,10 @@ class SwarmClient:
         while not self._closed.wait(self._heartbeat_seconds):
             try:
                 answer = self.heartbeat()
-            except (SwarmError, OSError, http.client.HTTPException, ValueError):
+            except (SwarmError, OSError, http.client.HTTPException, ValueError) as error:
+                if isinstance(error, SwarmError) and error.status == 401:  # the key was deleted, or has expired
+                    for episode in list(self._running.values()):
+                        episode._over.set()
                 continue
             for gone in answer.get("gone", []):
                 episode = self._running.get(gone["episode_id"])

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createProgram } from '@agentjet/cli';
 import { afterAll, expect, it } from 'vitest';
+import { nodeFlags } from '../bench/swarm/server-process.js';
+import { findCommand } from './find-command.js';
 
 const unit = path.resolve(import.meta.dirname, '../../deploy/agentjet-swarm.service');
 const dir = mkdtempSync(path.join(tmpdir(), 'deploy-'));
@@ -13,24 +14,21 @@ const verify = (file: string) => spawnSync('systemd-analyze', ['verify', file], 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 it.skipIf(!hasSystemd)('systemd understands every line of the unit of a server', () => {
+  const here = readFileSync(unit, 'utf8').replace('/srv/agentjet/node_modules/.bin/ajet', process.execPath);
   const copy = path.join(dir, 'agentjet-swarm.service');
-  copyFileSync(unit, copy);
+  writeFileSync(copy, here);
   expect(verify(copy)).toMatchObject({ status: 0, stderr: '' });
   const wrong = path.join(dir, 'wrong.service');
-  writeFileSync(wrong, readFileSync(unit, 'utf8').replace('RestartSec=', 'RestartSeconds='));
+  writeFileSync(wrong, here.replace('RestartSec=', 'RestartSeconds='));
   expect(verify(wrong).stderr).toContain('RestartSeconds');
 });
 
 it('the unit starts a server with flags that it has', () => {
   const [, started = ''] = /^ExecStart=(.*)$/m.exec(readFileSync(unit, 'utf8')) ?? [];
   const [, names = '', given = ''] = /\bajet ((?:[a-z]+ )+)(.*)$/.exec(started) ?? [];
-  const command = names
-    .trim()
-    .split(' ')
-    .reduce<ReturnType<typeof createProgram> | undefined>(
-      (found, name) => found?.commands.find((each) => each.name() === name),
-      createProgram(() => {}),
-    );
+  const command = findCommand(names.trim().split(' '));
   expect(given).toContain('--conf');
+  expect(started).toMatch(/^\/srv\/agentjet\/node_modules\/\.bin\/ajet /); // npx would end before the server has drained
+  expect(readFileSync(unit, 'utf8')).toMatch(`Environment=NODE_OPTIONS=${nodeFlags.join(' ')}\n`);
   for (const [flag] of given.matchAll(/--[\w-]+/g)) expect(command?.options.map(({ long }) => long)).toContain(flag);
 });

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createProgram } from '@agentjet/cli';
 import { describe, expect, it } from 'vitest';
+import { nodeFlags } from '../bench/swarm/server-process.js';
+import { findCommand } from './find-command.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const readText = (file: string): string => readFileSync(path.join(root, file), 'utf8');
@@ -112,15 +113,15 @@ describe('the image of the worker', () => {
 it('the image of a swarm server starts the built command with flags and keys that it has', () => {
   const { all } = readDockerfile('deploy/Dockerfile');
   const words = (name: string): readonly string[] => JSON.parse(all(name).at(-1) ?? '[]') as readonly string[];
-  const [node, main = '', ...names] = words('ENTRYPOINT');
-  expect(node).toBe('node');
+  const [node, flag, main = '', ...names] = words('ENTRYPOINT');
+  expect([node, [flag]]).toEqual(['node', nodeFlags]);
   expect(existsSync(path.join(root, main.replace('/dist/', '/src/').replace(/\.js$/, '.ts')))).toBe(true);
-  const command = names.reduce<ReturnType<typeof createProgram> | undefined>(
-    (found, name) => found?.commands.find((each) => each.name() === name),
-    createProgram(() => {}),
-  );
+  const command = findCommand(names);
   const flags = words('CMD').filter((word) => word.startsWith('--'));
   expect(command?.options.map(({ long }) => long)).toEqual(expect.arrayContaining([...flags]));
+  const text = readText('deploy/Dockerfile');
+  const [, uid] = /useradd .*--uid (\d+)/.exec(text) ?? [];
+  expect(text).toContain(`chown ${uid} runs`); // a folder of the host is the server's to write
   const keys = words('CMD').flatMap((word) => /^([a-z_.]+)=/.exec(word)?.[1] ?? []);
   expect(keys).toEqual(['experiment_dir']);
   expect(readText('packages/agentjet/default.yaml')).toMatch(/^ {2}experiment_dir:/m);

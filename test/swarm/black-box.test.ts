@@ -5,7 +5,7 @@ import { configuration, type Task } from 'agentjet';
 import { createProgram } from '@agentjet/cli';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
-import { createProgramWorkflow, routeModels, SwarmClient } from '@agentjet/swarm-client';
+import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -101,6 +101,24 @@ describe('a program', () => {
     await expect(running).rejects.toThrow('timeout');
     const pid = Number(readFileSync(pidFile, 'utf8'));
     await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+  });
+
+  it('is waited for when it takes its time to end, and killed if it does not end at all', async () => {
+    const ready = path.join(dir, 'ready');
+    const stays = program(`
+      const { writeFileSync } = await import('node:fs');
+      process.on('SIGTERM', () => {});
+      writeFileSync(${JSON.stringify(ready)}, String(process.pid));
+      setInterval(() => {}, 1000);`);
+    const over = new AbortController();
+    const { tuner } = open([]);
+    const running = createProgramWorkflow(stays)(task, { ...tuner, signal: over.signal });
+    running.catch(() => undefined); // as for a client that stopped: nobody waits for it
+    const { existsSync, readFileSync } = await import('node:fs');
+    await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
+    over.abort(new Error('Ctrl-C'));
+    await programsEnded();
+    await expect.poll(() => isAlive(Number(readFileSync(ready, 'utf8'))), { timeout: 2000 }).toBe(false);
   });
 
   it('works in a copy of a folder', async () => {

@@ -100,6 +100,8 @@ it('look, change shares and settings, pause and go on, and every order is in the
     code: 'unreachable',
     message: expect.stringMatching(/^No server answers at http:\/\/127\.0\.0\.1:9: /) as unknown,
   });
+  await expect(ajet('shares', 'a=0.25')).rejects.toMatchObject({ code: 'invalid_request' });
+  expect((await ajet('audit'))['entries']).toHaveLength(4); // of orders that were taken
   await expect(ajet('shares', 'a=much')).rejects.toThrow('"a=much" is not a share with its part, such as math=0.4.');
 });
 
@@ -118,7 +120,11 @@ it('drop what came with a key: its places are open again', async () => {
   ]);
   expect(await claim('a')).toBeDefined();
   expect(await ajet('keys', 'delete', 'intern')).toEqual({ deleted: true });
-  expect(await ajet('keys', 'list')).toMatchObject({ keys: [{ name: 'first' }] });
+  expect(await ajet('keys')).toMatchObject({ keys: [{ name: 'first' }] });
+  await expect(ajet('keys', 'delete', 'intern')).rejects.toThrow('There is no key "intern".');
+  await expect(ajet('keys', 'make', 'intern', '--expires', '2020-01-31T00:00:00Z')).rejects.toThrow(
+    '--expires is 2020-01-31T00:00:00Z, which is past: the key would open nothing.',
+  );
 });
 
 it('an end in peace: what runs may end, full batches are trained, a checkpoint is saved, and the next server goes on', async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { configuration, type Judge, type Task, type Tuner } from 'agentjet';
 import { Outage, type ChatModel } from '@agentjet/core';
 import { asModel } from '@agentjet/openai';
-import { SwarmClient, type SwarmEvent, type SwarmRunOptions } from '@agentjet/swarm-client';
+import { SwarmClient, SwarmOperator, type SwarmEvent, type SwarmRunOptions } from '@agentjet/swarm-client';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
@@ -237,4 +237,30 @@ it('refuses to run with a wrong key, at a wrong address and without tasks', asyn
   await expect(runWith({ url: `${url}/elsewhere`, key })).rejects.toThrow('/elsewhere/swarm/v1/tasks');
   await expect(runWith({ url, key }, [])).rejects.toMatchObject({ code: 'no_tasks' });
   expect(() => new SwarmClient({ url: 'gpu-box:8700' })).toThrow(/gpu-box:8700.*http:\/\//);
+  const secret = 'ajk_worker_a hidden';
+  expect(() => new SwarmClient({ url, key: secret })).toThrow(/^The key has characters that no key has(?!.*hidden)/);
+  expect(() => new SwarmClient({ url, key: `${key}\n` })).not.toThrow();
+});
+
+it('ends what it runs as soon as its key is deleted, and says why', async () => {
+  const swarm = await serve();
+  const { url } = swarm.server;
+  const operator = new SwarmOperator({ url, key });
+  const made = await operator.makeKey({ name: 'lab', role: 'worker' });
+  const hang = async (): Promise<never> => {
+    await operator.deleteKey('lab');
+    return new Promise(() => undefined);
+  };
+  const client = new SwarmClient({ url, key: made.key });
+  await expect(client.run(hang, { tasks: tasksOf(1) })).rejects.toMatchObject({ code: 'unknown_key' });
+});
+
+it('stops at once while it waits for a server that is away', async () => {
+  const controller = new AbortController();
+  const client = new SwarmClient({ url: 'http://127.0.0.1:9' });
+  const onEvent = ({ type }: { readonly type: string }): void => {
+    if (type === 'notice') controller.abort(new Error('Ctrl-C'));
+  };
+  const result = client.run(say, { tasks: tasksOf(1), signal: controller.signal, onEvent });
+  await expect(result).resolves.toMatchObject({ reason: 'interrupted', ended: 0 });
 });

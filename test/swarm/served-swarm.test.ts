@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreError } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { createHttpTransport, systemClientHost, Worker } from '@agentjet/swarm-client';
 import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
@@ -333,6 +334,24 @@ it('a second server takes the store, and the first one stops without touching it
   expect(
     (await send(second, `/episodes/${id}/end`, { body: { client: 'me', status: 'completed', reward: 1 } })).status,
   ).toBe(200);
+});
+
+it('a server that cannot write its heartbeat opens the store again, or ends if another server has it', async () => {
+  const losses: ((error: unknown) => void)[] = [];
+  const openStore = async (onLost: (error: unknown) => void): Promise<MemoryStore> => {
+    losses.push(onLost);
+    return new MemoryStore(disk);
+  };
+  const server = await start({ openStore });
+  await postTasks(server, 1);
+  losses[0]?.(new Error('the disk failed'));
+  await expect.poll(() => losses.length).toBe(2);
+  await expect.poll(async () => (await send(server, '/server', { method: 'GET' })).status).toBe(200);
+  losses[0]?.(new StoreError('not_owner', 'of a store that was let go'));
+  expect((await send(server, '/server', { method: 'GET' })).status).toBe(200);
+  losses[1]?.(new StoreError('not_owner', 'Another server has taken the store over.'));
+  const answer = await send(server, '/server', { method: 'GET' });
+  expect([answer.status, codeOf(answer)]).toEqual([503, 'not_owner']);
 });
 
 it('a failing disk is answered, and the server goes on by itself', async () => {

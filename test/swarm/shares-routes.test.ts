@@ -36,11 +36,11 @@ async function send(
   { url }: SwarmServer,
   route: string,
   body: unknown,
-  { method = 'POST', key = commander } = {},
+  { method = 'POST', key = commander, headers = {} } = {},
 ): Promise<Answer> {
   const response = await fetch(`${url}/swarm/v1${route}`, {
     method,
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${key}`, ...headers },
     ...(method !== 'GET' && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
@@ -177,6 +177,23 @@ it('a run that waits for its clients makes a step when one asks for it', async (
   expect(await claim(server, ['a', 'b'])).toBeDefined();
   expect(stepOf(server)).toBe(1);
 });
+
+it.each(['any_client_asks', 'any_client_agree_sync_weight'])(
+  'what a batch waits for can change while it runs: %s',
+  async (name) => {
+    const server = await start();
+    await tell(server, 'a', 40);
+    await tell(server, 'b', 40);
+    const body = { request_id: 'r', changes: { 'swarm.sample_collection': name } };
+    expect((await send(server, '/run/config', body, { method: 'PATCH', headers: { 'if-match': '0' } })).status).toBe(
+      200,
+    );
+    expect(await runAll(server, ['a', 'b'], 6)).toHaveLength(6); // a batch has four
+    expect(stepOf(server)).toBe(0);
+    await send(server, '/heartbeats', { client: 'a,b', life: 'one', episodes: [], asks_after: 0 });
+    await expect.poll(() => stepOf(server)).toBe(1);
+  },
+);
 
 it('the last groups of a share stay open for its clients once its tasks are through', async () => {
   const server = await start({ isElastic: true }, { numPlaces: 2, totalEpochs: 1, sharePatienceMs: 60_000 });

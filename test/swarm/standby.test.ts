@@ -62,12 +62,15 @@ it('a run begins from the YAML file of another machine, and the same server goes
   expect(await operator.server()).toMatchObject({ state: 'rolling', step: 0, shares: { math: { part: 1 } } });
   expect(await operator.begin({ data: { train_batch_size: 3 } })).toMatchObject({ revision: 0 });
   await expect(operator.begin({ data: { train_batch_size: 4 } })).rejects.toMatchObject({ code: 'other_run' });
+  const begins = [{ what: 'run_begun', by: 'first', detail: { run: 'runs' } }];
+  expect((await operator.audit()).entries).toMatchObject(begins);
   const { runDir } = await standby.served;
   await standby.close();
   standby = await open();
   expect(standby.firstKey).toBeUndefined();
   expect((await standby.served).runDir).toBe(runDir);
   expect(await operator.server()).toMatchObject({ state: expect.stringMatching(/rolling|recovering/) });
+  expect((await operator.audit()).entries).toMatchObject(begins);
 });
 
 it('a commander ends a run and begins another, or goes on with the first under other settings', async () => {
@@ -91,6 +94,7 @@ it('a commander ends a run and begins another, or goes on with the first under o
   await expect.poll(() => operator.begin(config, 'runs').catch(() => undefined), { timeout: 20_000 }).toBeDefined();
   await untilOpen();
   expect((await standby.served).runDir).toBe(first);
+  expect((await operator.audit()).entries.map(({ what }) => what)).toEqual(['run_begun', 'run_ended', 'run_begun']);
 });
 
 it('a run that cannot begin is told, and another one may', async () => {
@@ -124,4 +128,21 @@ it('closes while a run that cannot begin is begun', async () => {
   standby = await open();
   await standby.close();
   await expect(standby.served).rejects.toThrow();
+});
+
+it('a port that another server has is refused, before a key is made that nobody would see', async () => {
+  const other = { dir: path.join(dir, 'other'), composition: configuration, onNotice: () => undefined };
+  await expect(serveStandby({ ...other, port })).rejects.toMatchObject({ code: 'cannot_listen' });
+  const free = await serveStandby({ ...other, port: 0 });
+  const operator = new SwarmOperator({ url: free.url, key: free.firstKey });
+  await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
+  await free.close();
+});
+
+it('tells when the run that it was to go on with cannot be served any more', async () => {
+  await standby.close();
+  const lost = { config: { model: { path: 'nano' } }, run: path.join(dir, 'lost') };
+  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(lost));
+  standby = await open();
+  expect(await standby.failed).toMatchObject({ code: expect.any(String) as unknown });
 });

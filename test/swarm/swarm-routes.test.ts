@@ -220,6 +220,18 @@ describe('the run', () => {
     expect(codeOf(await patch({ 'rollout.user_workflow': 'evil.ts->Evil' }, 1))).toEqual([422, 'unknown_config']);
   });
 
+  it('takes for one of several policies what may be its own, and no way to wait that needs one policy', async () => {
+    const policies = { planner: { trainableTargets: ['a'] }, worker: { trainableTargets: ['b'] } };
+    const config = createRunConfig('run-1', configuration.create({ swarm: { policies } }), configuration);
+    const takes = (changes: object) => () => config.requireChangeable(changes as Readonly<Record<string, unknown>>);
+    expect(takes({ 'swarm.policies.worker.trainer_common.optim.lr': 0.001 })).not.toThrow();
+    expect(takes({ 'swarm.sample_collection': 'finish_enough_episodes' })).not.toThrow();
+    const ofTheRun = /sets rollout\.num_repeat, which concerns the whole run/;
+    expect(takes({ 'swarm.policies.worker.rollout.num_repeat': 2 })).toThrow(ofTheRun);
+    expect(takes({ 'swarm.policies.worker.swarm.share_mode': 'strict' })).toThrow(/concerns the whole run/);
+    expect(takes({ 'swarm.sample_collection': 'any_client_asks' })).toThrow(/the steps of one policy only/);
+  });
+
   it('is opened again with the same configuration, and with no other', async () => {
     const config = createRunConfig('run-1', configuration.create({}), configuration);
     const server = await start({ app: { config } });

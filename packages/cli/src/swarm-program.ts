@@ -248,7 +248,7 @@ const describeOperation: Readonly<Record<(typeof operations)[number], string>> =
 
 const addKeys: Add = (swarm, setExitCode) => {
   const keys = swarm.command('keys').description('Keys for workers, observers and other commanders.');
-  toServer(keys.command('list'))
+  toServer(keys.command('list', { isDefault: true }))
     .description('All keys, without their secrets.')
     .action(async (flags: OperatorFlags) => {
       const { listKeys } = await import('./commands/swarm-operate.js');

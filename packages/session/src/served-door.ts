@@ -11,3 +11,4 @@ export {
   type SealedRows,
 } from './served/sealed-rows.js';
 export { toLeftOut } from './served/to-left-out.js';
+export { requireCollection, requireOwnKey } from './served/policy-configs.js';

@@ -27,9 +27,20 @@ export type Send = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<unknown>;
 
+/** A header holds visible characters. The message does not show the key. */
+function checkKey(given: string | undefined): string | undefined {
+  const key = given?.trim();
+  if (key === undefined || /^[!-~]+$/.test(key)) return key;
+  throw new ConfigError(
+    'wrong_key',
+    'The key has characters that no key has, such as a space or a line break. Copy it again: ajk_<role>_<id>_<secret>.',
+  );
+}
+
 /** One request to a server. An error of the server is a WireError; everything else means that it was not reached. */
 export function createSender(options: HttpTransportOptions): Send {
-  const { url, key, timeoutMs = 60_000 } = options;
+  const { url, timeoutMs = 60_000 } = options;
+  const key = checkKey(options.key);
   return async (method, path, body, headers = {}) => {
     const response = await options.fetch(`${url.replace(/\/+$/, '')}/swarm/v1${path}`, {
       method,

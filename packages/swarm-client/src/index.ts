@@ -5,6 +5,7 @@ export { Worker, type SwarmTransport, type WorkerOptions } from './protocol/work
 export { createRemoteModel, type RemoteModelOptions } from './model/remote-model.js';
 export { SwarmClient, type SwarmClientOptions, type SwarmRunOptions } from './swarm-client.js';
 export { createProgramWorkflow, type ProgramWorkflowOptions } from './program/program-workflow.js';
+export { programsEnded } from './program/spawn-program.js';
 export { routeModels, type ModelRoute } from './program/route-models.js';
 export { SwarmOperator, type SwarmOperatorOptions } from './swarm-operator.js';
 export type { RunResult, SwarmEvent } from './run/tally.js';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, rejectOnAbort } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
 import {
   isGroupJudge,
@@ -101,7 +101,7 @@ export class SwarmClient {
   readonly #transport: HttpTransport;
   #asksAfter: number | undefined;
 
-  /** @throws ConfigError for an address that is none */
+  /** @throws ConfigError for an address that is none, and for a key that cannot be sent */
   constructor(options: SwarmClientOptions) {
     const { url, key = process.env['AJET_SWARM_KEY'], revision = '', client = defaultName() } = options;
     this.#url = checkUrl(url);
@@ -188,7 +188,10 @@ export class SwarmClient {
     for (const split of ['evaluation', 'train'] as const)
       for (const part of books[split].parts(this.#table(portable, split))) {
         if (signal.aborted) return books;
-        await retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
+        const told = retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
+        await rejectOnAbort(told, signal).catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+        });
       }
     return books;
   }

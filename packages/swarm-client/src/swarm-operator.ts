@@ -67,8 +67,11 @@ export class SwarmOperator {
   keys = async (): Promise<KeysAnswer> => (await this.#send('GET', '/keys')) as KeysAnswer;
   makeKey = async (request: KeyRequest): Promise<KeyAnswer> =>
     (await this.#send('POST', '/keys', request)) as KeyAnswer;
-  deleteKey = async (name: string): Promise<void> =>
-    void (await this.#send('DELETE', `/keys/${encodeURIComponent(name)}`));
+  /** Resolves with false if there is no such key. */
+  deleteKey = async (name: string): Promise<boolean> => {
+    const answer = await this.#send('DELETE', `/keys/${encodeURIComponent(name)}`);
+    return (answer as { readonly deleted: boolean }).deleted;
+  };
 
   episodes = async (query: Readonly<Record<string, string>> = {}): Promise<EpisodesAnswer> =>
     (await this.#send('GET', `/episodes?${new URLSearchParams(query).toString()}`)) as EpisodesAnswer;

@@ -6,6 +6,7 @@ import { serve, type ServerType } from '@hono/node-server';
 import { camelKeys, ConfigError, toErrorMessage, type CommonConfig, type JsonObject } from '@agentjet/core';
 import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
+import { findPort, toListenError, toUrl } from './http/address.js';
 import { createLobby, type LobbyOptions } from './http/lobby.js';
 import { requireSafe } from './http/swarm-server.js';
 import { refuseClientKeys } from './http/run-config.js';
@@ -18,7 +19,7 @@ import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-sw
  */
 export type StandbyOptions<Config extends CommonConfig> = Omit<
   ServeSwarmOptions<Config>,
-  'config' | 'run' | 'isNew' | 'firstKey' | 'port'
+  'config' | 'run' | 'isNew' | 'firstKey' | 'begun' | 'port'
 > & {
   readonly dir: string;
   readonly port: number;
@@ -32,28 +33,32 @@ export type Standby = {
   readonly firstKey: string | undefined;
   /** Resolves with the server of the present run, or of the next one. */
   readonly served: Promise<ServedSwarm>;
+  /** Resolves with the error once no run can be served any more. */
+  readonly failed: Promise<unknown>;
   readonly close: () => Promise<void>;
 };
 
-/** @throws ConfigError if it would listen beyond loopback without a proxy, or is to speak TLS */
+/** @throws ConfigError if it would listen beyond loopback without a proxy, is to speak TLS, or cannot have the port */
 export async function serveStandby<Config extends CommonConfig>(options: StandbyOptions<Config>): Promise<Standby> {
-  const { dir, port, hostname = '127.0.0.1' } = options;
+  const { dir, hostname = '127.0.0.1' } = options;
   requireSafe(options);
   if (options.tls !== undefined)
     throw new ConfigError(
       'wrong_value',
       'A server that waits for its run speaks no TLS. Leave it on loopback, or put it after a proxy.',
     );
+  const port = await findPort({ hostname, port: options.port }); // one for all runs
   mkdirSync(dir, { recursive: true });
   const { stored, firstKey } = openKey(path.join(dir, 'commander.json'));
-  const runs = new RunsInTurn({ ...options, hostname, stored });
+  const runs = new RunsInTurn({ ...options, hostname, port, stored });
   runs.start();
   return {
-    url: `http://${hostname}:${port}`,
+    url: toUrl({ hostname, port }),
     firstKey,
     get served() {
       return runs.served;
     },
+    failed: runs.failed,
     close: () => runs.close(),
   };
 }
@@ -66,19 +71,27 @@ type InTurnOptions<Config extends CommonConfig> = StandbyOptions<Config> & {
 /** One run after another, each with the same address. */
 class RunsInTurn<Config extends CommonConfig> {
   served: Promise<ServedSwarm>;
+  readonly failed: Promise<unknown>;
   #resolve: (swarm: ServedSwarm) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   readonly #options: InTurnOptions<Config>;
+  #fail: (error: unknown) => void = () => undefined;
   #lobby: ServerType | undefined;
   #isClosed = false;
 
   constructor(options: InTurnOptions<Config>) {
     this.#options = options;
     this.served = this.#next();
+    this.failed = new Promise((resolve) => {
+      this.#fail = resolve;
+    });
   }
 
   start(): void {
-    void this.#serveAll().catch((error: unknown) => this.#reject(error));
+    void this.#serveAll().catch((error: unknown) => {
+      this.#reject(error);
+      if (!this.#isClosed) this.#fail(error);
+    });
   }
 
   async close(): Promise<void> {
@@ -111,6 +124,8 @@ class RunsInTurn<Config extends CommonConfig> {
         await keepRun(dir, { ...known, run: swarm.runDir });
         failure = undefined;
         this.#resolve(swarm);
+        void swarm.server.deposed.then((error) => this.#fail(error));
+        onNotice(`Serving the run ${swarm.runDir}`);
         await ended;
         this.served = this.#next();
         await swarm.server.finish(drainMs);
@@ -127,7 +142,7 @@ class RunsInTurn<Config extends CommonConfig> {
     }
   }
 
-  #begin({ config, run, name }: KnownRun, end: () => void): Promise<ServedSwarm> {
+  #begin({ config, run, name, begun }: KnownRun, end: () => void): Promise<ServedSwarm> {
     const { app, stored, ...others } = this.#options;
     const created = create(this.#options, { config, name });
     return serveSwarm({
@@ -135,6 +150,7 @@ class RunsInTurn<Config extends CommonConfig> {
       config: created,
       run: run ?? undefined,
       firstKey: stored,
+      begun: begun && { ...begun, run: name },
       app: { ...app, standby: { name, end } },
     });
   }
@@ -143,8 +159,8 @@ class RunsInTurn<Config extends CommonConfig> {
   async #wait(failure: string | undefined): Promise<KnownRun | undefined> {
     const { dir } = this.#options;
     const check = (asked: RunRequest): void => void create(this.#options, toRun(dir, asked));
-    const keep = async (asked: RunRequest): Promise<string> => {
-      const run = toRun(dir, asked);
+    const keep = async (asked: RunRequest, by: string): Promise<string> => {
+      const run = { ...toRun(dir, asked), begun: { at: new Date().toISOString(), by } };
       await keepRun(dir, run);
       return run.name;
     };
@@ -201,7 +217,13 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
 }
 
 /** `run` is its folder; null: a commander was told that it begins, and it is not open yet. */
-type KnownRun = { readonly config: JsonObject; readonly run: string | null; readonly name: string };
+type KnownRun = {
+  readonly config: JsonObject;
+  readonly run: string | null;
+  readonly name: string;
+  /** When, and with which key. */
+  readonly begun?: { readonly at: string; readonly by: string };
+};
 
 const runFile = (dir: string): string => path.join(dir, 'run.json');
 
@@ -230,7 +252,7 @@ async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): P
   const { app, begun } = createLobby(lobby);
   const server = await new Promise<ServerType>((resolve, reject) => {
     const opened = serve({ fetch: app.fetch, hostname, port }, () => resolve(opened));
-    opened.once('error', reject);
+    opened.once('error', (error) => reject(toListenError(error, { hostname, port })));
   });
   onOpen(server);
   const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);

@@ -1,14 +1,16 @@
-import { createRules, LmdbStore, type BatchRules, type Collection } from '@agentjet/ledger';
+import { createRules, LmdbStore, type BatchRules } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import { openServedRun, type ServedRun } from '@agentjet/session/served';
+import { findPort } from './http/address.js';
 import { createRunConfig } from './http/run-config.js';
 import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
+import { toCollection } from './swarm/collection-names.js';
 import type { SwarmSettings } from './swarm/settings.js';
 
 export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   SwarmServerOptions,
-  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey'
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey' | 'begun'
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
@@ -27,16 +29,28 @@ export type ServedSwarm = {
   readonly close: () => Promise<void>;
 };
 
-/** Serves the model of a configuration to a swarm: what `ajet swarm serve` does. */
+/**
+ * Serves the model of a configuration to a swarm: what `ajet swarm serve` does.
+ * @throws ConfigError `cannot_listen` if another program has the port
+ */
 export async function serveSwarm<Config extends CommonConfig>(
   options: ServeSwarmOptions<Config>,
 ): Promise<ServedSwarm> {
   const { config, composition, run: dir, isNew, takeOver, onNotice, ...listening } = options;
-  const run = await openServedRun({ config, composition, run: dir, onNotice, ...(isNew !== undefined && { isNew }) });
+  const { hostname = '127.0.0.1', port = 0 } = listening;
+  await findPort({ hostname, port }); // before a run and its key are made
+  const run = await openServedRun({
+    config,
+    composition,
+    run: dir,
+    onNotice,
+    ...(isNew !== undefined && { isNew }),
+    ...(takeOver !== undefined && { takesOver: takeOver }),
+  });
   try {
     const server = await SwarmServer.start({
       ...listening,
-      openStore: () => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false }),
+      openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure }),
       settings: toSwarmSettings(run.config),
       policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
@@ -117,27 +131,10 @@ function toShareRules({
   sampleCollection,
 }: CommonConfig['swarm']): Pick<BatchRules, 'parts' | 'isElastic' | 'collection'> {
   const sum = shares.reduce((total, { part }) => total + part, 0);
+  const collection = toCollection(sampleCollection);
   return {
     ...(shares.length > 0 && { parts: Object.fromEntries(shares.map(({ name, part }) => [name, part / sum])) }),
     isElastic: shareMode === 'elastic',
-    collection: toCollection(sampleCollection),
+    ...(collection !== undefined && { collection }),
   };
-}
-
-/** The original AgentJet's names mean the same. */
-function toCollection(name: CommonConfig['swarm']['sampleCollection']): Collection {
-  switch (name) {
-    case 'finish_enough_tasks':
-      return 'enough_tasks';
-    case 'finish_enough_episodes':
-      return 'enough_episodes';
-    case 'finish_enough_non_dummy_tasks':
-      return 'enough_informative_tasks';
-    case 'any_client_agree_sync_weight':
-      return 'any_client_asks';
-    case 'all_client_agree_sync_weight':
-      return 'all_clients_ask';
-    default:
-      return name;
-  }
 }

@@ -8,7 +8,8 @@ const reward = z.number(); // zod refuses NaN and infinities
 /** A share is part of ids and addresses. */
 export const shareName = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores');
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')
+  .refine((name) => !(name in {}), 'another name: this one belongs to every object of JavaScript');
 
 export const claimRequestSchema = z.strictObject({
   /** Chosen by the client, once for each claim. Repeating it gets the same episodes. */

@@ -34,7 +34,6 @@ export const errorStatus = {
   unsupported_media_type: 415,
   reward_out_of_bounds: 422,
   unknown_config: 422,
-  too_many_requests: 429,
   failed: 500,
   not_ready: 503,
   not_owner: 503,

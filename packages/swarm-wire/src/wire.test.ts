@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimRequestSchema, endRequestSchema, tasksRequestSchema } from './index.js';
+import { claimRequestSchema, endRequestSchema, sharesRequestSchema, tasksRequestSchema } from './index.js';
 import { errorCodes, errorSchema, WireError } from './error-codes.js';
 import { createOpenApi } from './open-api.js';
 import { parseRequest } from './parse-request.js';
@@ -43,6 +43,10 @@ describe('requests', () => {
     const tasks = Array.from({ length: 1001 }, (_none, index) => ({ task_id: `t${index}`, index, hash: 'h' }));
     expect(() => parseRequest(tasksRequestSchema, { tasks })).toThrow(/"tasks"/);
     expect(parseRequest(tasksRequestSchema, { tasks: tasks.slice(1) }).tasks).toHaveLength(1000);
+  });
+
+  it.each(['constructor', 'toString', '../x', ''])('take no share that is named %j', (name) => {
+    expect(() => parseRequest(sharesRequestSchema, { [name]: 1 })).toThrow(/is not as it should be/);
   });
 });
 

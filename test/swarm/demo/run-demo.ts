@@ -216,7 +216,7 @@ async function readLedger(runDir: string, receipts: ReadonlySet<string>): Promis
     if (!verdict.isSound) throw new Error(verdict.problem);
     const { state } = foldStore(store);
     const isKept = (id: string): boolean =>
-      state.episodes.get(id)?.end !== undefined || state.finishedEpisodes.get(id)?.bodyHash !== undefined;
+      state.episodes.get(id)?.end !== undefined || state.finished.episode(id)?.bodyHash !== undefined;
     const held = [...state.manifests.values()].flatMap(({ groups }) => groups.flatMap(({ episodes }) => episodes));
     const times = new Map<string, number>();
     for (const { episodeId } of held) times.set(episodeId, (times.get(episodeId) ?? 0) + 1);

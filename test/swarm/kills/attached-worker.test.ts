@@ -108,7 +108,10 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python) || !isAsked)(
     }
     const { state, close } = await foldRun(findRun(dir));
     await close();
-    const known = new Set([...state.finishedEpisodes.keys(), ...state.episodes.keys()]);
+    const known = new Set([
+      ...[...state.finished.episodes()].map(({ episodeId }) => episodeId),
+      ...state.episodes.keys(),
+    ]);
     expect(readLines(path.join(dir, 'c0')).filter((id) => !known.has(id))).toEqual([]);
     for (const policy of ['policy_main', 'policy_second']) {
       expect(countHeld(state, policy)).toEqual({ missing: 0, doubled: 0 });

@@ -109,7 +109,10 @@ async function compare(dir: string, numPolicies: number): Promise<Omit<KillRepor
   const wrong = await findWrongWeights(run, path.join(dir, 'again'), numPolicies);
   if (wrong.length > 0)
     throw new Error(`The weights of ${wrong.join(', ')} are not those that making every step once and in order gives.`);
-  const known = new Set([...state.finishedEpisodes.keys(), ...state.episodes.keys()]);
+  const known = new Set([
+    ...[...state.finished.episodes()].map(({ episodeId }) => episodeId),
+    ...state.episodes.keys(),
+  ]);
   const receipts = ['c0', 'c1'].flatMap((name) => readLines(path.join(dir, name)));
   const held = policies.map((policy) => countHeld(state, policy));
   const total = addAccounts(policies.map((policy) => accountOf(state, policy)));
@@ -121,7 +124,7 @@ async function compare(dir: string, numPolicies: number): Promise<Omit<KillRepor
     trained: total.trained,
     trained_share: total.trained / Math.max(1, total.acknowledged - failed - superseded - refused),
     dropped_by_reason: total.droppedByReason,
-    sampled_again: [...state.finishedEpisodes.values(), ...state.episodes.values()].filter(isLostAttempt).length,
+    sampled_again: [...state.finished.episodes(), ...state.episodes.values()].filter(isLostAttempt).length,
     lost: receipts.filter((id) => !known.has(id)).length + held.reduce((sum, { missing }) => sum + missing, 0),
     doubled: held.reduce((sum, { doubled }) => sum + doubled, 0),
   };

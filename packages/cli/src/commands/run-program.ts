@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
 import { createEndpointModel } from '@agentjet/session';
 import {
   createProgramWorkflow,
+  programsEnded,
   routeModels,
   SwarmClient,
   type ModelRoute,
@@ -27,6 +28,7 @@ export async function runProgram(
 ): Promise<number> {
   const output = createOutput(flags);
   requireProgram(command);
+  requireFolder(flags.folder);
   const routes = await readRoutes(flags);
   const tasks = readTasks(flags);
   const configured = await readConfigured(flags, overrides, tasks);
@@ -54,13 +56,25 @@ export async function runProgram(
       const printer = new SwarmPrinter(output.writeLine);
       output.writeLine(`Running ${[command, ...args].join(' ')} for ${server} as ${client.client}`);
       const workflow = createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
-      const result = await client.run(workflow, { ...options, signal, onEvent: printer.onEvent });
+      const result = await runToTheEnd(client, workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();
       output.writeLine(describeRun(result));
       output.writeJson({ ...result, client: client.client, revision });
       return 0;
     },
   );
+}
+
+/** Programs that ignore the order to end are killed before this process ends, too. */
+async function runToTheEnd(
+  client: SwarmClient,
+  ...work: Parameters<SwarmClient['run']>
+): ReturnType<SwarmClient['run']> {
+  try {
+    return await client.run(...work);
+  } finally {
+    await programsEnded();
+  }
 }
 
 type Configured = {
@@ -125,9 +139,17 @@ function requireProgram(command: string): void {
   );
 }
 
+/** Missing, it would fail every episode as if the agent had. */
+function requireFolder(folder: string | undefined): void {
+  if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new ConfigError('no_folder', `--folder is ${JSON.stringify(folder)}, which is not a folder. Correct the path.`);
+}
+
 /** A file with a task per line, or one with a single task; undefined: the tasks that others have told the server. */
 function readTasks({ tasks, task }: SwarmRunFlags): readonly TaskInput[] | undefined {
   const file = tasks ?? task;
+  if (tasks !== undefined && task !== undefined)
+    throw new ConfigError('wrong_value', 'Give --tasks, a task per line, or --task, one task, and not both.');
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new ConfigError('no_tasks', `There is no file ${file}.`);
   const text = readFileSync(file, 'utf8');

@@ -10,6 +10,7 @@ import { untilAborted } from './until-aborted.js';
 /** `ajet swarm serve`: serves and trains until a signal. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
+  const drainMs = 1000 * toSeconds(flags.drainSeconds ?? '30');
   return runInterruptibly(
     () =>
       output.writeLine(
@@ -17,17 +18,18 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       ),
     async (signal) => {
       const onNotice = (message: string): void => output.writeLine(message);
-      if (flags.standby !== undefined) return standBy(flags, { output, signal, onNotice });
+      if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, onNotice });
       const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
       const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, onNotice });
       const { url, firstKey } = swarm.server;
       output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
       output.writeLine(`Serving the swarm at ${url}`);
-      if (firstKey !== undefined) output.writeLine(`key of the commander, shown only now: ${firstKey}`);
+      tellKey(flags, firstKey);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
-      await untilAborted(signal);
-      if (isSigterm(signal)) await swarm.server.finish(1000 * toSeconds(flags.drainSeconds ?? '30'));
+      const deposed = await Promise.race([untilAborted(signal), swarm.server.deposed]);
+      if (isSigterm(signal)) await swarm.server.finish(drainMs);
       await swarm.close();
+      if (deposed !== undefined) throw deposed;
       return 0;
     },
     { codes: { SIGTERM: 0 } },
@@ -44,38 +46,42 @@ function toSeconds(text: string): number {
 }
 
 /** A server without a run, until a commander sends one. */
-async function standBy(flags: SwarmFlags, { output, signal, onNotice }: StandbyParts): Promise<number> {
+async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }: StandbyParts): Promise<number> {
   const dir = flags.standby ?? '';
   const standby = await serveStandby({
     ...toOptions(flags),
     port: toPort(flags.port ?? '8700'),
     dir,
     composition: configuration,
-    drainMs: 1000 * toSeconds(flags.drainSeconds ?? '30'),
+    drainMs,
     onNotice,
   });
   output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);
-  if (standby.firstKey !== undefined) output.writeLine(`key of the commander, shown only now: ${standby.firstKey}`);
+  tellKey(flags, standby.firstKey);
   output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
-  const told = standby.served
-    .then((swarm) => output.writeLine(`Serving the run ${swarm.runDir}`))
-    .catch(() => undefined);
-  await untilAborted(signal);
-  if (isSigterm(signal)) await finish(standby.served, flags);
+  const failure = await Promise.race([untilAborted(signal), standby.failed]);
+  if (failure !== undefined) throw failure;
+  if (isSigterm(signal)) await finish(standby.served, drainMs);
   await standby.close();
-  await told;
   return 0;
+}
+
+/** With --json the line on stdout has it: it is in one place. */
+function tellKey(flags: SwarmFlags, key: string | undefined): void {
+  if (key !== undefined && flags.json !== true)
+    createOutput(flags).writeLine(`key of the commander, shown only now: ${key}`);
 }
 
 type StandbyParts = {
   readonly output: ReturnType<typeof createOutput>;
   readonly signal: AbortSignal;
+  readonly drainMs: number;
   readonly onNotice: (message: string) => void;
 };
 
-async function finish(served: Promise<ServedSwarm>, flags: SwarmFlags): Promise<void> {
+async function finish(served: Promise<ServedSwarm>, drainMs: number): Promise<void> {
   const swarm = await Promise.race([served, Promise.resolve(undefined)]);
-  await swarm?.server.finish(1000 * toSeconds(flags.drainSeconds ?? '30'));
+  await swarm?.server.finish(drainMs);
 }
 
 function requireConf({ conf }: SwarmFlags): string {

@@ -100,6 +100,8 @@ export async function listKeys(flags: OperatorFlags): Promise<number> {
 
 export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number> {
   const { role = 'worker', shares, scores, maxEpisodes, expires } = flags;
+  if (expires !== undefined && Date.parse(expires) <= Date.now())
+    throw new ConfigError('wrong_value', `--expires is ${expires}, which is past: the key would open nothing.`);
   const answer = await openOperator(flags).makeKey({
     name,
     role: readRole(role),
@@ -113,7 +115,8 @@ export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number
 }
 
 export async function deleteKey(name: string, flags: OperatorFlags): Promise<number> {
-  await openOperator(flags).deleteKey(name);
+  if (!(await openOperator(flags).deleteKey(name)))
+    throw new ConfigError('wrong_value', `There is no key ${JSON.stringify(name)}. \`ajet swarm keys\` lists them.`);
   tell(flags, [`The key "${name}" is deleted; what it was running is given back.`], { deleted: true });
   return 0;
 }

@@ -8,7 +8,13 @@ const text = z.string().min(1);
 /** Node's timers hold 2^31 milliseconds. */
 const mostSeconds = 2_000_000;
 
-const shareName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dots, dashes, underscores');
+/** Names are keys of objects, too: `constructor` would find what every object has. */
+const isFree = (name: string): boolean => !(name in {});
+
+const shareName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dots, dashes, underscores')
+  .refine(isFree, 'another name: this one belongs to every object of JavaScript');
 
 /** When enough was sampled for a step. */
 export const sampleCollections = [
@@ -34,7 +40,8 @@ function areSeveral(
   context: { readonly addIssue: (message: string) => void },
 ): void {
   const names = Object.keys(policies);
-  if (!names.every((name) => policyName.test(name))) context.addIssue('names such as planner or second_worker');
+  if (!names.every((name) => policyName.test(name) && isFree(name)))
+    context.addIssue('names such as planner or second_worker');
   if (names.length === 1) context.addIssue('two policies or more; for one, write its keys where they belong');
   if (names.includes('default')) context.addIssue('without a policy named "default", which is that of runs with one');
 }

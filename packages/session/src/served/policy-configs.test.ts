@@ -38,6 +38,7 @@ describe('policies of a configuration', () => {
   it.each([
     ['one alone', { planner }, /two policies or more/],
     ['the name of runs with one', { default: planner, worker }, /without a policy named "default"/],
+    ['a name that every object has', { constructor: planner, worker }, /names such as planner/],
     ['a strange name', { Planner: planner, worker }, /names such as planner/],
     ['no agents', { planner: {}, worker }, /swarm\.policies\.planner names no agents\. Add trainable_targets/],
     ['an agent of two', { planner, worker: { trainableTargets: ['planner'] } }, /"planner" belongs to two policies/],

@@ -14,11 +14,7 @@ const onlyPolicy = 'default';
 export function createPolicyConfigs(config: CommonConfig, composition: ConfigComposition): readonly PolicyConfig[] {
   const entries = Object.entries(config.swarm.policies);
   if (entries.length === 0) return [{ name: onlyPolicy, config }];
-  if (config.swarm.sampleCollection.includes('client'))
-    throw new ConfigError(
-      'wrong_value',
-      `swarm.sample_collection is ${config.swarm.sampleCollection}, and the clients ask for the steps of one policy only. Use enough_tasks with swarm.policies.`,
-    );
+  requireCollection(config.swarm.sampleCollection);
   const policies = entries.map(([key, values]) => {
     const name = toSnakeCase(key);
     const own = composition.overlay(config, values as JsonObject, `swarm.policies.${name}`);
@@ -40,11 +36,24 @@ type Own = {
 };
 
 function requireOwn(name: string, { config, own, composition }: Own): void {
-  const wrong = composition.compare(config, own).find(({ key }) => ofTheRun.test(key));
-  if (wrong === undefined) return;
+  for (const { key } of composition.compare(config, own)) requireOwnKey(name, key);
+}
+
+/** Throws ConfigError if a policy cannot have its own value for a key. */
+export function requireOwnKey(policy: string, key: string): void {
+  if (!ofTheRun.test(key)) return;
   throw new ConfigError(
     'wrong_value',
-    `swarm.policies.${name} sets ${wrong.key}, which concerns the whole run: an episode is one for all policies. Set it outside of swarm.policies.`,
+    `swarm.policies.${policy} sets ${key}, which concerns the whole run: an episode is one for all policies. Set it outside of swarm.policies.`,
+  );
+}
+
+/** Throws ConfigError if several policies cannot wait for their batches in this way. */
+export function requireCollection(name: string): void {
+  if (!name.includes('client')) return;
+  throw new ConfigError(
+    'wrong_value',
+    `swarm.sample_collection is ${name}, and the clients ask for the steps of one policy only. Use enough_tasks with swarm.policies.`,
   );
 }
 

@@ -45,6 +45,8 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   readonly run?: string | undefined;
   /** Begins a new run in any case. */
   readonly isNew?: boolean;
+  /** Takes the run folder from a process that still writes it. */
+  readonly takesOver?: boolean;
   readonly onNotice: (message: string) => void;
 };
 
@@ -69,7 +71,7 @@ export async function openServedRun<Config extends CommonConfig>(
   for (const each of prepared) {
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
     const onNotice = isOnly ? options.onNotice : (said: string): void => options.onNotice(`${each.name}: ${said}`);
-    const parts = { ...each, ...own, onNotice, runDir: folder.dir };
+    const parts = { ...each, ...own, onNotice, runDir: folder.dir, takesOver: options.takesOver ?? false };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
   }
   return {
@@ -181,12 +183,14 @@ type WeightsParts = {
   readonly changes: readonly ConfigDifference[];
   readonly onNotice: (message: string) => void;
   readonly runDir: string;
+  readonly takesOver: boolean;
 };
 
 /** Changes of the configuration are written down once, with the first step that they hold for. */
 function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<ServedWeights> {
   const { config, inputs, folder, onNotice } = parts;
   let pending = changes;
+  let takesOver = parts.takesOver;
   const onLoad = async (step: number): Promise<void> => {
     if (pending.length === 0) return;
     const told = pending;
@@ -196,6 +200,8 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
   };
   return async () => {
     try {
+      if (takesOver) await folder.takeOver();
+      takesOver = false;
       await folder.recordModel(parts.modelDir);
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {

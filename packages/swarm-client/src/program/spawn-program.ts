@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams as Spawned } from 'node:child_process';
 
 /** How a program ended. */
 export type ProgramEnd = {
@@ -23,10 +23,34 @@ export type ProgramOptions = {
 const mostBytes = 64 * 1024;
 const patienceMs = 3000;
 
+/** What runs now, each in a separate group of processes: the end of this one would not be its end. */
+const running = new Map<ChildProcess, Promise<unknown>>();
+const killAll = (): void => {
+  for (const child of running.keys()) signalGroup(child, 'SIGKILL');
+};
+
+/** Resolves once every program that was told to end has done so. One that does not is killed after a few seconds. */
+export async function programsEnded(): Promise<void> {
+  await Promise.allSettled(running.values());
+}
+
 /** Runs a program to its end. Rejects if it cannot be started, and with the signal's reason if that is aborted. */
-export async function spawnProgram({ command, args, cwd, env, input, signal }: ProgramOptions): Promise<ProgramEnd> {
+export async function spawnProgram(options: ProgramOptions): Promise<ProgramEnd> {
+  const { command, args, cwd, env, signal } = options;
   signal.throwIfAborted();
   const child = spawn(command, args, { cwd, env, detached: canGroup, stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = watch(child, options);
+  if (running.size === 0) process.on('exit', killAll);
+  running.set(child, ended);
+  try {
+    return await ended;
+  } finally {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', killAll);
+  }
+}
+
+async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise<ProgramEnd> {
   const [stdout, stderr] = [new Tail(), new Tail()];
   child.stdout.on('data', stdout.add);
   child.stderr.on('data', stderr.add);

@@ -33,6 +33,8 @@ export class Worker {
   readonly #life: string;
   /** Follows the caller's signal, which then has one listener however many episodes run. */
   readonly #stop = new AbortController();
+  /** Why the server knows this client no more. */
+  #lockedOut: WireError | undefined;
   #numClaims = 0;
   /** In a row. */
   #numOutages = 0;
@@ -66,6 +68,7 @@ export class Worker {
       const ended = await Promise.allSettled(Array.from({ length: parallel }, work));
       const failed = ended.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
+      if (this.#lockedOut !== undefined && !signal.aborted) throw this.#lockedOut;
     } finally {
       signal.removeEventListener('abort', onAbort);
       heartbeats.abort();
@@ -171,11 +174,18 @@ export class Worker {
       const episodes = [...this.#running.keys()];
       const answer = await transport
         .heartbeat({ client, life: this.#life, episodes, leaving: false, ...asks(this.#options.asksAfter?.()) })
-        .catch(() => undefined);
+        .catch((error: unknown) => this.#stopIfLockedOut(error));
       for (const { episode_id, reason } of answer?.gone ?? []) {
         this.#running.get(episode_id)?.abort(new WireError('gone', `The episode is over: ${reason}.`));
       }
     }
+  }
+
+  /** A key that was deleted, or has expired: what runs is over on the server. Otherwise the next heartbeat may be answered. */
+  #stopIfLockedOut(error: unknown): undefined {
+    if (!(error instanceof WireError) || error.status !== 401) return;
+    this.#lockedOut ??= error;
+    this.#stop.abort(error);
   }
 }
 

@@ -73,6 +73,7 @@ export async function executeWorkflow(
       policy: { kind: 'chat', model },
       sampling: servedSampling,
       timeoutMs,
+      timeoutName: 'timeoutSeconds of the client (--timeout of `ajet swarm run`)',
       trainableTargets: episode.trainable_targets ?? options.trainableTargets,
       policyNames: Object.keys(episode.policies ?? {}),
       endpointHost,

@@ -149,7 +149,7 @@ export function answerError(context: Context, error: unknown): Response | Promis
       ? error
       : new WireError('failed', 'The server failed on this request; its log says why.');
   const { status, retryAfterMs } = known;
-  if (status === 429 || status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
+  if (status === 503) context.header('retry-after', String(Math.ceil((retryAfterMs ?? 1000) / 1000)));
   if (!(error instanceof WireError)) console.error(error);
   const answer = context.json(known.toBody(), status as 400);
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);

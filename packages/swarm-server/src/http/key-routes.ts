@@ -40,10 +40,13 @@ export function addKeys(base: Hono, door: Door): void {
       const name = context.req.param('name') ?? '';
       if (name === own?.name)
         throw new WireError('invalid_request', `The key "${name}" cannot delete itself. Use another commander's.`);
-      await audit(swarm, own, { what: 'key_deleted', name });
-      await swarm.keep(name, null);
-      await swarm.abandonKey(name);
-      return { deleted: true };
+      const isKnown = swarm.context.ledger.state.keys.has(name);
+      if (isKnown) {
+        await audit(swarm, own, { what: 'key_deleted', name });
+        await swarm.keep(name, null);
+      }
+      await swarm.abandonKey(name); // again, if the server was killed after the first time
+      return { deleted: isKnown };
     }),
   );
 }

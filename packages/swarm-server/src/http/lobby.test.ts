@@ -4,11 +4,11 @@ import { expect, it } from 'vitest';
 import { createKey } from './keys.js';
 import { createLobby } from './lobby.js';
 
-function openLobby(keep: () => Promise<string>) {
+function openLobby(keep: () => Promise<string>, failure?: string) {
   const { stored, answer } = createKey({ name: 'first', role: 'commander' });
   const { app, begun } = createLobby({
     stored,
-    failure: undefined,
+    failure,
     limits: { maxBytes: 1000 },
     check: () => undefined,
     keep,
@@ -21,7 +21,12 @@ function openLobby(keep: () => Promise<string>) {
     });
     return app.request('/swarm/v1/run', { method: 'PUT', headers }, { incoming });
   };
-  return { put, begun };
+  const look = async (key = answer.key): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key}` };
+    const incoming = Object.assign(Readable.from([]), { headers, complete: true });
+    return (await app.request('/swarm/v1/server', { headers }, { incoming })).json();
+  };
+  return { put, look, begun };
 }
 
 it('tells a commander that a run begins once its configuration is kept', async () => {
@@ -57,4 +62,12 @@ it('reads no larger body than a server with a run does', async () => {
   const { put } = openLobby(async () => 'runs');
   const answer = await put({ model: { path: 'a'.repeat(2000) } });
   expect([answer.status, await answer.json()]).toMatchObject([413, { error: { code: 'too_large' } }]);
+});
+
+it('tells nobody but the commander why the last run could not begin', async () => {
+  const { look } = openLobby(async () => 'runs', 'There is no folder /home/me.');
+  expect(JSON.stringify(await look())).toContain('The last one could not begin: There is no folder /home/me.');
+  const other = await look('ajk_commander_0_0');
+  expect(other).toMatchObject({ error: { code: 'no_run' } });
+  expect(JSON.stringify(other)).not.toContain('could not begin');
 });

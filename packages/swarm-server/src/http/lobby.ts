@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Hono } from 'hono';
-import { createState } from '@agentjet/ledger';
+import { createState, type LedgerState } from '@agentjet/ledger';
 import { parseRequest, runRequestSchema, WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { answerError, incomingOf } from './door.js';
 import { requireKey, type StoredKey } from './keys.js';
@@ -10,13 +10,13 @@ import { defaultLimits, readJson, type BodyLimits } from './read-json.js';
 export type LobbyOptions = {
   /** The commander's key. */
   readonly stored: StoredKey;
-  /** Why the run before could not begin. */
+  /** Why the run before could not begin; only the commander is told. */
   readonly failure: string | undefined;
   readonly limits?: Partial<BodyLimits> | undefined;
   /** Throws WireError for a configuration that no run can have, and for a run that is not there. */
   readonly check: (asked: RunRequest) => void;
-  /** Resolves with the run's name when it is on the disk: the commander is answered after that. */
-  readonly keep: (asked: RunRequest) => Promise<string>;
+  /** Resolves with the run's name when it is on the disk: the commander is answered after that. `by` is the name of the key. */
+  readonly keep: (asked: RunRequest, by: string) => Promise<string>;
 };
 
 export type Lobby = {
@@ -40,11 +40,11 @@ export function createLobby(options: LobbyOptions): Lobby {
   base.get('/healthz', (context) => context.json({ ok: true }));
   base.get('/readyz', (context) => context.json({ ok: false }, 503));
   base.put('/run', async (context) => {
-    requireKey(state, context.req.header('authorization'), 'commander');
+    const key = requireKey(state, context.req.header('authorization'), 'commander');
     const asked = parseRequest(runRequestSchema, await readJson(incomingOf(context), limits));
     check(asked);
     const isFirst = first === undefined;
-    first ??= { asked, kept: keep(asked) };
+    first ??= { asked, kept: keep(asked, key.name) };
     if (!isDeepStrictEqual(first.asked, asked))
       throw new WireError('other_run', 'A run with another configuration is about to begin.');
     const run = await first.kept.catch((error: unknown) => {
@@ -57,7 +57,8 @@ export function createLobby(options: LobbyOptions): Lobby {
   app.notFound((context) => {
     if (first !== undefined)
       return answerError(context, new WireError('not_ready', 'The run is about to begin.', { retryAfterMs: 500 }));
-    const before = failure === undefined ? '' : ` The last one could not begin: ${failure}`;
+    const isTold = failure !== undefined && opens(state, context.req.header('authorization'));
+    const before = isTold ? ` The last one could not begin: ${failure}` : '';
     return answerError(
       context,
       new WireError(
@@ -68,4 +69,14 @@ export function createLobby(options: LobbyOptions): Lobby {
   });
   app.onError((error, context) => answerError(context, error));
   return { app, begun };
+}
+
+/** Whether it is the commander's key: why a run failed is nobody else's business. */
+function opens(state: LedgerState, header: string | undefined): boolean {
+  try {
+    requireKey(state, header, 'commander');
+    return true;
+  } catch {
+    return false;
+  }
 }

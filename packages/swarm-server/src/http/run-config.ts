@@ -7,6 +7,7 @@ import {
   type ConfigComposition,
   type JsonObject,
 } from '@agentjet/core';
+import { requireCollection, requireOwnKey } from '@agentjet/session/served';
 import { WireError } from '@agentjet/swarm-wire';
 
 /** What clients may say of the configuration of a run that is open. */
@@ -69,8 +70,9 @@ export function createRunConfig<Config extends CommonConfig>(
       for (const [key, value] of Object.entries(changes)) {
         if (clientSide.test(key)) throw clientKey(key);
         const own = ownKey(key, config);
-        withChanges(nest(own, value));
+        const changed = withChanges(nest(own, value));
         if (!changeable.has(own)) throw notNow(own);
+        if (Object.keys(config.swarm.policies).length > 0) requireCollectionOfSeveral(changed);
       }
     },
   };
@@ -81,8 +83,22 @@ function ownKey(key: string, { swarm }: CommonConfig): string {
   const [, policy, own] = /^swarm\.policies\.([a-z0-9_]+)\.(.+)$/.exec(key) ?? [];
   if (policy === undefined || own === undefined) return key;
   const names = Object.keys(swarm.policies).map(toSnakeCase);
-  if (names.includes(policy)) return own;
+  if (names.includes(policy)) {
+    asUnknownConfig(() => requireOwnKey(policy, own));
+    return own;
+  }
   throw new WireError('unknown_config', `There is no policy "${policy}" here; there is ${names.join(', ') || 'none'}.`);
+}
+
+const requireCollectionOfSeveral = ({ swarm }: CommonConfig): void =>
+  asUnknownConfig(() => requireCollection(swarm.sampleCollection));
+
+function asUnknownConfig(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw new WireError('unknown_config', toErrorMessage(error));
+  }
 }
 
 /** Throws WireError `unknown_config` if a key names code: that runs at the clients. */

@@ -9,6 +9,7 @@ import {
   type Operation,
   type OperationAnswer,
 } from '@agentjet/swarm-wire';
+import { requireRevision, toParts } from '../swarm/operator-routes.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { audit, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
@@ -46,6 +47,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.put(
     '/shares',
     door.write('commander', sharesRequestSchema, async (swarm, shares, { context, key }) => {
+      toParts(shares); // a refused order is not in the audit
       await audit(swarm, key, { what: 'shares', shares });
       return swarm.share(shares, context.req.header('idempotency-key'), key?.name);
     }),
@@ -68,6 +70,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
         throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
       }
       config.requireChangeable(request.changes);
+      requireRevision(swarm.context.ledger.state, request.request_id, ifMatch);
       await audit(swarm, key, { what: 'configure', changes: request.changes });
       return swarm.configure(request, ifMatch, key?.name);
     }),

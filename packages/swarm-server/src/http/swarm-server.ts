@@ -10,6 +10,8 @@ import type { SwarmModel } from '../model/swarm-model.js';
 import { failureWindowMs, maxFailures } from '../swarm/keep-training.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
+import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
+import { toListenError, toUrl } from './address.js';
 import { createKey, type StoredKey } from './keys.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
@@ -42,21 +44,28 @@ export class SwarmServer {
     const loop = new SwarmLoop(options);
     await loop.open();
     const firstKey = await loop.makeFirstKey(options.app?.needsKey !== false);
-    const app = createSwarmApp(() => loop.swarm, options.app);
+    await loop.auditBegin();
+    const app = createSwarmApp(() => loop.swarmToAsk, options.app);
     const models = new ModelApp(loop);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
     const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> =>
       pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
-    const server = await listen(fetch, { hostname, port, tls });
-    const { port: chosen } = server.address() as AddressInfo;
-    return new SwarmServer(server, loop, {
-      url: `${tls === undefined ? 'http' : 'https'}://${hostname}:${chosen}`,
-      firstKey,
+    const server = await listen(fetch, { hostname, port, tls }).catch(async (error: unknown) => {
+      await loop.close();
+      throw error;
     });
+    const { port: chosen } = server.address() as AddressInfo;
+    const url = toUrl({ hostname, port: chosen }, tls === undefined ? 'http' : 'https');
+    return new SwarmServer(server, loop, { url, firstKey });
   }
 
   get swarm(): Swarm | undefined {
     return this.#loop.swarm;
+  }
+
+  /** Settles once another server has taken the store over. This one answers `not_owner` from then on; close it. */
+  get deposed(): Promise<StoreError> {
+    return this.#loop.deposed;
   }
 
   /** Lets what is running end, makes the steps that are due and saves a checkpoint; call `close` afterwards. */
@@ -75,7 +84,8 @@ export class SwarmServer {
 }
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
-  readonly openStore: () => Promise<Store>;
+  /** `onLost` is told of a heartbeat that could not be written: another server has the store, or its disk fails. */
+  readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
   /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
   /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
@@ -88,6 +98,8 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
   /** The commander's key of a new run. Default: one is made, and shown once. */
   readonly firstKey?: StoredKey | undefined;
+  /** Who began the run from another machine: kept in the audit, once. */
+  readonly begun?: Begun | undefined;
   /** Default: loopback. */
   readonly hostname?: string;
   readonly port?: number;
@@ -97,6 +109,15 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   readonly isBehindProxy?: boolean;
   readonly app?: SwarmAppOptions;
   readonly onNotice?: (message: string) => void;
+};
+
+/** Who began a run, when, and what the run is called. */
+export type Begun = {
+  /** Time as ISO 8601 has it. */
+  readonly at: string;
+  /** Name of the key. */
+  readonly by: string;
+  readonly run: string;
 };
 
 /** One swarm after the other on the same store. */
@@ -110,6 +131,11 @@ class SwarmLoop {
   /** Calls that wait for the next life. */
   readonly #waiting = new Set<() => void>();
   #isOver = false;
+  #taken: StoreError | undefined;
+  #tellTaken: (error: StoreError) => void = () => undefined;
+  readonly deposed = new Promise<StoreError>((resolve) => {
+    this.#tellTaken = resolve;
+  });
   /** When the trainer or the engine failed lately. */
   #failedMs: number[] = [];
   #isClosed = false;
@@ -119,6 +145,12 @@ class SwarmLoop {
   }
 
   get swarm(): Swarm | undefined {
+    return this.#swarm;
+  }
+
+  /** Undefined while there is none. Throws WireError `not_owner` if there will be none. */
+  get swarmToAsk(): Swarm | undefined {
+    if (this.#taken !== undefined) throw toWireError(this.#taken);
     return this.#swarm;
   }
 
@@ -153,7 +185,11 @@ class SwarmLoop {
 
   async open(): Promise<void> {
     const { openStore, settings, tasks } = this.#options;
-    const store = await openStore();
+    let isHeld = true;
+    const store = await openStore((error) => {
+      if (isHeld) this.#swarm?.close(toStoreError(error));
+      isHeld = false;
+    });
     this.#store = store;
     try {
       const records = new RecordIndex(store);
@@ -165,7 +201,10 @@ class SwarmLoop {
         gather,
         ...(await this.#openParts(records)),
         ...(tasks !== undefined && { tasks }),
-        onEnd: (error) => void this.#goOn(error),
+        onEnd: (error) => {
+          isHeld = false;
+          void this.#goOn(error);
+        },
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
         onTrainerFailure: (error) => void this.#openAgain(error),
         onNotice: this.#options.onNotice,
@@ -213,6 +252,17 @@ class SwarmLoop {
     return firstKey === undefined ? answer.key : undefined;
   }
 
+  /** A server that was killed while it opened the run is told of the same begin again. */
+  async auditBegin(): Promise<void> {
+    const { begun } = this.#options;
+    const swarm = this.#swarm;
+    if (begun === undefined || swarm === undefined) return;
+    const { at, by, run } = begun;
+    const what = 'run_begun';
+    const isKept = swarm.context.ledger.state.audit.some((entry) => entry.what === what && entry.at === at);
+    if (!isKept) await swarm.audit({ at, by, what, detail: { run } });
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isOver = true;
@@ -242,12 +292,14 @@ class SwarmLoop {
     const swarm = this.#swarm;
     this.#swarm = undefined;
     if (this.#isClosed) return;
+    if (error.code === 'not_owner') this.#taken = error;
     if (error.code !== 'closed') this.#options.onNotice?.(error.message);
     await swarm?.closed();
     await this.#release();
     if (error.code === 'not_owner') {
       this.#isOver = true;
-      return this.#wake();
+      this.#wake();
+      return this.#tellTaken(error);
     }
     for (let delayMs = 100; !this.#isClosed; delayMs = Math.min(2 * delayMs, 10_000)) {
       try {
@@ -287,7 +339,7 @@ function listen(
     const server = serve({ fetch: fetch as Parameters<typeof serve>[0]['fetch'], hostname, port, ...secure }, () =>
       resolve(server),
     );
-    server.once('error', reject);
+    server.once('error', (error) => reject(toListenError(error, { hostname, port })));
     // Clients keep idle connections for a minute or so; if the server closes one while a client writes, a request is lost.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
   });

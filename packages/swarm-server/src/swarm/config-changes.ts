@@ -1,4 +1,5 @@
-import { collections, type Collection } from '@agentjet/ledger';
+import type { Collection } from '@agentjet/ledger';
+import { toCollection } from './collection-names.js';
 import type { SwarmContext } from './swarm-context.js';
 
 /** Keys of the configuration that may be changed while a swarm runs, as they are now: the newest change of each holds. */
@@ -58,6 +59,6 @@ const modeOf = (mode: unknown): ConfigChanges['swarm'] =>
   mode === 'strict' || mode === 'elastic' ? { share_mode: mode } : {};
 
 function collectionOf(name: unknown): ConfigChanges['swarm'] {
-  const found = collections.find((each) => each === name);
+  const found = toCollection(name);
   return found === undefined ? {} : { sample_collection: found };
 }

@@ -66,7 +66,7 @@ export function randomName(random: () => number): string {
 
 /** What became of an episode in each policy; undefined with one policy, or before the first step that takes it. */
 export function partsOf(state: LedgerState, episodeId: string): Receipt['parts'] {
-  const old = state.finishedEpisodes.get(episodeId)?.parts;
+  const old = state.finished.episode(episodeId)?.parts;
   if (old !== undefined)
     return Object.fromEntries(Object.entries(old).map(([name, { fate, ...more }]) => [name, { state: fate, ...more }]));
   const episode = state.episodes.get(episodeId);
@@ -88,7 +88,7 @@ export function receiptOf(ledger: LedgerState, episodeId: string, status: Receip
 }
 
 function fateOf(ledger: LedgerState, episodeId: string) {
-  const old = ledger.finishedEpisodes.get(episodeId);
+  const old = ledger.finished.episode(episodeId);
   if (old !== undefined) return { state: old.fate, reason: old.reason, step: old.step };
   const { state, reason, groupId } = findLive(ledger, episodeId);
   return { state, reason, step: ledger.groups.get(groupId)?.step };
@@ -109,8 +109,8 @@ export function endedDifferently(episodeId: string, stored: string): WireError {
 }
 
 /** Why an episode is over. A claim may be lost in a power cut: then nothing is known of it. */
-export function reasonOf({ episodes, finishedEpisodes }: LedgerState, episodeId: string): string {
-  const found = episodes.get(episodeId) ?? finishedEpisodes.get(episodeId);
+export function reasonOf({ episodes, finished }: LedgerState, episodeId: string): string {
+  const found = episodes.get(episodeId) ?? finished.episode(episodeId);
   return found === undefined ? 'machine_restarted' : (found.reason ?? 'ended');
 }
 

@@ -18,7 +18,7 @@ export function listEpisodes(ledger: LedgerState, { after, limit, state }: Episo
 
 /** One episode, however old. Throws WireError `gone` for one that nobody knows. */
 export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswer {
-  const old = state.finishedEpisodes.get(episodeId);
+  const old = state.finished.episode(episodeId);
   const parts = partsOf(state, episodeId);
   const more = parts === undefined ? {} : { parts };
   if (old !== undefined) {

@@ -142,14 +142,13 @@ export class EpisodeRoutes {
     const own = hasPolicies(this.#context) && rewards !== undefined ? [rewards] : [];
     const said = [status, status === 'completed' ? request.reward : null, request.is_success, ...own];
     const bodyHash = JSON.stringify(said);
-    const old = ledger.state.finishedEpisodes.get(episodeId);
-    if (old !== undefined) {
-      if (old.bodyHash === undefined) throw this.#goneError(episodeId);
+    const episode = ledger.state.episodes.get(episodeId);
+    if (episode === undefined) {
+      const old = ledger.state.finished.episode(episodeId);
+      if (old?.bodyHash === undefined) throw this.#goneError(episodeId);
       if (old.bodyHash !== bodyHash) throw endedDifferently(episodeId, old.bodyHash);
       return receiptOf(ledger.state, episodeId, status);
     }
-    const episode = ledger.state.episodes.get(episodeId);
-    if (episode === undefined) throw this.#goneError(episodeId);
     requireClient(episode, request.client, key);
     if (episode.end === undefined && episode.state === 'dropped') {
       await writer.synced();
@@ -266,7 +265,8 @@ export class EpisodeRoutes {
     const { state } = this.#context.ledger;
     const made: string[] = [];
     for (let index = 0; ; index++) {
-      const episodeId = state.claims.get(claimIdOf(claim_id, index));
+      const claimId = claimIdOf(claim_id, index);
+      const episodeId = state.claims.get(claimId) ?? state.finished.claimed(claimId);
       if (episodeId === undefined) break;
       made.push(episodeId);
     }

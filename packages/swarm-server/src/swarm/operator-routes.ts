@@ -11,6 +11,7 @@ import {
   taskKey,
   type ConfigRecord,
   type LedgerGroup,
+  type LedgerState,
   type Parts,
 } from '@agentjet/ledger';
 import {
@@ -128,14 +129,9 @@ export class OperatorRoutes {
   async configure({ request_id, changes }: ConfigRequest, ifMatch: number, by = ''): Promise<ConfigAnswer> {
     const { ledger, writer } = this.#context;
     const { configs } = ledger.state;
+    requireRevision(ledger.state, request_id, ifMatch);
     const known = configs.find(({ requestId }) => requestId === request_id);
     const revision = configs.at(-1)?.revision ?? 0;
-    if (known === undefined && ifMatch !== revision) {
-      throw new WireError(
-        'revision_conflict',
-        `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`,
-      );
-    }
     const made = known ?? {
       kind: 'config' as const,
       revision: revision + 1,
@@ -294,8 +290,18 @@ export class OperatorRoutes {
   }
 }
 
+/** Throws WireError `revision_conflict` if another revision is the newest, unless the request made it. */
+export function requireRevision({ configs }: LedgerState, requestId: string, ifMatch: number): void {
+  const revision = configs.at(-1)?.revision ?? 0;
+  if (ifMatch === revision || configs.some((config) => config.requestId === requestId)) return;
+  throw new WireError(
+    'revision_conflict',
+    `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`,
+  );
+}
+
 /** Parts that add up to 1. Throws WireError `invalid_request` if these do not, nearly. */
-function toParts(given: SharesRequest): Parts {
+export function toParts(given: SharesRequest): Parts {
   const names = Object.keys(given).sort();
   const sum = names.reduce((total, name) => total + (given[name] ?? 0), 0);
   if (names.length === 0 || Math.abs(sum - 1) > 0.01)

@@ -1,9 +1,9 @@
-import { toErrorMessage } from '@agentjet/core';
 import {
   defaultPolicy,
   Ledger,
   named,
   recover,
+  settleFinished,
   shareOf,
   StoreError,
   StoreWriter,
@@ -50,6 +50,7 @@ import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
 import { lookAt } from './share-watch.js';
 import { TaskTable } from './task-table.js';
+import { toStoreError, toWireError } from './to-wire-error.js';
 import type { ModelPort } from '../model/model-port.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
@@ -90,6 +91,7 @@ export class Swarm {
       onCommit: (entries) => {
         if (swarm !== undefined) swarm.#tell(entries);
         for (const entry of entries) records.note(entry);
+        settleFinished(state, entries);
         options.onCommit?.(entries);
       },
       onFailure: (error) => {
@@ -249,8 +251,8 @@ export class Swarm {
   }
 
   /** Ends this swarm without a word to the store: what is not written is not true. */
-  close(): void {
-    this.#stop(new StoreError('closed', 'The server is closing.'));
+  close(error = new StoreError('closed', 'The server is closing.')): void {
+    this.#stop(error);
   }
 
   /**
@@ -321,8 +323,10 @@ export class Swarm {
   /** A refusal rests on the absence of records, so only the owner of the store may make it. */
   async #refuse(error: unknown): Promise<unknown> {
     if (error instanceof StoreError) return toWireError(error);
-    const restsOnRecords = error instanceof WireError && [404, 409, 410].includes(error.status);
-    if (!restsOnRecords || (await this.#context.store.isOwner())) return error;
+    if (!(error instanceof WireError && [404, 409, 410].includes(error.status))) return error;
+    const isOwner = await this.#context.store.isOwner().catch(toStoreError);
+    if (isOwner === true) return error;
+    if (isOwner !== false) return toWireError(isOwner);
     this.#stop(new StoreError('not_owner', 'Another server has taken the store over.'));
     return this.#end ?? error;
   }
@@ -393,8 +397,3 @@ function trainerOf({ trainer }: SwarmOptions): TrainerPort {
 }
 
 const noAccess = (): EpisodeAccess => ({ base_url: '', model: '', key: '' });
-
-function toWireError(error: StoreError): WireError {
-  const code = error.code === 'not_owner' ? 'not_owner' : error.code === 'full' ? 'store_full' : 'store_failed';
-  return new WireError(code, toErrorMessage(error), { retryAfterMs: 500 });
-}

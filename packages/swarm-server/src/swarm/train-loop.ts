@@ -1,4 +1,5 @@
 import {
+  forgetSteps,
   groupPart,
   isOf,
   named,
@@ -206,6 +207,7 @@ async function retireFiles({ store, ledger, writer, policies }: SwarmContext): P
   writer.carry(plan.carried);
   await writer.synced();
   await store.remove(plan.files);
+  forgetSteps(ledger.state, plan.steps);
 }
 
 function giveUpStragglers(context: SwarmContext, { by }: Extract<Batch, { kind: 'held' }>, sinceMs: number): void {

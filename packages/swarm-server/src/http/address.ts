@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { ConfigError, toErrorMessage } from '@agentjet/core';
+
+/** Where a server listens. Port 0: any that is free. */
+export type Address = { readonly hostname: string; readonly port: number };
+
+/** As clients write it. */
+export const toUrl = ({ hostname, port }: Address, protocol: 'http' | 'https' = 'http'): string =>
+  `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+
+/**
+ * Resolves with the port, or with one that is free for 0, if a server can listen there.
+ * @throws ConfigError `cannot_listen`
+ */
+export async function findPort(address: Address): Promise<number> {
+  const probe = createServer();
+  try {
+    probe.listen(address.port, address.hostname);
+    await once(probe, 'listening');
+  } catch (error) {
+    throw toListenError(error, address);
+  }
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+const reasons: ReadonlyMap<unknown, string> = new Map([
+  ['EADDRINUSE', 'another program does. End that one, or give another --port'],
+  ['EACCES', 'this user may not. Give a --port from 1024 on'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address. Correct --host'],
+  ['ENOTFOUND', 'there is no such name. Correct --host'],
+]);
+
+/** Says what to do about a port that cannot be had. */
+export function toListenError(error: unknown, address: Address): ConfigError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const reason = reasons.get(code) ?? toErrorMessage(error);
+  return new ConfigError('cannot_listen', `The server cannot listen at ${toUrl(address)}: ${reason}.`, {
+    cause: error,
+  });
+}

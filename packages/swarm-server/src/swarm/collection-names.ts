@@ -1,0 +1,14 @@
+import { collections, type Collection } from '@agentjet/ledger';
+
+/** The original AgentJet's names mean the same. */
+const originals: ReadonlyMap<unknown, Collection> = new Map([
+  ['finish_enough_tasks', 'enough_tasks'],
+  ['finish_enough_episodes', 'enough_episodes'],
+  ['finish_enough_non_dummy_tasks', 'enough_informative_tasks'],
+  ['any_client_agree_sync_weight', 'any_client_asks'],
+  ['all_client_agree_sync_weight', 'all_clients_ask'],
+]);
+
+/** When enough was sampled for a step, by either of its names; undefined: it is none. */
+export const toCollection = (name: unknown): Collection | undefined =>
+  collections.find((each) => each === name) ?? originals.get(name);
