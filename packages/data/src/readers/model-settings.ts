@@ -10,7 +10,11 @@ const names = z.array(
 export const modelSettings = z.strictObject({
   base_url: setting(z.string().min(1), 'https://api.openai.com/v1', 'any OpenAI-compatible server'),
   name: setting(z.string().min(1).nullable(), null),
-  keys: setting(names, ['OPENAI_API_KEY'], 'environment variables; several keys in one are separated by "|"'),
+  keys: setting(
+    names.nullable(),
+    null,
+    'environment variables, such as [DASHSCOPE_API_KEY]; several keys in one are separated by "|"; null: OPENAI_API_KEY, or DASHSCOPE_API_KEY for a server of aliyuncs.com',
+  ),
   backup_keys: setting(names, [], 'used while none of keys can be; <NAME>_BACKUP is read too'),
   temperature: setting(z.number().min(0).max(2), 0.7),
   max_tokens: setting(count, 1000, 'of an answer'),
@@ -24,7 +28,7 @@ export const modelSettings = z.strictObject({
 export type ModelSection = {
   readonly baseUrl: string;
   readonly name: string | null;
-  readonly keys: readonly string[];
+  readonly keys: readonly string[] | null;
   readonly backupKeys: readonly string[];
   readonly temperature: number;
   readonly maxTokens: number;

@@ -19,6 +19,39 @@ it.each(['snappy', 'gzip', 'zstd', 'lz4', 'brotli', 'pages'])(
   },
 );
 
+it('reads decimals as they are, in lists, structs and maps, and times of the day', async () => {
+  const rows = await collectRows(parquetRows, path.join(fixtures, 'decimals.parquet'));
+  expect(rows.map(({ value }) => value)).toEqual([
+    {
+      price: 3.14159,
+      item: { price: 1.25 },
+      large: '-12345678901234567890.12',
+      list: [1.1, null],
+      map: { a: 0.05 },
+      structs: [{ cost: 3.3 }],
+      whole: 7,
+      time: '01:02:03.00004',
+      millis: '23:59:59',
+    },
+    {
+      price: -2.71828,
+      item: null,
+      large: 1.1,
+      list: [],
+      map: {},
+      structs: null,
+      whole: '-1234567890123456789',
+      time: null,
+      millis: null,
+    },
+  ]);
+  const integers = await collectRows(parquetRows, path.join(fixtures, 'decimals-as-integers.parquet'));
+  expect(integers.map(({ value }) => value)).toEqual([{ small: 3.3, long: 12.34 }]);
+  await expect(collectRows(parquetRows, path.join(fixtures, 'long-decimals.parquet'))).rejects.toThrow(
+    /row 0: column "long" is a decimal .* Save the column as text/,
+  );
+});
+
 it('refuses bytes, naming the row and the column', async () => {
   await expect(collectRows(parquetRows, path.join(fixtures, 'bytes.parquet'))).rejects.toThrow(
     /bytes\.parquet: row 0: column "image" holds bytes/,

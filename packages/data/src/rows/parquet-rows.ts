@@ -1,12 +1,15 @@
 import { open } from 'node:fs/promises';
 import { TaskError, toErrorMessage } from '@agentjet/core';
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
+import { findLeaves, withRawDecimals, type Leaf } from './parquet-leaves.js';
 import { timeParsers, toJsonValue } from './parquet-values.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { checkTaskFile } from './text-lines.js';
 
 /** A row group may hold a million rows; only so many become objects at a time. */
 const rowsAtOnce = 50_000;
+/** Few enough that what is made of them is garbage before the collector would copy it. */
+const rowsPassedOn = 2_000;
 
 /** Parquet files, with every codec that pyarrow writes. */
 export const parquetRows: RowFormat = {
@@ -43,9 +46,10 @@ async function* readRows(file: string, buffer: AsyncBuffer): AsyncGenerator<RowB
   ]);
   const reading = <T>(read: Promise<T>): Promise<T> =>
     read.catch((error: unknown) => Promise.reject(broken(file, error)));
-  const metadata = await reading(parquetMetadataAsync(buffer));
+  const described = await reading(parquetMetadataAsync(buffer));
+  const leaves = findLeaves(described);
+  const metadata = withRawDecimals(described);
   const numRows = Number(metadata.num_rows);
-  const decimals = decimalScales(metadata);
   for (const [from, to] of slices(metadata)) {
     const options = {
       file: buffer,
@@ -58,11 +62,13 @@ async function* readRows(file: string, buffer: AsyncBuffer): AsyncGenerator<RowB
     };
     const objects = await reading(parquetReadObjects(options));
     if (objects.length !== to - from) throw broken(file, `rows ${from} to ${to} are not all there`);
-    const rows = objects.map((object, at) => ({
-      value: toRow(object, decimals, `${file}: row ${from + at}`),
-      place: from + at,
-    }));
-    yield { rows, doneShare: to / numRows };
+    for (let done = 0; done < objects.length; done += rowsPassedOn) {
+      const rows = objects.slice(done, done + rowsPassedOn).map((object, at) => ({
+        value: toRow(object, leaves, `${file}: row ${from + done + at}`),
+        place: from + done + at,
+      }));
+      yield { rows, doneShare: (from + done + rows.length) / numRows };
+    }
   }
 }
 
@@ -76,26 +82,20 @@ function* slices({ row_groups: groups }: FileMetaData): Generator<readonly [from
   }
 }
 
+const noLeaves: readonly Leaf[] = [];
+
 function toRow(
   object: Readonly<Record<string, unknown>>,
-  decimals: ReadonlyMap<string, number>,
+  leaves: ReadonlyMap<string, readonly Leaf[]>,
   where: string,
 ): Readonly<Record<string, unknown>> {
+  const values = Object.values(object);
+  if (values.every((value) => typeof value === 'string')) return object;
   return Object.fromEntries(
     Object.entries(object).map(([column, value]) => {
-      const scale = decimals.get(column);
-      if (scale !== undefined && typeof value === 'number') return [column, Number(value.toFixed(scale))];
-      return [column, toJsonValue(value, where, column)];
+      if (typeof value === 'string') return [column, value];
+      return [column, toJsonValue(value, { where, column, leaves: leaves.get(column) ?? noLeaves })];
     }),
-  );
-}
-
-/** hyparquet multiplies decimals by a power of ten, which leaves 3.3000000000000003 of 3.3. */
-function decimalScales({ schema }: FileMetaData): ReadonlyMap<string, number> {
-  return new Map(
-    schema
-      .filter(({ converted_type: type, scale }) => type === 'DECIMAL' && scale !== undefined && scale <= 100)
-      .map(({ name, scale = 0 }) => [name, scale]),
   );
 }
 

@@ -1,5 +1,6 @@
 import { TaskError } from '@agentjet/core';
 import type { ParquetParsers } from 'hyparquet';
+import { leavesBelow, type Leaf } from './parquet-leaves.js';
 
 /** Times keep their full precision as ISO 8601, which a Date would cut to milliseconds. */
 export const timeParsers: Partial<ParquetParsers> = {
@@ -20,11 +21,19 @@ function toTime(value: bigint | null | undefined, perSecond: bigint): string | n
   return `${seconds}${digits === '' ? '' : `.${digits}`}Z`;
 }
 
+/** Where a value is: its row, its column with the fields of structs, and the leaves from there. */
+export type ValuePlace = { readonly where: string; readonly column: string; readonly leaves: readonly Leaf[] };
+
 /**
- * What a Parquet value is as JSON. Integers of 64 bits become numbers if those are exact, else strings; numbers that JSON does
- * not have become null. Throws TaskError for bytes, naming `where` and the column.
+ * What a Parquet value is as JSON. Integers of 64 bits and decimals become numbers if those are exact, else strings; numbers that JSON
+ * does not have become null. Throws TaskError for bytes, naming the row and the column.
  */
-export function toJsonValue(value: unknown, where: string, column: string): unknown {
+export function toJsonValue(value: unknown, place: ValuePlace): unknown {
+  const { where, column, leaves } = place;
+  if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof Uint8Array)))
+    return Array.from(value as ArrayLike<unknown>, (inner) => toJsonValue(inner, place));
+  const leaf = leaves.find(({ names }) => names.length === 0);
+  if (leaf !== undefined) return leaf.read(value ?? null, `${where}: column "${column}"`);
   if (typeof value === 'bigint') return toInteger(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (value === undefined) return null;
@@ -35,11 +44,9 @@ export function toJsonValue(value: unknown, where: string, column: string): unkn
       'bad_task',
       `${where}: column "${column}" holds bytes, which a task cannot hold. Save the data without it, or as text.`,
     );
-  if (Array.isArray(value) || ArrayBuffer.isView(value))
-    return Array.from(value as ArrayLike<unknown>, (inner) => toJsonValue(inner, where, column));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, toJsonValue(inner, where, `${column}.${name}`)]),
-  );
+  const inner = (name: string, within: unknown): unknown =>
+    toJsonValue(within, { where, column: `${column}.${name}`, leaves: leavesBelow(leaves, name) });
+  return Object.fromEntries(Object.entries(value).map(([name, within]) => [name, inner(name, within)]));
 }
 
 function toInteger(value: bigint): number | string {

@@ -36,10 +36,30 @@ function parse(text: string, where: () => string): unknown {
   }
 }
 
-const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const numbers = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
+const quoteLong = (token: string): string =>
+  /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token;
+
+/** Strings are passed over by hand: an expression that matches them runs out of stack in one of some megabytes. */
 function quoteLongIntegers(text: string): string {
-  return text.replace(stringOrNumber, (token) =>
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
-  );
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const opens = indexOr(text.indexOf('"', at), text.length);
+    parts.push(text.slice(at, opens).replace(numbers, quoteLong));
+    at = endOfString(text, opens);
+    parts.push(text.slice(opens, at));
+  }
+  return parts.join('');
 }
+
+function endOfString(text: string, opens: number): number {
+  for (let at = opens + 1; ; at++) {
+    at = indexOr(text.indexOf('"', at), text.length);
+    let escapes = 0;
+    while (text[at - 1 - escapes] === '\\') escapes++;
+    if (at === text.length || escapes % 2 === 0) return Math.min(at + 1, text.length);
+  }
+}
+
+const indexOr = (index: number, otherwise: number): number => (index === -1 ? otherwise : index);

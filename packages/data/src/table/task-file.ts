@@ -34,7 +34,7 @@ export type TaskFileOptions = {
 const smallBytes = 2 ** 20;
 
 /** Raised if what an index means changes. */
-const indexVersion = 1;
+const indexVersion = 2;
 
 type Opened = {
   readonly index: RowIndex;

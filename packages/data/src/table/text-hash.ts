@@ -6,8 +6,16 @@ export function normalizedText({ mainQuery, initMessages }: Pick<Task, 'mainQuer
 }
 
 function normalize(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
+  const composed = isAscii.test(text) ? text : text.normalize('NFKC');
+  const lower = composed.toLowerCase();
+  return (hasOtherSpace.test(lower) ? lower.replace(/\s+/g, ' ') : lower).trim();
 }
+
+/** NFKC leaves it as it is. A million rows are normalized, so what most texts do not need is left out. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: every ASCII character
+const isAscii = /^[\0-\x7f]*$/;
+/** White space that is not a single blank. */
+const hasOtherSpace = /[^\S ]|  /;
 
 /** 64 bits, as two numbers of 32. */
 export type Hash = { high: number; low: number };

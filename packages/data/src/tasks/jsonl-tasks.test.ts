@@ -97,6 +97,14 @@ describe('readJsonlTasks', () => {
     await expect(readJsonlTasks(file)).rejects.toThrow(message);
   });
 
+  it('keeps long integers beside a text of 20 MB, and quotes within texts', async () => {
+    const text = `${'a'.repeat(20e6)}\\" 12345678901234567890 \\\\`;
+    const row = `{"task_id": "a", "main_query": "${text}", "n": -12345678901234567890, "m": "\\\\", "d": 1.5e3}\n`;
+    const [task] = await readJsonlTasks(write(row));
+    expect(task?.mainQuery.slice(-26)).toBe('aa" 12345678901234567890 \\');
+    expect(task?.metadata).toMatchObject({ n: '-12345678901234567890', m: '\\', d: 1500 });
+  });
+
   it('reads a line of 10 MB, every kind of line end, and separators of Unicode inside of a string', async () => {
     const long = 'x'.repeat(1e7);
     const lines = [`{"task_id": 1, "main_query": "${long}"}`, '{"task_id": 2, "main_query": "a\u2028b"}'];

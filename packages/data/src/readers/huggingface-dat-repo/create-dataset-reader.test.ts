@@ -137,21 +137,30 @@ it('reads a snapshot that another program made, without a request if all shards 
   expect(hub.requests).toHaveLength(asked);
 });
 
-it('goes on at the byte where a download broke, wherever that is', async () => {
+/** Reads a data set of one file in an empty cache; the first download of it breaks after `size` bytes. Returns what the hub sent. */
+async function sentIfCutAfter(size: number, options: Partial<DatasetReaderOptions>, numTasks: number): Promise<number> {
+  rmSync(dir, { recursive: true, force: true });
+  let isFirst = true;
+  hub.cutAfter = () => {
+    const limit = isFirst ? size : Number.POSITIVE_INFINITY;
+    isFirst = false;
+    return limit;
+  };
+  const sent = hub.sentBytes();
+  expect(await idsOf(open({ ...options, validationSplit: null }).trainingTasks())).toHaveLength(numTasks);
+  return hub.sentBytes() - sent;
+}
+
+it('goes on at the byte where a download of Parquet broke', async () => {
   const file = converted.files['socratic/train/0000.parquet'];
-  for (let size = 1; size < file.length; size += 1511) {
-    rmSync(dir, { recursive: true, force: true });
-    let isFirst = true;
-    hub.cutAfter = () => {
-      const limit = isFirst ? size : Number.POSITIVE_INFINITY;
-      isFirst = false;
-      return limit;
-    };
-    const sent = hub.sentBytes();
-    const reader = open({ datasetPath: id, datasetName: 'socratic', validationSplit: null });
-    expect(await idsOf(reader.trainingTasks())).toHaveLength(10);
-    expect(hub.sentBytes() - sent).toBe(file.length);
-  }
+  for (let size = 1; size < file.length; size += 1511)
+    expect(await sentIfCutAfter(size, { datasetPath: id, datasetName: 'socratic' }, 10)).toBe(file.length);
+});
+
+it('goes on at each byte of a small file', async () => {
+  const file = own.files['data/lines_test.jsonl'];
+  for (let size = 0; size < file.length; size++)
+    expect(await sentIfCutAfter(size, { datasetPath: own.id, trainingSplit: 'test' }, 1)).toBe(file.length);
 });
 
 it.each([
