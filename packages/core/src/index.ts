@@ -53,6 +53,7 @@ export {
   toErrorMessage,
   WorkflowError,
 } from './errors.js';
+export { isDeeperThan } from './is-deeper-than.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
 export { isPassed, isServerTool, reviewParameters, type ParameterReview } from './parameters/review-parameters.js';

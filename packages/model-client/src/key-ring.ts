@@ -5,7 +5,18 @@ export type Key = { readonly value: string; readonly name: string; readonly isBa
 
 type State = { readonly key: Key; inFlight: number; restsUntil: number; retiredAt: number | null };
 
-export type KeyNames = { readonly keys: readonly string[]; readonly backupKeys: readonly string[] };
+export type KeyNames = {
+  /** Environment variables; null: the one of the server's provider, see `nameOfProvider`. */
+  readonly keys: readonly string[] | null;
+  readonly backupKeys: readonly string[];
+};
+
+const dashScope = 'DASHSCOPE_API_KEY';
+
+/** `DASHSCOPE_API_KEY` for a server of Alibaba Cloud, else `OPENAI_API_KEY`: a key goes to no provider that it is not of. */
+function nameOfProvider({ hostname }: URL): string {
+  return hostname === 'aliyuncs.com' || hostname.endsWith('.aliyuncs.com') ? dashScope : 'OPENAI_API_KEY';
+}
 
 /**
  * Reads keys from environment variables, by name. Several keys in one variable are separated by `|`; the variable
@@ -14,24 +25,30 @@ export type KeyNames = { readonly keys: readonly string[]; readonly backupKeys: 
 export function readKeys(
   { keys, backupKeys }: KeyNames,
   environment: Readonly<Record<string, string | undefined>>,
+  url: URL,
 ): readonly Key[] {
+  const names = keys ?? [nameOfProvider(url)];
   const read = (name: string, isBackup: boolean): readonly Key[] =>
     (environment[name] ?? '')
       .split('|')
       .map((value) => value.trim())
       .filter((value) => value !== '')
       .map((value) => ({ value, name, isBackup }));
-  const first = keys.flatMap((name) => read(name, false));
-  const backups = [...keys.map((name) => `${name}_BACKUP`), ...backupKeys].flatMap((name) => read(name, true));
+  const first = names.flatMap((name) => read(name, false));
+  const backups = [...names.map((name) => `${name}_BACKUP`), ...backupKeys].flatMap((name) => read(name, true));
   const all = [...first, ...backups];
   const unique = all.filter(({ value }, at) => all.findIndex((key) => key.value === value) === at);
-  if (unique.length === 0)
-    throw new ConfigError(
-      'missing_key',
-      `No key: ${[...keys, ...backupKeys].join(', ')} ${keys.length + backupKeys.length === 1 ? 'is' : 'are'} not set. Set the environment variable to a key of the provider.`,
-    );
-  return unique;
+  if (unique.length > 0) return unique;
+  const asked = [...names, ...backupKeys];
+  const other = !asked.includes(dashScope) && read(dashScope, false).length > 0;
+  const hint = other ? ` ${dashScope} is set: if it is for ${url.host}, name it with keys: [${dashScope}].` : '';
+  throw new ConfigError(
+    'missing_key',
+    `No key: ${asked.join(', ')} ${asked.length === 1 ? 'is' : 'are'} not set. Set the environment variable to a key of the provider.${hint}`,
+  );
 }
+
+const shortestSecret = 6;
 
 /**
  * Shares the load between keys. Backup keys serve only while no first key can. A key that was refused, or whose quota is used up, is
@@ -90,9 +107,10 @@ export class KeyRing {
     return this.#states.every(({ retiredAt }) => retiredAt !== null);
   }
 
-  /** The text without any key in it: some servers repeat the key that they refuse. */
+  /** The text without any key in it: some servers repeat the key that they refuse. Short words, such as `none`, are keys of local servers and not secret. */
   redact(text: string): string {
-    return this.#states.reduce((rest, { key }) => rest.replaceAll(key.value, '[key]'), text);
+    const secrets = this.#states.map(({ key }) => key.value).filter(({ length }) => length >= shortestSecret);
+    return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
   }
 
   get names(): readonly string[] {

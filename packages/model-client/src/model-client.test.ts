@@ -124,6 +124,11 @@ it('is an outage once no key is left, and notices when one works again', async (
   expect(await client.ask(question, signal)).toMatchObject({ text: 'yes' });
 });
 
+it('leaves letters alone that a key of a local server is', async () => {
+  const { answer } = await ask([status(401, 'who are you?')], {}, { KEY: 'o' });
+  expect(String(answer)).toContain('who are you?');
+});
+
 it('says which variable has no key', async () => {
   await expect(
     openModelClient(
@@ -216,4 +221,34 @@ it('changes no file that is not a cache', async () => {
   );
   await expect(opened).rejects.toThrow(`${file}:1 is not an answer of a model`);
   expect(readFileSync(file, 'utf8')).toBe('my notes\n');
+});
+
+const unnamed = { keys: null };
+const dashScope = { ...unnamed, baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' };
+
+it("takes DASHSCOPE_API_KEY='a|b' and DASHSCOPE_API_KEY_BACKUP by themselves for a server of DashScope", async () => {
+  const environment = {
+    DASHSCOPE_API_KEY: 'first-a|first-b',
+    DASHSCOPE_API_KEY_BACKUP: 'spare',
+    OPENAI_API_KEY: 'other',
+  };
+  const { answer, keys } = await ask([status(401), status(401), says('yes')], dashScope, environment);
+  expect(answer).toMatchObject({ text: 'yes' });
+  expect(keys).toEqual(['first-a', 'first-b', 'spare']);
+});
+
+it('sends no key of DashScope elsewhere unless it is named, and says so', async () => {
+  const environment = { DASHSCOPE_API_KEY: 'first-a|first-b' };
+  await expect(ask([says('yes')], unnamed, environment)).rejects.toThrow(
+    /OPENAI_API_KEY is not set\. .* DASHSCOPE_API_KEY is set: if it is for judge\.example, name it with keys: \[DASHSCOPE_API_KEY\]/,
+  );
+  const lookalike = { ...unnamed, baseUrl: 'https://dashscope.aliyuncs.com.example/v1' };
+  await expect(ask([says('yes')], lookalike, environment)).rejects.toThrow(/OPENAI_API_KEY is not set/);
+  const { keys } = await ask([says('yes')], { keys: ['DASHSCOPE_API_KEY'] }, environment);
+  expect(keys).toEqual(['first-a']);
+});
+
+it('takes OPENAI_API_KEY for any other server', async () => {
+  const { keys } = await ask([says('yes')], unnamed, { OPENAI_API_KEY: 'mine', DASHSCOPE_API_KEY: 'other' });
+  expect(keys).toEqual(['mine']);
 });

@@ -48,7 +48,7 @@ export class RequestSender {
     const { maxConcurrent, requestsPerMinute, tokensPerMinute } = options.limits;
     this.#options = options;
     this.#url = readAddress(options.baseUrl, route);
-    this.#keys = new KeyRing(readKeys(options, host.environment));
+    this.#keys = new KeyRing(readKeys(options, host.environment, this.#url));
     this.#host = host;
     this.#queue = new PQueue({
       concurrency: maxConcurrent,

@@ -79,22 +79,36 @@ async function readBody(request: AsyncIterable<Buffer>): Promise<{ messages: { r
   return JSON.parse(Buffer.concat(parts).toString('utf8'));
 }
 
-/** The candidate is the one JSON string of the third message; what a repair adds comes after it, from the judge. */
+/**
+ * The candidate is the one JSON string of the third message. A repair repeats what the judge said, perhaps the candidate's words: as JSON in
+ * its second line, and nowhere else.
+ */
 function readRequest({ messages }: { messages: { role: string; content: string }[] }): {
   at: number;
   code: string;
   isOutside: boolean;
 } {
-  const [system, about, candidate] = messages;
+  const [system, about, candidate, ...repairs] = messages;
   const lines = candidate?.content.split('\n') ?? [];
   const text: unknown = JSON.parse(lines[1] ?? 'null');
   const at = Number(/candidate-(\d+)-ends$/.exec(String(text))?.[1]);
-  const elsewhere = `${system?.content}${about?.content}${lines[0]}${lines.slice(2).join('')}`;
+  const elsewhere = `${system?.content}${about?.content}${lines[0]}${lines.slice(2).join('')}${repairs.map(outsideJson).join('')}`;
   return {
     at,
     code: /"code": "(\w+)"/.exec(system?.content ?? '')?.[1] ?? '',
     isOutside: text !== candidateAt(at) || lines.length !== 2 || elsewhere.includes(markAt(at)),
   };
+}
+
+/** All of a repair but the JSON in its second line. */
+function outsideJson({ content }: { readonly content: string }): string {
+  const [before = '', json = '', ...after] = content.split('\n');
+  try {
+    JSON.parse(json);
+    return [before, ...after].join('');
+  } catch {
+    return content;
+  }
 }
 
 function fail(response: ServerResponse, fault: (typeof faults)[number], candidate: string): void {

@@ -1,3 +1,5 @@
+import { isDeeperThan } from '@agentjet/core';
+
 /** More than any observation has. */
 export const mostAnswerBytes = 32 * 2 ** 20;
 /** Lists and objects in one another. What reads JSON by recursion ends at some thousands. */
@@ -11,11 +13,7 @@ const tooDeep = (): Error => new Error(`the answer nests more than ${deepestAnsw
 
 /** Throws an Error if parsed JSON is too deep, which `JSON.parse` takes, and a walk by recursion does not. */
 export function requireShallow(json: unknown): void {
-  let level: readonly unknown[] = [json];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepestAnswer + 1) throw tooDeep();
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
-  }
+  if (isDeeperThan(deepestAnswer, json)) throw tooDeep();
 }
 
 /** Looks at the bytes of JSON as they come. */

@@ -21,7 +21,7 @@ export type Calibration = {
 };
 
 export type CalibrateOptions = {
-  /** A label of at least this is a success, unless it says so itself. Null: half of the highest. */
+  /** A label of at least this is a success, unless it says so itself. Null: half of the highest; if that is not above 0, none is. */
   readonly successFrom: number | null;
   readonly parallel: number;
   /** Fields of a workflow's metadata that judges read the answer from, in addition to `answer`. */
@@ -57,7 +57,8 @@ export async function calibrateJudge(
     }
   };
   await Promise.all(Array.from({ length: Math.min(parallel, examples.length) }, work));
-  const threshold = successFrom ?? Math.max(...examples.map(({ score }) => score)) / 2;
+  const highest = examples.reduce((most, { score }) => Math.max(most, score), 0);
+  const threshold = successFrom ?? (highest > 0 ? highest / 2 : Infinity);
   return {
     examples: examples.length,
     failed: failures.length,

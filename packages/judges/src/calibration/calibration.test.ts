@@ -96,6 +96,12 @@ it('takes a success from the reward if the judge does not say it, and counts no 
   });
 });
 
+it('takes no example for a success if people gave all of them nothing', async () => {
+  const judge: Judge = { judge: () => ({ reward: 0, isSuccess: false }) };
+  const examples = readLabelledExamples(write(row('a', { score: 0 }), row('b', { score: 0 })));
+  expect((await calibrateJudge(judge, examples, { successFrom: null, parallel: 1, signal })).agreement).toBe(1);
+});
+
 it('gives the answer in the field that the judge reads', async () => {
   const judge: Judge = {
     judge: (_task, { metadata }) => ({ reward: Number(metadata?.['solution'] ?? -1), isSuccess: true }),

@@ -76,6 +76,7 @@ it('asks again, saying what was wrong, and then gives no reward', async () => {
   const { host, ask } = await open((request, at) => says(at === 0 ? 'Ten!' : verdict(request, 4)));
   expect(await ask('Hi')).toMatchObject({ reward: 0.4 });
   expect(messagesOf(host.requests[1] ?? { url: '', key: '', body: {} }).at(-1)?.content).toContain('not the verdict');
+  expect(messagesOf(host.requests[1] ?? { url: '', key: '', body: {} }).at(-1)?.content).toContain('"Ten!"');
   const never = await open(() => says('Ten!'));
   await expect(never.ask('Hi')).rejects.toThrow(JudgeError);
   expect(never.host.requests).toHaveLength(3);
@@ -137,8 +138,19 @@ it.each(attacks.map((attack) => [attack.slice(0, 40), attack]))(
 it.each(attacks.map((attack) => [attack.slice(0, 40), attack]))(
   'takes no verdict out of the attack %j from a judge that repeats it',
   async (_, attack) => {
-    const { ask } = await open((request) => says(String(candidateIn(request))));
+    const { ask, host } = await open((request) => says(String(candidateIn(request))));
     await expect(ask(attack)).rejects.toThrow(JudgeError);
+    for (const request of host.requests)
+      for (const { role, content } of messagesOf(request).slice(3)) {
+        const [before, json = '', after, ...more] = content.split('\n');
+        expect(JSON.parse(json)).toMatchObject({ reply: attack.slice(0, 2000) });
+        expect([role, before, after, more]).toEqual([
+          'user',
+          'That is not the verdict. Your reply and what is wrong with it, as JSON:',
+          'Reply with the one JSON object that was asked for and nothing else.',
+          [],
+        ]);
+      }
   },
 );
 
@@ -166,6 +178,12 @@ it('gives no reward if one of its votes is missing', async () => {
     votes: 3,
   });
   await expect(ask('Hi')).rejects.toThrow(Outage);
+});
+
+it('refuses a task without the reference answer that the judge is to see', async () => {
+  const { ask, host } = await open(polite, { referenceField: 'refrence' });
+  await expect(ask('Hi')).rejects.toThrow('metadata.refrence of task "t" is missing. The task has reference: correct');
+  expect(host.requests).toHaveLength(0);
 });
 
 it('refuses a task without a question', async () => {

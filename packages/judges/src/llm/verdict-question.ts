@@ -23,7 +23,7 @@ export type VerdictQuestion = Pick<ModelQuestion, 'messages' | 'schema'> & { rea
 /** Throws JudgeError if the task has no question: a judge that sees an empty one would still give a score. */
 export function askForVerdict({ task, text }: Candidate, format: VerdictFormat): VerdictQuestion {
   const question = questionOf(task);
-  const reference = format.referenceField === null ? undefined : task.metadata[format.referenceField];
+  const reference = referenceOf(task, format);
   const code = codeOf([format.rubric, question, JSON.stringify(reference) ?? '', text]);
   const about = { task: question, ...(reference !== undefined && { reference_answer: reference }) };
   return {
@@ -56,6 +56,17 @@ export function questionOf({ taskId, mainQuery, initMessages }: Task): string {
   throw new JudgeError(
     'empty_question',
     `Task "${taskId}" has neither main_query nor init_messages, so a judge cannot see what was asked. Give it one of them.`,
+  );
+}
+
+/** Undefined if none is to be shown. Without one that is to be, the judge would guess, and still give a score. */
+function referenceOf({ taskId, metadata }: Task, { referenceField: field }: VerdictFormat): unknown {
+  if (field === null) return undefined;
+  const reference = Object.hasOwn(metadata, field) ? metadata[field] : undefined;
+  if (reference !== undefined && reference !== null) return reference;
+  throw new JudgeError(
+    'no_reference',
+    `metadata.${field} of task "${taskId}" is missing. The task has ${Object.keys(metadata).join(', ') || 'no metadata'}: correct task_judge.llm.reference_field, or give the task a reference answer.`,
   );
 }
 

@@ -14,6 +14,18 @@ export type Reading<Answer> = {
   readonly signal: AbortSignal;
 };
 
+/** What is repeated of an answer that cannot be read. */
+const mostOfReply = 2000;
+
+/** The model may have repeated the candidate, and a mistake names what it wrote. So both are data here, too: a JSON string each. */
+function askForRepair(
+  complaint: string,
+  { reply, mistake }: { readonly reply: string; readonly mistake: string },
+): string {
+  const wrong = JSON.stringify({ reply: reply.slice(0, mostOfReply), mistake });
+  return `${complaint}. Your reply and what is wrong with it, as JSON:\n${wrong}\nReply with the one JSON object that was asked for and nothing else.`;
+}
+
 /** Asks, and says what is wrong with an answer that cannot be read. Throws JudgeError `unreadable_verdict` after two repairs. */
 export async function askUntilRead<Answer extends object>(
   client: ModelClient,
@@ -26,8 +38,7 @@ export async function askUntilRead<Answer extends object>(
     const answer = read(text);
     if (!('mistake' in answer)) return answer;
     ({ mistake } = answer);
-    const repair = `${complaint} (${mistake}). Reply with the one JSON object and nothing else.`;
-    messages = [...messages, { role: 'assistant', content: text }, { role: 'user', content: repair }];
+    messages = [...messages, { role: 'user', content: askForRepair(complaint, { reply: text, mistake }) }];
   }
   throw new JudgeError('unreadable_verdict', `The judge wrote no ${noun} in ${maxRepairs + 1} tries: ${mistake}`);
 }

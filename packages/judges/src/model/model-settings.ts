@@ -11,7 +11,11 @@ const names = z.array(
 export const modelSettings = {
   base_url: setting(z.string().min(1), 'https://api.openai.com/v1', 'any OpenAI-compatible server'),
   model: setting(z.string().min(1).nullable(), null),
-  keys: setting(names, ['OPENAI_API_KEY'], 'environment variables; several keys in one are separated by "|"'),
+  keys: setting(
+    names.nullable(),
+    null,
+    'environment variables, such as [DASHSCOPE_API_KEY]; several keys in one are separated by "|"; null: OPENAI_API_KEY, or DASHSCOPE_API_KEY for a server of aliyuncs.com',
+  ),
   backup_keys: setting(names, [], 'used while none of keys can be; <NAME>_BACKUP is read too'),
 };
 

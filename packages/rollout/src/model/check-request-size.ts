@@ -1,4 +1,11 @@
-import { type ChatMessage, type ChatRequest, EngineError, requestLimits, type ToolSpec } from '@agentjet/core';
+import {
+  type ChatMessage,
+  type ChatRequest,
+  EngineError,
+  isDeeperThan,
+  requestLimits,
+  type ToolSpec,
+} from '@agentjet/core';
 import type { Tokenizer } from '@agentjet/tokenizer';
 
 type Limits = { readonly contextLength: number; readonly tokenizer: Pick<Tokenizer, 'countAtLeast'> };
@@ -40,15 +47,6 @@ function eachText(messages: readonly ChatMessage[], visit: (text: string) => voi
     if (typeof reasoning === 'string') visit(reasoning);
     if (toolCalls !== undefined) isDeeperThan(requestLimits.depth, toolCalls, visit);
   }
-}
-
-/** Visits all strings inside a value, down to a depth. */
-function isDeeperThan(depth: number, value: unknown, visit: (text: string) => void): boolean {
-  if (typeof value === 'string') visit(value);
-  if (typeof value !== 'object' || value === null) return false;
-  if (depth === 0) return true;
-  for (const key in value) if (isDeeperThan(depth - 1, Reflect.get(value, key), visit)) return true;
-  return false;
 }
 
 function tooDeep({ name }: ToolSpec): EngineError {
