@@ -24,6 +24,14 @@ describe.skipIf(missing !== null)(`bubblewrap${missing === null ? '' : ` (${miss
     expect(running).toEqual([]);
   });
 
+  it('takes nothing that code says for a failure of the sandbox', async () => {
+    const code = 'import sys\nsys.stderr.write("bwrap: Creating new namespace failed\\n")\nsys.exit(1)';
+    expect(await open().run(code, { language: 'python' })).toMatchObject({
+      error: 'bwrap: Creating new namespace failed',
+      limit: null,
+    });
+  });
+
   it('takes no file outside of its folder', async () => {
     const run = open().run('print(1)', { language: 'python', files: { '../out.txt': 'x' } });
     await expect(run).rejects.toThrow('"../out.txt" is not a file of a sandbox');

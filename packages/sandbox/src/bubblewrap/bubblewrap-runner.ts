@@ -10,6 +10,7 @@ import {
   type CodeRunner,
 } from '../code-runner.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import { StartOfCode } from '../process/start-of-code.js';
 import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 
@@ -38,7 +39,8 @@ export function findPrograms(): SandboxPrograms | string {
   if (prlimit === undefined) return 'prlimit is not installed: `apt install util-linux`';
   if (python === undefined) return 'python3 is not installed';
   const programs = { bwrap, prlimit, python };
-  const [command = '', ...args] = commandLine('/tmp', programs, { seconds: 5, megabytes: 256, outputCharacters: 1 });
+  const limits = { seconds: 5, megabytes: 256, outputCharacters: 1 };
+  const [command = '', ...args] = commandLine('/tmp', programs, { limits, ready: 'ready' });
   const tried = spawnSync(command, [...args.slice(0, -1), '--version'], { encoding: 'utf8', timeout: 10_000, env: {} });
   return tried.status === 0 ? programs : `bubblewrap cannot start here: ${tried.stderr?.trim() || String(tried.error)}`;
 }
@@ -51,7 +53,7 @@ const maxFileBytes = 64 * 1024 * 1024;
 function commandLine(
   folder: string,
   { bwrap, prlimit, python }: SandboxPrograms,
-  limits: CodeLimits,
+  { limits, ready }: { readonly limits: CodeLimits; readonly ready: string },
 ): readonly string[] {
   const system = systemFolders.filter(existsSync).flatMap((name) => ['--ro-bind', name, name]);
   const bytes = limits.megabytes * 1024 * 1024;
@@ -77,6 +79,10 @@ function commandLine(
     ...system,
     ...folders,
     ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
+    '/bin/sh',
+    '-c',
+    `echo ${ready} >&2; exec "$@"`,
+    'sh',
     prlimit,
     `--as=${bytes}`,
     `--nproc=${maxProcesses}`,
@@ -92,18 +98,25 @@ function commandLine(
 
 async function runIn(folder: string, programs: SandboxPrograms, options: CodeOptions): Promise<CodeResult> {
   const limits = limitsOf(options);
-  const [command = '', ...args] = commandLine(folder, programs, limits);
+  const start = new StartOfCode();
+  const [command = '', ...args] = commandLine(folder, programs, { limits, ready: start.mark });
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
   // Code that ends without reading its input breaks the pipe, which is fine.
   child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
-  const watched = watchLimits(child, { limits, signal: options.signal, kill: () => killGroup(child) });
+  const watched = watchLimits(child, {
+    limits,
+    signal: options.signal,
+    kill: () => killGroup(child),
+    readErrors: (text) => start.read(text, () => undefined),
+  });
   watched.startClock();
   const { status, signal, failure } = await exitOf(child);
   const { stdout, stderr, limit } = watched.stop();
   if (failure !== null)
     throw new SandboxError('unavailable', `bubblewrap cannot be started: ${failure.message}`, { cause: failure });
   if (limit !== null) return { stdout, value: undefined, error: stderr.trim() || null, limit };
-  if (stderr.startsWith('bwrap: ')) throw new SandboxError('unavailable', `bubblewrap cannot start: ${stderr.trim()}`);
+  if (!start.isReady)
+    throw new SandboxError('unavailable', `bubblewrap cannot start: ${start.before.trim() || `exit code ${status}`}`);
   if (/^MemoryError/m.test(stderr) || signal === 'SIGKILL')
     return { stdout, value: undefined, error: lastLine(stderr), limit: 'memory' };
   return {

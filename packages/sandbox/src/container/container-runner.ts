@@ -11,6 +11,7 @@ import {
   type CodeRunner,
 } from '../code-runner.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import { StartOfCode } from '../process/start-of-code.js';
 import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 import type { ContainerEngine } from './find-container.js';
@@ -88,23 +89,6 @@ async function runIn(given: string, engine: ContainerEngine, options: CodeOption
     return { stdout, value: undefined, error: lastLine(stderr), limit: 'memory' };
   const error = status === 0 ? null : lastLine(stderr) || `exit code ${status}`;
   return { stdout, value: undefined, error, limit: null };
-}
-
-/** Tells what the engine says before the code begins from what the code says. */
-class StartOfCode {
-  readonly mark = `ready-${randomUUID()}`;
-  isReady = false;
-  before = '';
-
-  read(text: string, onReady: () => void): string {
-    if (this.isReady) return text;
-    this.before += text;
-    const at = this.before.indexOf(`${this.mark}\n`);
-    if (at === -1) return '';
-    this.isReady = true;
-    onReady();
-    return this.before.slice(at + this.mark.length + 1);
-  }
 }
 
 /** Ends the container, running or not. */
