@@ -66,12 +66,20 @@ export async function listCachedModels(settings: Pick<HubSettings, 'cacheDir'>):
     const [kind, ...parts] = entry.split('--');
     if (kind !== 'models' || parts.length !== 2) continue;
     const id = parts.join('/');
-    for (const revision of await readRefs(cacheFolderOf(settings, id))) {
+    for (const revision of await readRevisions(cacheFolderOf(settings, id))) {
       const model = await findCachedModel(settings, { id, revision });
       if (model !== undefined) found.push(model);
     }
   }
   return found;
+}
+
+/** Its branches and tags, and the commits that were asked for by their own names. */
+async function readRevisions(folder: CacheFolder): Promise<readonly string[]> {
+  const refs = await readRefs(folder);
+  const named = await Promise.all(refs.map((ref) => readCommit(folder, ref)));
+  const commits = (await readNames(path.join(folder.dir, 'snapshots'))).filter((name) => commitPattern.test(name));
+  return [...refs, ...commits.filter((commit) => !named.includes(commit)).sort()];
 }
 
 async function readRefs({ dir }: CacheFolder): Promise<readonly string[]> {
@@ -83,9 +91,11 @@ async function readRefs({ dir }: CacheFolder): Promise<readonly string[]> {
     .sort();
 }
 
+const commitPattern = /^[0-9a-f]{40}$/;
+
 /** The commit that a revision was when it was downloaded; undefined if it never was. */
 export async function readCommit(folder: CacheFolder, revision: string): Promise<string | undefined> {
-  if (/^[0-9a-f]{40}$/.test(revision)) return revision;
+  if (commitPattern.test(revision)) return revision;
   const commit = (await readFile(folder.ref(revision), 'utf8').catch(() => '')).trim();
   return /^\w+$/.test(commit) ? commit : undefined;
 }

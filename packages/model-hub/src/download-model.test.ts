@@ -11,7 +11,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRandom } from '@agentjet/core';
@@ -215,6 +218,11 @@ describe('a download', () => {
     expect(await downloadModel({ ...name, revision: old.commit }, { settings: settings() })).toMatchObject({
       dir: old.dir,
     });
+    const listed = await listCachedModels(settings());
+    expect(listed.map(({ revision, commit }) => [revision, commit])).toEqual([
+      ['main', fresh.commit],
+      [old.commit, old.commit],
+    ]);
   });
 
   it('completes what another program took a part of', async () => {
@@ -263,6 +271,19 @@ describe('a download that cannot be made says why', () => {
     });
     const offline = downloadModel(name, { settings: settings({ isOffline: true }) });
     await expect(offline).rejects.toMatchObject({ code: 'hub_offline' });
+  });
+
+  it('a hub that accepts connections and says nothing', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const failing = get({ settings: settings({ endpoint: `http://127.0.0.1:${port}`, stallMs: 20 }) });
+    await expect(failing).rejects.toMatchObject({
+      code: 'hub_unreachable',
+      message: expect.stringContaining('it does not answer'),
+    });
+    silent.closeAllConnections();
+    silent.close();
   });
 
   it('a connection that always breaks before the first byte', async () => {

@@ -27,7 +27,7 @@ const longestPauseMs = 15_000;
  */
 export async function describeModel(client: HubClient, name: ModelName): Promise<HubModel> {
   const path = `/api/${name.kind ?? 'model'}s/${name.id}/revision/${encodeURIComponent(name.revision)}?blobs=true`;
-  const response = await askAgain(client, name, () => request(client, path));
+  const response = await askAgain(client, name, () => readWithin(client, path));
   const description = parseJsonObject(await response.text()) ?? {};
   const { sha, siblings } = description;
   if (typeof sha !== 'string' || !/^\w+$/.test(sha) || !Array.isArray(siblings))
@@ -38,6 +38,14 @@ export async function describeModel(client: HubClient, name: ModelName): Promise
     ),
   );
   return { commit: sha, files: files.filter((file) => file !== undefined) };
+}
+
+/** A small answer, whole, from a hub that may fall silent in the middle of it. */
+async function readWithin(client: HubClient, path: string): Promise<Response> {
+  const stall = AbortSignal.timeout(client.settings.stallMs);
+  const signal = client.signal === undefined ? stall : AbortSignal.any([client.signal, stall]);
+  const response = await request({ ...client, signal }, path);
+  return response.ok ? new Response(await response.text()) : response;
 }
 
 /** The content from byte `start` on: status 200 if the server does not know ranges, 206, or 416 if there is none. */
@@ -186,6 +194,7 @@ function unreachable({ settings }: HubClient, name: ModelName, reason: string, c
 /** fetch hides the reason one level down. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && cause.name === 'TimeoutError') return 'it does not answer';
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const words: Readonly<Record<string, string>> = {
     ENOTFOUND: 'its name cannot be resolved',
