@@ -27,6 +27,7 @@ export const jobs = {
   skyrl: 'Does the tinker backbone train through a server of others, SkyRL on the CPU?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
+  trackers: 'Do TensorBoard, wandb and swanlab take what a run tells them?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;

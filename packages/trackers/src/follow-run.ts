@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { trackers as known } from './registrations.js';
-import { beginning, readRows, type Bookmark } from './run-lines.js';
+import { beginning, readRows, type Bookmark, type ReadRows } from './run-lines.js';
 import type { TrackedRun, Tracker, TrackerRegistration } from './tracker.js';
 
 /** Trackers of a run: each reads the run's files from its own bookmark, and none is waited for until the end. */
@@ -42,6 +42,9 @@ const sources = [
   ['metrics.jsonl', 'train'],
   ['evaluations.jsonl', 'eval'],
 ] as const;
+
+/** What a file has after its bookmark. */
+type News = ReadRows & { readonly file: string };
 
 class Follower {
   readonly #registration: TrackerRegistration;
@@ -90,14 +93,23 @@ class Follower {
     if (this.#hasFailed) return;
     this.#tracker ??= await this.#registration.open(this.#options);
     this.#bookmarks ??= await this.#readBookmarks();
+    const news = await this.#readNews(this.#bookmarks);
+    if (news.length === 0) return;
+    // wandb drops a step below the last one that it got.
+    const rows = news.flatMap((read) => read.rows).sort((one, other) => one.step - other.step);
+    if (rows.length > 0) await this.#tracker.write(rows);
+    for (const { file, bookmark } of news) this.#bookmarks.set(file, bookmark);
+    await this.#writeBookmarks(this.#bookmarks);
+  }
+
+  async #readNews(bookmarks: ReadonlyMap<string, Bookmark>): Promise<readonly News[]> {
+    const news: News[] = [];
     for (const [file, prefix] of sources) {
-      const before = this.#bookmarks.get(file) ?? beginning;
-      const { rows, bookmark } = await readRows(path.join(this.#options.runDir, file), prefix, before);
-      if (bookmark === before) continue;
-      if (rows.length > 0) await this.#tracker.write(rows);
-      this.#bookmarks.set(file, bookmark);
-      await this.#writeBookmarks(this.#bookmarks);
+      const before = bookmarks.get(file) ?? beginning;
+      const read = await readRows(path.join(this.#options.runDir, file), prefix, before);
+      if (read.bookmark !== before) news.push({ file, ...read });
     }
+    return news;
   }
 
   get #file(): string {
