@@ -20,6 +20,10 @@ it('a step is one line, with its failures where there are some', () => {
   expect(
     formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics: { ...metrics, failed_episodes: 2 } }),
   ).toBe(`${line}  failed 2`);
+  const waits = { seconds_queued: 0.21, seconds_sync: 0.09 };
+  expect(formatEvent({ type: 'step_finished', step: 3, totalSteps: 60, metrics: { ...metrics, ...waits } })).toBe(
+    `${line} (queued 0.2 s, syncing 0.1 s)`,
+  );
 });
 
 it('a step that trained nothing shows no loss and no entropy instead of zeros', () => {

@@ -41,10 +41,20 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
     `entropy ${fixed(measured['entropy'], 3)}`,
     `tokens ${formatCount(metrics['generated_tokens'] ?? 0)}`,
     `sampling ${formatSeconds(metrics['seconds_sampling'] ?? 0)}`,
-    `training ${formatSeconds(metrics['seconds_training'] ?? 0)}`,
+    `training ${formatSeconds(metrics['seconds_training'] ?? 0)}${formatWaits(metrics)}`,
   ];
   const failed = metrics['failed_episodes'] ?? 0;
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
+}
+
+/** What of the training's time was not computing, where the backbone tells it. */
+function formatWaits(metrics: StepMetrics): string {
+  const waits = [
+    ['queued', metrics['seconds_queued'] ?? 0],
+    ['syncing', metrics['seconds_sync'] ?? 0],
+  ] as const;
+  const long = waits.filter(([, seconds]) => seconds >= 0.05);
+  return long.length === 0 ? '' : ` (${long.map(([name, seconds]) => `${name} ${formatSeconds(seconds)}`).join(', ')})`;
 }
 
 /** A step of a run that imitates: nothing was sampled in it. */

@@ -14,13 +14,16 @@ export type EpisodeLife = {
 };
 
 /** Without a time limit it lasts until it is closed. */
-type LifeOptions = { readonly timeoutMs?: number };
+type LifeOptions = { readonly timeoutMs?: number; readonly timeoutName?: string | undefined };
 
 /** The most that timers hold, 24 days; they fire at once beyond it. */
 const longestMs = 2 ** 31 - 1;
 type LifeIdentity = { readonly episodeId: string; readonly signal?: AbortSignal | undefined };
 
-export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: LifeIdentity): EpisodeLife {
+export function openLife(
+  { timeoutMs, timeoutName = 'rollout.episode_timeout' }: LifeOptions,
+  { episodeId, signal }: LifeIdentity,
+): EpisodeLife {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // one for each call that runs
   const end = (reason: unknown): void => controller.abort(reason);
@@ -35,7 +38,7 @@ export function openLife({ timeoutMs }: LifeOptions, { episodeId, signal }: Life
       end(
         new WorkflowError(
           'timeout',
-          `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise rollout.episode_timeout.`,
+          `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise ${timeoutName}.`,
         ),
       );
   };

@@ -66,6 +66,8 @@ export type OpenEpisodeOptions = {
   readonly requestSampling?: RequestSampling | undefined;
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
+  /** What the user calls this limit. Default: `rollout.episode_timeout`. */
+  readonly timeoutName?: string | undefined;
   readonly endpointHost?: EndpointHost | undefined;
   /** Told of each answered call of the tuned models, in the turn of the event loop in which it was recorded. */
   readonly onCall?: ((call: RecordedCall) => void) | undefined;

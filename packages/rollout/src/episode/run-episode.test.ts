@@ -168,6 +168,13 @@ describe('a failed episode', () => {
     expect(episode.samples).toHaveLength(0);
   });
 
+  it('names the limit as its user does', async () => {
+    const forever: WorkflowSource = () => new Promise<WorkflowOutput>(() => {});
+    const messageOf = async (options: object): Promise<string> => failureOf(await run(forever, options)).message;
+    expect(await messageOf({ timeoutMs: 5 })).toContain('raise rollout.episode_timeout.');
+    expect(await messageOf({ timeoutMs: 5, timeoutName: '--timeout' })).toContain('raise --timeout.');
+  });
+
   it('ends at its time limit in spite of calls that fail and are made again without a pause', async () => {
     let isOver = false;
     const engine = createScriptedEngine({ chatTokenizer, replies: [], contextLength: 50 });

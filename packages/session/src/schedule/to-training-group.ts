@@ -3,6 +3,7 @@ import { isSamplingMixed, toEpisodeGroup, type Episode, type TaskGroup } from '@
 import type { Draw } from '@agentjet/run-folder';
 import type { AttemptLength, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
+import { countLosses } from './count-losses.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
 
@@ -24,7 +25,7 @@ export function toTrainingGroup(group: TaskGroup, { rollout }: CommonConfig, dra
       generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
       counts: {
         ...countHistories(episodes),
-        ...countOutages(group),
+        ...countLosses(group),
         ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }),
       },
       logMetrics: episodes.map(({ logMetrics }) => logMetrics),
@@ -47,14 +48,4 @@ function toAttemptLength(episode: Episode): AttemptLength {
   const { episodeId, seconds, stats } = episode;
   const isCut = episode.status === 'failed' && (episode.error.outage !== undefined || cutCodes.has(episode.error.code));
   return { episodeId, seconds, tokens: stats.generatedTokens, isCut };
-}
-
-/** Attempts that the world lost, and what they had generated; nothing if there were none. */
-function countOutages({ episodes, lost }: TaskGroup): Readonly<Record<string, number>> {
-  const outages = [...lost, ...episodes].filter((each) => each.status === 'failed' && each.error.outage !== undefined);
-  if (outages.length === 0) return {};
-  return {
-    outages: outages.length,
-    outage_tokens: outages.reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
-  };
 }

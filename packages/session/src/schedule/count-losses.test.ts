@@ -1,0 +1,28 @@
+import type { Episode, TaskGroup } from '@agentjet/rollout';
+import { expect, it } from 'vitest';
+import { countLosses } from './count-losses.js';
+
+type Failure = Extract<Episode, { status: 'failed' }>['error'];
+
+const stats = { generatedTokens: 10 };
+const failed = (error: Partial<Failure>) => ({ status: 'failed', error: { message: '', ...error }, stats });
+const completed = { status: 'completed', reward: 1, stats };
+const count = (episodes: readonly object[], lost: readonly object[] = []) =>
+  countLosses({ episodes, lost } as unknown as TaskGroup);
+
+it('counts attempts without a verdict of their judge, whether it was away or said what is none', () => {
+  const away = failed({ code: 'judge_failed', outage: { source: 'judge', host: 'h' } });
+  const dropped = failed({ code: 'judge_failed' });
+  const unreadable = failed({ code: 'bad_verdict' });
+  expect(count([away, dropped, unreadable, completed])).toEqual({
+    outages: 1,
+    outage_tokens: 10,
+    judge_unavailable: 3,
+  });
+});
+
+it('counts what else the world lost apart from that, and does not name what did not happen', () => {
+  const world = failed({ code: 'workflow_failed', outage: { source: 'environment', host: 'h' } });
+  expect(count([completed], [world, world])).toEqual({ outages: 2, outage_tokens: 20 });
+  expect(count([completed, failed({ code: 'workflow_failed' })])).toEqual({});
+});
