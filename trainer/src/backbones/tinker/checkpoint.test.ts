@@ -8,7 +8,7 @@ import { writeSafetensors } from '../../model-files/safetensors.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
 import type { TinkerBackboneOptions } from './create-tinker-backbone.js';
-import { lesson } from './testing/lesson.js';
+import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer, type TinkerServerOptions } from './testing/tinker-server.js';
 
@@ -49,8 +49,53 @@ test('a checkpoint brings home what the server hands out and says where the rest
   await backbone.save(path.join(dir, 'checkpoint'));
   expect(await readdir(path.join(dir, 'checkpoint'))).toEqual(['config.json', 'trainer_state']);
   const state = await readFile(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'), 'utf8');
-  expect(JSON.parse(state)).toEqual({ path: expect.stringMatching(/^tinker:/), policyVersion: 1 });
+  expect(JSON.parse(state)).toEqual({
+    path: expect.stringMatching(/^tinker:/),
+    policyVersion: 1,
+    baseDir: modelDir,
+  });
   expect(state).not.toContain('tml-secret');
+});
+
+test('a run whose model is a checkpoint begins with its weights on the server, without its optimizer', async () => {
+  const first = await open();
+  const rows = [{ ids: row }];
+  await first.trainStep(lesson());
+  const checkpoint = path.join(dir, 'checkpoint');
+  await first.save(checkpoint);
+  const next = await open({ modelDir: checkpoint });
+  expect(next.policyVersion).toBe(0);
+  expect(await next.logprobs(rows)).toEqual(await first.logprobs(rows));
+  expect(server.loads.at(-1)).toEqual({ path: expect.stringMatching(/^tinker:/), optimizer: false });
+  await next.save(path.join(dir, 'second'));
+  const state = await readFile(path.join(dir, 'second', 'trainer_state', 'tinker.json'), 'utf8');
+  expect(JSON.parse(state)).toMatchObject({ policyVersion: 0, baseDir: modelDir });
+});
+
+test('the KL estimate of such a run is against the weights that it began with', async () => {
+  const first = await open();
+  await first.trainStep(lesson());
+  await first.save(path.join(dir, 'checkpoint'));
+  const next = await open({ modelDir: path.join(dir, 'checkpoint') });
+  const clip = { clipLow: 0.2, clipHigh: 0.2, dualClip: 0 };
+  const kl = { kind: 'policy', ...clip, klCoef: 1, klEstimator: 'k3', entropyCoef: 0, temperature: 1 } as const;
+  expect((await next.trainStep(lesson(kl))).kl).toBeCloseTo(0, 6);
+  expect((await next.trainStep(lesson(kl))).kl).toBeGreaterThan(0);
+});
+
+test('a server that does not have the weights of a checkpoint is refused, and so is a checkpoint of another backbone', async () => {
+  const first = await open();
+  await first.save(path.join(dir, 'checkpoint'));
+  await startWith(new Map());
+  await expect(open({ modelDir: path.join(dir, 'checkpoint') })).rejects.toMatchObject({
+    code: 'bad_model_files',
+    message: expect.stringMatching(/weights are on the server that trained it, at tinker:.*Set tinker\.base_url/),
+  });
+  await rm(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'));
+  await expect(open({ modelDir: path.join(dir, 'checkpoint') })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(/checkpoint of another backbone.*tinker\.base_model/),
+  });
 });
 
 test('weights that a server keeps stay there, with a notice', async () => {

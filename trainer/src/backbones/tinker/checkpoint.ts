@@ -16,6 +16,8 @@ export type TinkerState = {
   /** As the server names weights and optimizer. */
   readonly path: string;
   readonly policyVersion: number;
+  /** The folder of the model that the server's adapter belongs to; checkpoints of older versions do not name it. */
+  readonly baseDir?: string;
 };
 
 export type CheckpointKind = 'adapter' | 'merged';
@@ -24,8 +26,10 @@ export type TinkerCheckpoint = {
   readonly model: RemoteModel;
   /** Of the weights on the server. */
   readonly name: string;
+  /** Whose config and tokenizer it has. */
   readonly modelDir: string;
-  /** An adapter is folded into the weights of `modelDir`; whole weights come home as they are. */
+  readonly baseDir: string;
+  /** An adapter is folded into the weights of `baseDir`; whole weights come home as they are. */
   readonly isMerged: boolean;
   readonly state: TinkerState;
   notice(message: string): void;
@@ -45,8 +49,8 @@ export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckp
   const files = await download(checkpoint);
   try {
     await writeDirAtomically(dir, async (temporary) => {
-      if (checkpoint.isMerged && files.has(adapterConfig)) await writeMerged(temporary, files, checkpoint.modelDir);
-      else await writeAsTheyAre(temporary, files, checkpoint.modelDir);
+      if (checkpoint.isMerged && files.has(adapterConfig)) await writeMerged(temporary, files, checkpoint);
+      else await writeAsTheyAre(temporary, files, checkpoint);
       await mkdir(path.join(temporary, path.dirname(stateFile)), { recursive: true });
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(checkpoint.state, null, 2)}\n`);
     });
@@ -58,18 +62,20 @@ export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckp
   }
 }
 
-async function writeAsTheyAre(dir: string, files: Files, modelDir: string): Promise<void> {
+type Folders = Pick<TinkerCheckpoint, 'modelDir' | 'baseDir'>;
+
+async function writeAsTheyAre(dir: string, files: Files, { modelDir, baseDir }: Folders): Promise<void> {
   await copyCompanions(modelDir, dir);
   await copyFile(path.join(modelDir, 'config.json'), path.join(dir, 'config.json'));
   for (const [name, content] of files) await writeFile(path.join(dir, name), content);
-  await completeAdapterConfig(dir, modelDir);
+  await completeAdapterConfig(dir, baseDir);
 }
 
-async function writeMerged(dir: string, files: Files, modelDir: string): Promise<void> {
+async function writeMerged(dir: string, files: Files, folders: Folders): Promise<void> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'agentjet-adapter-'));
   try {
-    await writeAsTheyAre(scratch, files, modelDir);
-    await exportModel(scratch, dir, { baseDir: modelDir });
+    await writeAsTheyAre(scratch, files, folders);
+    await exportModel(scratch, dir, { baseDir: folders.baseDir });
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -91,12 +97,12 @@ async function download({ model, name, state, notice }: TinkerCheckpoint): Promi
  * An adapter names the model it belongs to, the local one, and the modules that it changes. SkyRL names none, and then peft would take
  * those of the model's kind, and leave the others' weights out.
  */
-async function completeAdapterConfig(dir: string, modelDir: string): Promise<void> {
+async function completeAdapterConfig(dir: string, baseDir: string): Promise<void> {
   const file = path.join(dir, adapterConfig);
   const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
   if (config === undefined) return;
   const modules = config['target_modules'] ?? (await findModules(path.join(dir, adapterWeights)));
-  const complete = { ...config, base_model_name_or_path: path.resolve(modelDir), target_modules: modules };
+  const complete = { ...config, base_model_name_or_path: path.resolve(baseDir), target_modules: modules };
   await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
 }
 
@@ -108,6 +114,11 @@ async function findModules(file: string): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
+/** What a model folder says of where it was trained: undefined if it is not a checkpoint of this backbone. */
+export async function findTinkerState(dir: string): Promise<TinkerState | undefined> {
+  return existsSync(path.join(dir, stateFile)) ? await readTinkerState(dir) : undefined;
+}
+
 /** Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone. */
 export async function readTinkerState(dir: string): Promise<TinkerState> {
   const file = path.join(dir, stateFile);
@@ -116,8 +127,8 @@ export async function readTinkerState(dir: string): Promise<TinkerState> {
       cause,
     });
   });
-  const { path: weights, policyVersion } = parseJsonObject(text) ?? {};
+  const { path: weights, policyVersion, baseDir } = parseJsonObject(text) ?? {};
   if (typeof weights !== 'string' || typeof policyVersion !== 'number')
     throw new BackboneError('bad_model_files', `${file} does not say "path" and "policyVersion".`);
-  return { path: weights, policyVersion };
+  return { path: weights, policyVersion, ...(typeof baseDir === 'string' && { baseDir }) };
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
-import type { CheckpointKind } from './checkpoint.js';
+import { findTinkerState, type CheckpointKind } from './checkpoint.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import { findProfile, type ProfileName } from './profiles.js';
 import { checkSeam, type Seam } from './seam-check.js';
@@ -50,6 +51,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   const profile = findProfile(options.profile, options.baseUrl);
   const baseUrl = options.baseUrl ?? hostedUrl;
   const local = await readLocalConfig(modelDir);
+  const { baseDir, beginsFrom } = await findBeginning(modelDir, options.checkpoint);
   checkClipping(optimizer, profile);
   const apiKey = options.apiKey ?? process.env['TINKER_API_KEY'] ?? null;
   const { patienceMs, wait, wire = 'auto' } = options;
@@ -63,7 +65,8 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   });
   try {
     const served = await findServedModel(client, options.baseModel);
-    const newModel: NewModel = { baseModel: served.name, rank, seed };
+    if (beginsFrom === null) checkServed(served.name, options);
+    const newModel: NewModel = { baseModel: served.name, rank, seed, beginsFrom };
     const limits = [served.contextLength, local.contextLength, options.contextLength ?? Infinity];
     const seam = await openSeam(client, newModel, { ...options, ...local, needsNorm: profile.needsNorm });
     client.ignoresNumbers = profile.ignoresNumbers || (seam.ignoresNumbers ?? profile.name === 'auto');
@@ -76,6 +79,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       contextLength: Math.min(...limits),
       vocabSize: local.vocabSize,
       modelDir,
+      baseDir,
       keepStateEvery: options.keepStateEvery ?? 1,
       tisCap: options.tisCap ?? 0,
       checkpoint: options.checkpoint ?? 'adapter',
@@ -101,7 +105,7 @@ async function openSeam(
 ): Promise<Seam> {
   if (optimizer === undefined) return { encoding: 'sums', isChecked: false, ignoresNumbers: null };
   const session = await TinkerSession.open(client);
-  const probe = await session.createModel(newModel);
+  const probe = await session.createBaseModel(newModel);
   try {
     return await checkSeam(probe, { vocabSize, needsNorm });
   } finally {
@@ -110,12 +114,25 @@ async function openSeam(
   }
 }
 
+/** A checkpoint of this backbone goes on from its weights on the server. */
+async function findBeginning(
+  modelDir: string,
+  checkpoint: CheckpointKind | undefined,
+): Promise<{ readonly baseDir: string; readonly beginsFrom: string | null }> {
+  const state = await findTinkerState(modelDir);
+  if (state === undefined) return { baseDir: path.resolve(modelDir), beginsFrom: null };
+  const { baseDir = path.resolve(modelDir) } = state;
+  if (checkpoint === 'merged') await readLocalConfig(baseDir);
+  return { baseDir, beginsFrom: state.path };
+}
+
 function describeStart(baseUrl: string, profile: string, { client, newModel, seam, optimizer }: TinkerParts): string {
+  const begins = newModel.beginsFrom === null ? '' : ` It begins with the weights at ${newModel.beginsFrom}.`;
   const weights = newModel.rank === 0 ? 'all weights' : `an adapter of rank ${newModel.rank}`;
   const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
   const checked = seam.isChecked ? 'the gradient is checked' : 'the server tells no gradient norm: unchecked';
   const clip = optimizer.maxGradNorm > 0 && profile === 'auto' ? ' Whether it clips gradients is not known.' : '';
-  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire ${client.wire}): ${weights}, by ${sums}; ${checked}.${clip}`;
+  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire ${client.wire}): ${weights}, by ${sums}; ${checked}.${begins}${clip}`;
 }
 
 function checkClipping(
@@ -159,6 +176,19 @@ async function findServedModel(client: TinkerClient, wanted: string | null): Pro
   const [only, ...others] = models;
   if (only !== undefined && others.length === 0) return only;
   throw new BackboneError('bad_request', `The server has ${names}: name one of its models as tinker.base_model.`);
+}
+
+/** The weights of another backbone's checkpoint are here and not on the server, which would begin without what they have learned. */
+function checkServed(
+  name: string,
+  { modelDir, baseModel }: Pick<TinkerBackboneOptions, 'modelDir' | 'baseModel'>,
+): void {
+  const isOurs = existsSync(path.join(modelDir, 'trainer_state'));
+  if (!isOurs || baseModel !== null || path.resolve(name) === path.resolve(modelDir)) return;
+  throw new BackboneError(
+    'bad_request',
+    `model.path ${modelDir} is a checkpoint of another backbone, and the server has ${name}, without what the checkpoint has learned. Train on with the backbone that made it; if the server has these weights, name them as tinker.base_model.`,
+  );
 }
 
 function toServedModel({

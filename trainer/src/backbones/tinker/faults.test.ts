@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Backbone, LossOptions } from '@agentjet/core';
 import { createTinyTaskBackbone, tinyTaskOptimizer } from '../../testing/tiny-task.js';
 import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
+import type { TinkerTrainStepMetrics } from './tinker-backbone.js';
 import { TinkerClient } from './tinker-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
 
@@ -84,17 +86,40 @@ test.each(['forward_backward', 'optim_step'])(
   },
 );
 
-test('a server that ignores sequence numbers is found out without its profile, and a step is made again from its beginning', async () => {
-  server.faults.ignoresNumbers = true;
-  const calm = await open();
-  const disturbed = await open();
-  for (const backbone of [calm, disturbed]) await backbone.trainStep(lesson());
-  await calm.trainStep(lesson());
-  server.faults.drops = 'forward_backward';
-  await disturbed.trainStep(lesson());
-  expect(server.faults.drops).toBeUndefined();
-  const expected = await scoreOf(calm);
-  for (const [at, logprob] of (await scoreOf(disturbed)).entries()) expect(logprob).toBeCloseTo(expected[at] ?? 0, 5);
+test.each([true, false])(
+  'a server that ignores sequence numbers is found out without its profile, and a step is made again from its beginning; averages: %s',
+  async (averages) => {
+    server.faults.averages = averages;
+    server.faults.ignoresNumbers = true;
+    const calm = await open();
+    const disturbed = await open();
+    for (const backbone of [calm, disturbed]) await backbone.trainStep(lesson());
+    await calm.trainStep(lesson());
+    server.faults.drops = 'forward_backward';
+    const { optim_step: steps } = server.computed;
+    server.requests.length = 0;
+    await disturbed.trainStep(lesson());
+    expect(server.faults.drops).toBeUndefined();
+    expect(server.requests).toContain('load_weights');
+    expect(server.computed.optim_step).toBe(steps + 1);
+    const expected = await scoreOf(calm);
+    for (const [at, logprob] of (await scoreOf(disturbed)).entries()) expect(logprob).toBeCloseTo(expected[at] ?? 0, 5);
+  },
+);
+
+test('a step tells how long it waited for room on the server, computed, and made its sampler', async () => {
+  const backbone = await open({ wait: () => sleep(20) });
+  server.faults.full = { route: 'forward_backward', times: 3 };
+  const startedAt = performance.now();
+  const { secondsQueued, secondsComputing, secondsSync } = (await backbone.trainStep(
+    lesson(),
+  )) as TinkerTrainStepMetrics;
+  const seconds = (performance.now() - startedAt) / 1000;
+  expect(secondsQueued).toBeGreaterThanOrEqual(3 * 0.019);
+  expect(secondsComputing).toBeGreaterThan(0);
+  expect(secondsSync).toBeGreaterThan(0);
+  expect(Math.abs(secondsQueued + secondsComputing + secondsSync - seconds)).toBeLessThan(0.2 * seconds);
+  await expect(backbone.trainStep(lesson())).resolves.toMatchObject({ policyVersion: 2 });
 });
 
 test.each([408, 429, 503])('a server that answers %s for a while is waited for', async (status) => {
@@ -231,6 +256,28 @@ test('a run of many requests keeps no listeners', async () => {
   process.off('warning', hear);
   client.close();
   expect(warnings).toEqual([]);
+});
+
+test('a server that averages, as one that samples from the weights it trains, never does both at the same time', async () => {
+  server.faults.averages = true;
+  server.faults.slowSamplesMs = 100;
+  const backbone = await open();
+  const { forward_backward: before } = server.computed;
+  const early = backbone.engine.generate({ promptIds: row, sampling });
+  const gradientsMeanwhile = early.then(() => server.computed.forward_backward - before);
+  const step = backbone.trainStep(lesson());
+  const late = backbone.engine.generate({ promptIds: row, sampling });
+  await step;
+  expect(await gradientsMeanwhile).toBe(0);
+  expect([(await early).policyVersion, (await late).policyVersion]).toEqual([0, 1]);
+});
+
+test('a server that adds up samples while it trains', async () => {
+  const backbone = await open();
+  const step = backbone.trainStep(lesson());
+  const meanwhile = backbone.engine.generate({ promptIds: row, sampling });
+  await step;
+  expect((await meanwhile).policyVersion).toBe(0);
 });
 
 test('a wrong key is refused without being shown', async () => {

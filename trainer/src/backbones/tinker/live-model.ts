@@ -15,6 +15,8 @@ export type TinkerParts = {
   readonly contextLength: number;
   readonly vocabSize: number;
   readonly modelDir: string;
+  /** The folder of the model that the server's adapter belongs to: `modelDir`, or what a checkpoint there was trained from. */
+  readonly baseDir: string;
   /** Limit of the truncated importance weight between trainer and sampler; 0: none. */
   readonly tisCap: number;
   /** What a checkpoint brings home. */
@@ -46,8 +48,8 @@ export class LiveModel {
   ): Promise<LiveModel> {
     const session = await TinkerSession.open(client);
     try {
-      const model = await session.createModel(newModel);
-      if (path !== null) await model.loadState(path);
+      const model = await (path === null ? session.createModel(newModel) : session.createBaseModel(newModel));
+      if (path !== null) await model.loadState(path, { withOptimizer: true });
       return new LiveModel(session, model, { id: await model.openSampler(), policyVersion: version });
     } catch (error) {
       session.close();

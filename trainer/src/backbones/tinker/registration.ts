@@ -44,6 +44,7 @@ export const tinker = defineBackbone({
     parts: [],
     fullPackBytes: null,
     stepSeconds: null,
+    timeUnknown: 'it depends on the server',
   }),
   allows: {
     'trainer_common.loss_mode': ['ppo'],

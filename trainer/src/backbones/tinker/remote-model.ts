@@ -68,8 +68,8 @@ export class RemoteModel {
   }
 
   /** Servers accept this only as a model's first request. */
-  async loadState(path: string): Promise<void> {
-    await this.#call('load_weights', { path, optimizer: true });
+  async loadState(path: string, { withOptimizer }: { readonly withOptimizer: boolean }): Promise<void> {
+    await this.#call('load_weights', { path, optimizer: withOptimizer });
   }
 
   /** A sampling session that keeps the present weights. */

@@ -24,6 +24,9 @@ export type SeamCheckOptions = {
   readonly needsNorm: boolean;
 };
 
+/** Rows that follow a request that is sent twice: with three, a mean that counts it twice is larger by three fifths. */
+const numWithout = 3;
+
 /** Norms that must be equal may differ by this share: servers compute in half precision. */
 const tolerance = 0.01;
 
@@ -92,22 +95,31 @@ async function compareNorms(
   return first;
 }
 
-/** Whether the gradient of a request that is sent twice is larger than `once`, the norm of one that is sent once. */
+/**
+ * Whether the gradient of a request that is sent twice is larger than if it had counted once, whose norm is `once`. If the server averages,
+ * rows without a gradient follow it: a mean over the request alone would be the same, counted twice or not.
+ */
 async function countsTwice(
   model: RemoteModel,
   encoding: Encoding,
   { once, vocabSize }: { readonly once: number; readonly vocabSize: number },
 ): Promise<boolean> {
   const [row] = probeRows(vocabSize);
-  const logprobs = encoding === 'averages' ? await model.forward([row.ids]) : undefined;
+  const averages = encoding === 'averages';
+  const encode = async (rows: readonly CoefficientRow[]) =>
+    encodeRows(rows, encoding, averages ? await model.forward(rows.map(({ ids }) => ids)) : undefined);
+  const data = await encode([row]);
+  const without = averages ? await encode(Array.from({ length: numWithout }, () => scaled(row, 0))) : [];
   try {
-    await model.forwardBackwardTwice(encodeRows([row], encoding, logprobs), encoding);
+    await model.forwardBackwardTwice(data, encoding);
   } catch (error) {
     if (error instanceof BackboneError && error.code === 'refused') return true;
     throw error;
   }
-  const twice = await model.optimStep(idleOptimizer);
-  return twice === null || twice > 1.5 * once;
+  if (averages) await model.forwardBackward(without, encoding);
+  const found = await model.optimStep(idleOptimizer);
+  const normOfCount = (count: number) => (averages ? (once * count) / (count + numWithout) : once * count);
+  return found === null || found > (normOfCount(1) + normOfCount(2)) / 2;
 }
 
 async function normOf(model: RemoteModel, encoding: Encoding, rows: readonly CoefficientRow[]): Promise<number | null> {

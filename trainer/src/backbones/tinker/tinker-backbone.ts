@@ -27,6 +27,7 @@ import { checkRows, toTargets, toTerms, type RowData } from './row-data.js';
 import { checkLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs, type Step } from './step-terms.js';
 import { closedError, LostError } from './tinker-client.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
+import { Turns } from './turns.js';
 
 type EncodedStep = {
   readonly data: readonly RowData[];
@@ -37,23 +38,37 @@ type EncodedStep = {
 
 type StepOptions = { readonly signal?: AbortSignal };
 
+/** Where the time of a step went. */
+export type TinkerTrainStepMetrics = TrainStepMetrics & {
+  /** Before the server took the step up: while other requests of this run were made, or while it had no room. */
+  readonly secondsQueued: number;
+  readonly secondsComputing: number;
+  /** Until samples are of the new weights. */
+  readonly secondsSync: number;
+};
+
 export class TinkerBackbone implements Backbone {
   readonly engine: Engine;
   readonly capabilities: BackboneCapabilities;
   readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #parts: TinkerParts;
   readonly #queue = new StepQueue();
+  /** SkyRL's JAX engine, the one that averages, samples by loading a sampler's weights over those that it trains. */
+  readonly #turns: Turns | undefined;
   #live: LiveModel;
   #version = 0;
   /** The last state that is known to be on the server; null: the initial weights. */
   #kept: { readonly path: string | null; readonly version: number } = { path: null, version: 0 };
   #isLost = false;
+  /** Of the steps that this run has made. */
+  #secondsSync = 0;
   /** Until the next step, samples may be of steps that are lost, so none counts as on-policy. */
   #isRolledBack = false;
 
   constructor(parts: TinkerParts, live: LiveModel) {
     this.#parts = parts;
     this.#live = live;
+    this.#turns = parts.seam.encoding === 'averages' ? new Turns() : undefined;
     this.capabilities = { ...tinkerCapabilities, reportsGradNorm: parts.seam.isChecked };
     if (parts.tisCap > 0)
       this.proximalLogprobs = (packs) => this.#alone(() => this.#untilKept(() => this.#termLogprobs(packs)));
@@ -61,6 +76,7 @@ export class TinkerBackbone implements Backbone {
       ...parts,
       sampler: () => this.#live.sampler,
       recover: (lost) => this.#recoverSampler(lost),
+      ...(this.#turns && { turns: this.#turns }),
     });
   }
 
@@ -72,16 +88,28 @@ export class TinkerBackbone implements Backbone {
     return { tokenizerDir: this.#parts.modelDir, weights: this.#kept.path ?? this.#live.model.id };
   }
 
-  trainStep(batch: TrainBatch, { signal }: StepOptions = {}): Promise<TrainStepMetrics> {
+  trainStep(batch: TrainBatch, options: StepOptions = {}): Promise<TinkerTrainStepMetrics> {
+    const askedAt = performance.now();
+    const run = () => this.#trainAlone(batch, options, askedAt);
+    return this.#turns?.train(run) ?? run();
+  }
+
+  #trainAlone(batch: TrainBatch, { signal }: StepOptions, askedAt: number): Promise<TinkerTrainStepMetrics> {
     return this.#alone(async () => {
+      const { client } = this.#parts;
+      const start = { at: performance.now(), paused: client.secondsPaused, sync: this.#secondsSync };
       checkRows(batch.packs);
-      return await this.#untilKept(() =>
+      const metrics = await this.#untilKept(() =>
         trainInPasses(batch, {
           termLogprobs: (packs) => this.#termLogprobs(packs),
           trainStep: (builtIn) =>
             this.#trainStep(this.#isRolledBack ? { ...builtIn, isOnPolicy: false } : builtIn, signal),
         }),
       );
+      const secondsPaused = client.secondsPaused - start.paused;
+      const secondsSync = this.#secondsSync - start.sync;
+      const secondsComputing = Math.max(0, (performance.now() - start.at) / 1000 - secondsPaused - secondsSync);
+      return { ...metrics, secondsQueued: (start.at - askedAt) / 1000 + secondsPaused, secondsComputing, secondsSync };
     });
   }
 
@@ -100,8 +128,9 @@ export class TinkerBackbone implements Backbone {
         model,
         name: this.#parts.nameOf(`home-${this.#version}`),
         modelDir: this.#parts.modelDir,
+        baseDir: this.#parts.baseDir,
         isMerged: this.#parts.checkpoint === 'merged',
-        state: { path, policyVersion: this.#version },
+        state: { path, policyVersion: this.#version, baseDir: this.#parts.baseDir },
         notice: this.#parts.notice,
       });
     });
@@ -171,7 +200,9 @@ export class TinkerBackbone implements Backbone {
       const version = this.#version + 1;
       const kept = version - this.#kept.version >= this.#parts.keepStateEvery;
       const state = kept ? await model.saveState(this.#parts.nameOf(`state-${version}`)) : undefined;
+      const startedAt = performance.now();
       await this.#live.renewSampler(version);
+      this.#secondsSync += (performance.now() - startedAt) / 1000;
       this.#version = version;
       this.#isRolledBack = false;
       if (state !== undefined) this.#kept = { path: state, version };

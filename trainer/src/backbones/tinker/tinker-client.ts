@@ -59,6 +59,10 @@ export class LostError extends BackboneError {
   }
 }
 
+/** `queue_state` is `active`, or why nothing is computed: `paused_capacity`, `paused_rate_limit`. */
+const isPaused = ({ queue_state: state }: JsonObject): boolean =>
+  typeof state === 'string' && state.startsWith('paused');
+
 /** The server has understood that a request was made, and does not take it. */
 class RefusedError extends BackboneError {
   readonly status: number;
@@ -78,6 +82,7 @@ export class TinkerClient {
   readonly #wait: NonNullable<TinkerClientOptions['wait']>;
   /** As the option; the seam check may find out later. */
   ignoresNumbers: boolean;
+  #secondsPaused = 0;
   #wire: Wire;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<AbortController>();
@@ -111,6 +116,11 @@ export class TinkerClient {
   /** What rows are sent as; `auto` until the first have been sent. */
   get wire(): Wire {
     return this.#wire;
+  }
+
+  /** How long the server let answers wait because it had no room for them, all together, as it said itself. */
+  get secondsPaused(): number {
+    return this.#secondsPaused;
   }
 
   get(route: string, options?: RequestOptions): Promise<JsonObject> {
@@ -182,7 +192,9 @@ export class TinkerClient {
     for (let delay = firstPollMs; ; delay = Math.min(2 * delay, longestPollMs)) {
       const answer = await this.#repeat('retrieve_future', { request_id: id }, options);
       if (answer['type'] === 'try_again') {
+        const startedAt = performance.now();
         await this.#pause(delay);
+        if (isPaused(answer)) this.#secondsPaused += (performance.now() - startedAt) / 1000;
         continue;
       }
       if (typeof answer['error'] === 'string') throw this.#refusal(route, answer['error']);

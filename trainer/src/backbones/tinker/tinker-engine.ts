@@ -12,6 +12,7 @@ import { aborted, closed } from '../embedded/sampling/engine-errors.js';
 import { checkRequest } from '../embedded/sampling/check-request.js';
 import { toModelInput } from './row-data.js';
 import { LostError, type TinkerClient } from './tinker-client.js';
+import type { Turns } from './turns.js';
 
 /** The weights that a call is sampled from, which stay as they are. */
 export type Sampler = { readonly id: string; readonly policyVersion: number };
@@ -23,6 +24,8 @@ export type TinkerEngineOptions = {
   sampler(): Sampler;
   /** Brings the weights back after the server has lost this sampler. */
   recover(lost: Sampler): Promise<Sampler>;
+  /** Of a server that cannot sample while it trains. */
+  readonly turns?: Turns;
 };
 
 /** Servers read seeds as 32 bits with a sign. */
@@ -48,7 +51,8 @@ async function generate(
   if (signal?.aborted) throw aborted(signal);
   checkRequest(promptIds, sampling, options);
   try {
-    const sampled = sample(request, options, nextSequence);
+    const run = () => sample(request, options, nextSequence);
+    const sampled = options.turns?.sample(run) ?? run();
     return hear(await rejectOnAbort(sampled, signal, () => aborted(signal)), request);
   } catch (error) {
     if (error instanceof EngineError) throw error;
@@ -62,6 +66,7 @@ async function sample(
   options: TinkerEngineOptions,
   nextSequence: () => number,
 ): Promise<Completion> {
+  if (request.signal?.aborted) throw aborted(request.signal);
   const sampler = options.sampler();
   try {
     return await ask(request, options, { sampler, sequence: nextSequence() });

@@ -1,17 +1,23 @@
 /** A session holds the models of one run; a server gives them up if no heartbeat comes for some minutes. */
 
+import { BackboneError } from '@agentjet/core';
 import { protocolError } from './row-data.js';
 import { RemoteModel } from './remote-model.js';
-import type { TinkerClient } from './tinker-client.js';
+import { LostError, type TinkerClient } from './tinker-client.js';
 
 export type NewModel = {
   readonly baseModel: string;
   /** Of the adapter; 0: all weights. */
   readonly rank: number;
   readonly seed: number;
+  /** A path of weights on the server, from which it begins; null: the base model. */
+  readonly beginsFrom: string | null;
 };
 
 const heartbeatMs = 10_000;
+
+const isRefused = (error: unknown): error is BackboneError =>
+  error instanceof BackboneError && error.code === 'refused';
 
 export class TinkerSession {
   readonly #client: TinkerClient;
@@ -36,7 +42,25 @@ export class TinkerSession {
     await this.#client.post('session_heartbeat', { session_id: this.#id }, { patienceMs: 0 }).catch(() => undefined);
   }
 
-  async createModel({ baseModel, rank, seed }: NewModel): Promise<RemoteModel> {
+  /** With the weights that it begins from, and no step of the optimizer. */
+  async createModel({ beginsFrom, ...newModel }: NewModel): Promise<RemoteModel> {
+    const model = await this.createBaseModel(newModel);
+    if (beginsFrom === null) return model;
+    try {
+      await model.loadState(beginsFrom, { withOptimizer: false });
+    } catch (error) {
+      if (!(error instanceof LostError) && !isRefused(error)) throw error;
+      throw new BackboneError(
+        'bad_model_files',
+        `model.path is a checkpoint whose weights are on the server that trained it, at ${beginsFrom}, and this server does not load them (${error.message}). Set tinker.base_url to that server, and tinker.base_model and tinker.rank as they were.`,
+        { cause: error },
+      );
+    }
+    return model;
+  }
+
+  /** With the initial weights of the base model. */
+  async createBaseModel({ baseModel, rank, seed }: Omit<NewModel, 'beginsFrom'>): Promise<RemoteModel> {
     this.#models += 1;
     const answer = await this.#client.call('create_model', {
       session_id: this.#id,

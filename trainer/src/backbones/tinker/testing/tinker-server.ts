@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseJsonObject, toErrorMessage, type Backbone, type JsonObject } from '@agentjet/core';
 import { readRowRequest, writeAnswer } from './proto-server.js';
 import { ServedModel, type AdamParams, type Datum, type Distortion } from './served-model.js';
@@ -33,6 +34,8 @@ export type Faults = {
   hidesNorm?: boolean;
   /** Answers this many requests with the status. */
   busy?: { status: number; times: number };
+  /** Says so often, when the future of this route is asked for, that it has no room for it. */
+  full?: { route: string; times: number };
   /** Forgets the next future of this route after it was computed. */
   forgets?: string;
   /** Computes the next request of this route and closes the connection instead of answering. */
@@ -43,6 +46,8 @@ export type Faults = {
   doubles?: boolean;
   /** Gives logprobs that are not numbers in the next gradient. */
   notANumber?: boolean;
+  /** Takes so long for each completion. */
+  slowSamplesMs?: number;
   /** Refuses archives. */
   keepsWeights?: boolean;
   /** Makes no second model in a session. */
@@ -69,6 +74,8 @@ export class TinkerServer {
   isDead = false;
   /** Routes in the order in which they were asked for. */
   readonly requests: string[] = [];
+  /** Of `load_weights`, whether the optimizer was asked for. */
+  readonly loads: { readonly path: string; readonly optimizer: boolean }[] = [];
   /** How many times gradients and steps were computed. */
   readonly computed = { forward_backward: 0, optim_step: 0 };
   readonly #options: TinkerServerOptions;
@@ -220,6 +227,8 @@ export class TinkerServer {
   async #retrieve(id: string): Promise<JsonObject> {
     const future = this.#futures.get(id);
     if (future === undefined) throw new HttpError(410, `future ${id} is gone`);
+    const { full } = this.faults;
+    if (full?.route === future.route && full.times-- > 0) return { type: 'try_again', queue_state: 'paused_capacity' };
     const result = await future.result;
     if (this.faults.forgets !== future.route) return result;
     delete this.faults.forgets;
@@ -280,6 +289,7 @@ export class TinkerServer {
         return await this.#saveState(body, model, 'weights');
       case 'load_weights':
         if (model.isUsed) throw new Error('only a new model can load weights');
+        this.loads.push({ path: String(body['path']), optimizer: body['optimizer'] === true });
         await model.backbone.load(this.#known(this.#states, body['path'], 'path'));
         return { type: 'load_weights' };
       case 'save_weights_for_sampler':
@@ -332,6 +342,7 @@ export class TinkerServer {
 
   async #sample(body: Body): Promise<JsonObject> {
     const { backbone } = this.#known(this.#samplers, body['sampling_session_id'], 'sampling session');
+    if (this.faults.slowSamplesMs !== undefined) await sleep(this.faults.slowSamplesMs);
     const params = body['sampling_params'] as Readonly<Record<string, number>> & { readonly stop: readonly number[] };
     const prompt = (body['prompt'] as Datum['model_input']).chunks.flatMap(({ tokens }) => tokens);
     const completion = await backbone.engine.generate({
