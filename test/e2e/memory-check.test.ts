@@ -55,7 +55,7 @@ it('only warns if the configuration asks for that', async () => {
 it('answers for each backbone, also for GPUs that this machine lacks', async () => {
   const check = await checkModelJob(large, {
     config: configuration.create(),
-    gpus: { count: 8, bytes: 139 * 2 ** 30 },
+    gpus: { count: 8, bytes: 139 * 2 ** 30, name: null },
     onNotice: () => undefined,
   });
   const [onnx, torch, tinker] = check.backbones;

@@ -59,15 +59,24 @@ it('check downloads the small files alone, and answers for each backbone', async
     '4',
     '--gpu-memory',
     '139GiB',
+    '--gpu-name',
+    'H200',
     'data.train_batch_size=2',
   );
   expect(found).toMatchObject({
     model: 'acme/tiny',
-    gpus: { count: 4, bytes: 139 * 2 ** 30 },
+    gpus: { count: 4, bytes: 139 * 2 ** 30, name: 'H200' },
     backbones: {
       onnx: { place: 'host', fits: true, problem: null, ways_out: [] },
-      torch: { place: 'gpu', fits: true },
-      tinker: { place: 'none', fits: true, needed_bytes: 0 },
+      torch: { place: 'gpu', fits: true, step_seconds: expect.any(Number), time_unknown: null },
+      verl: { place: 'gpu', fits: true, step_seconds: expect.any(Number), time_unknown: null },
+      tinker: {
+        place: 'none',
+        fits: true,
+        needed_bytes: 0,
+        step_seconds: null,
+        time_unknown: 'it depends on the server',
+      },
     },
   });
   expect(hub.requests.some((request) => request.includes('safetensors'))).toBe(false);
@@ -91,8 +100,10 @@ it('get downloads the rest, and list shows it', async () => {
 it.each([
   [['check', 'nano', '--gpus', 'many', '--gpu-memory', '80GiB'], /--gpus is "many", not a number of GPUs/],
   [['check', 'nano', '--gpus', '2'], /--gpus needs --gpu-memory as well/],
+  [['check', 'nano', '--gpu-name', 'H100'], /--gpu-name needs --gpu-memory as well/],
   [['check', 'nano', '--gpu-memory', '80'], /--gpu-memory is "80", not an amount such as 80GiB/],
   [['check', './none'], /There is no model folder \.\/none/],
+  [['get', 'nano'], /^nano comes along with agentjet/],
   [['get', 'tiny'], /"tiny" is not the name of a model on the hub/],
 ])('says what is wrong with %j', async (args, message) => {
   await expect(ask('model', ...args)).rejects.toThrow(message);

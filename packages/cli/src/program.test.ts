@@ -24,3 +24,19 @@ it('leaves other errors as they are', async () => {
   expect(await errorOf('--conf', 'a.yaml', '--verbose')).toBe("error: unknown option '--verbose'\n");
   expect(await errorOf('inspect')).toBe("error: missing required argument 'run'\n");
 });
+
+it('reads the flags of a swarm server before it serves', async () => {
+  const serve = (...flags: readonly string[]) =>
+    createProgram(() => {}).parseAsync(['node', 'ajet', 'swarm', 'serve', '--conf', 'not-there.yaml', ...flags]);
+  await expect(serve('--drain-seconds', 'soon')).rejects.toThrow('--drain-seconds is "soon", not a number from 0.');
+});
+
+it('looks at what a program needs before its first episode', async () => {
+  const run = (...args: readonly string[]) =>
+    createProgram(() => {}).parseAsync(['node', 'ajet', 'swarm', 'run', '--no-keys', ...args, '--', process.execPath]);
+  await expect(run('--folder', 'not-there')).rejects.toThrow('--folder is "not-there", which is not a folder.');
+  await expect(run('--folder', import.meta.filename)).rejects.toThrow('which is not a folder');
+  await expect(run('--task', 'a.json', '--tasks', 'a.jsonl')).rejects.toThrow(
+    'Give --tasks, a task per line, or --task',
+  );
+});

@@ -31,7 +31,12 @@ export type ServeFlags = {
 };
 export type ExportFlags = { readonly base?: string; readonly json?: boolean };
 export type ModelFlags = { readonly json?: boolean };
-export type CheckFlags = ModelFlags & { readonly conf?: string; readonly gpus?: string; readonly gpuMemory?: string };
+export type CheckFlags = ModelFlags & {
+  readonly conf?: string;
+  readonly gpus?: string;
+  readonly gpuMemory?: string;
+  readonly gpuName?: string;
+};
 export type JudgeFlags = {
   readonly conf: string;
   readonly examples: string;
@@ -75,7 +80,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .option('--conf <file>', 'the YAML file of the job')
     .option(
       '--backbone <name>',
-      'onnx: train on this CPU; torch: train on GPUs; tinker: train on a server; debug: run episodes and train nothing',
+      'onnx: train on this CPU; torch: train on GPUs; verl: train on GPUs through verl and Ray; tinker: train on a server; debug: run episodes and train nothing',
     )
     .option('--resume', "go on from the last checkpoint of the experiment's newest run")
     .option('--run <folder>', 'with --resume: the run to go on with')
@@ -210,6 +215,7 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
     .option('--conf <file>', 'the YAML file of the job: its lengths, batch and settings; default: the defaults')
     .option('--gpus <number>', 'instead of the GPUs of this machine, with --gpu-memory')
     .option('--gpu-memory <amount>', 'of each GPU, such as 80GiB')
+    .option('--gpu-name <name>', 'such as H100 or A100, to say how long a step trains')
     .option(...json)
     .action(async (name: string, overrides: string[], flags: CheckFlags) => {
       const { checkNamedModel } = await import('./commands/model.js');

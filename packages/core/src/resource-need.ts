@@ -38,8 +38,13 @@ export type ResourceNeed = {
   readonly parts: readonly MemoryPart[];
   /** The peak if a pack is as large as `trainer_common.max_pack_tokens` allows; null if nothing is trained. */
   readonly fullPackBytes: number | null;
-  /** Of one step if each answer is as long as the configuration allows; null if no machine of the kind was measured. */
+  /**
+   * Of one step if each answer is as long as the configuration allows; on GPUs of its training alone. Null if nothing is
+   * trained, or if it cannot be said.
+   */
   readonly stepSeconds: number | null;
+  /** Why a step's time cannot be said, as a clause. */
+  readonly timeUnknown?: string;
 };
 
 /** Bytes of all parts. */

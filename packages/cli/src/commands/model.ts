@@ -1,4 +1,4 @@
-import { ConfigError, sumParts } from '@agentjet/core';
+import { ConfigError, sumParts, type Gpus } from '@agentjet/core';
 import {
   checkModelJob,
   describeNeed,
@@ -66,14 +66,17 @@ export async function checkNamedModel(model: string, flags: CheckFlags, override
   );
 }
 
-function toGpus({ gpus, gpuMemory }: CheckFlags): { readonly count: number; readonly bytes: number } | undefined {
-  if (gpus === undefined && gpuMemory === undefined) return undefined;
+function toGpus({ gpus, gpuMemory, gpuName }: CheckFlags): Gpus | undefined {
+  if (gpus === undefined && gpuMemory === undefined && gpuName === undefined) return undefined;
   const count = Number(gpus ?? '1');
   if (!Number.isInteger(count) || count < 1 || count > 100_000)
     throw new ConfigError('wrong_type', `--gpus is ${JSON.stringify(gpus)}, not a number of GPUs such as 4.`);
   if (gpuMemory === undefined)
-    throw new ConfigError('wrong_value', '--gpus needs --gpu-memory as well, such as --gpu-memory 80GiB.');
-  return { count, bytes: toBytes(gpuMemory) };
+    throw new ConfigError(
+      'wrong_value',
+      `${gpus === undefined ? '--gpu-name' : '--gpus'} needs --gpu-memory as well, such as --gpu-memory 80GiB.`,
+    );
+  return { count, bytes: toBytes(gpuMemory), name: gpuName ?? null };
 }
 
 const units: Readonly<Record<string, number>> = { gib: 2 ** 30, gb: 1e9, mib: 2 ** 20, mb: 1e6 };
@@ -102,9 +105,14 @@ function describeBackbone({ name, training, sampling, problem, waysOut }: Backbo
   if (problem !== undefined) return [`${name}: cannot run it. ${problem}`];
   if (training === undefined) return [`${name}: unknown`];
   const { need, fits, packTokens } = training;
-  if (need.place === 'none') return [`${name}: ${describeNeed(training)}: the server has the model`];
+  if (need.place === 'none') return [`${name}: the server has the model; ${describeNeed(training)}`];
   const cpu = need.place === 'host' && name === 'torch' ? ', on the CPU' : '';
-  const word = fits === null ? 'depends on the GPUs (--gpus 4 --gpu-memory 80GiB)' : fits ? 'fits' : 'does not fit';
+  const word =
+    fits === null
+      ? 'depends on the GPUs (--gpus 4 --gpu-memory 80GiB --gpu-name H100)'
+      : fits
+        ? 'fits'
+        : 'does not fit';
   const alone = sampling === undefined ? [] : [`  sampling alone: about ${formatBytes(sampling.neededBytes)}`];
   const pack =
     fits === true && packTokens !== null && need.fullPackBytes !== null
@@ -143,6 +151,7 @@ function toBackboneJson({ training, sampling, problem, waysOut }: BackboneCheck)
     sampling_bytes: whole(sampling?.neededBytes),
     full_pack_bytes: whole(training?.need.fullPackBytes),
     step_seconds: training?.need.stepSeconds ?? null,
+    time_unknown: training?.need.timeUnknown ?? null,
     largest_parameters: whole(training?.largestParameters),
     longest_sample: training?.longestSample ?? null,
     pack_tokens: training?.packTokens ?? null,

@@ -84,7 +84,9 @@ function expectationOf(issue: z.core.$ZodIssue): string {
         ? 'not empty'
         : `${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}`;
     case 'too_big':
-      return issue.origin === 'array' ? `at most ${issue.maximum} values` : `at most ${issue.maximum}`;
+      return issue.origin === 'array'
+        ? `at most ${issue.maximum} values`
+        : `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
     default:
       return issue.message;
   }
@@ -138,7 +140,7 @@ function findUnknownNames({ values, sources, registrations }: Merged & Checks): 
     const nearest = findNearestName(name, names);
     const advice = findValueAdvice(key, name) ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`);
     const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, name)}, but must be one of ${names.join(', ')}.`;
-    const own = `A ${noun} of your own is named path/file.ts->Export.`;
+    const own = `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun} of your own is named path/file.ts->Export.`;
     return [{ code: 'wrong_type', message: `${message} ${advice ?? own}` }];
   });
 }

@@ -6,6 +6,7 @@ import {
   sectionOf,
   toErrorMessage,
   type CommonConfig,
+  type Gpus,
   type JsonObject,
 } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
@@ -36,7 +37,7 @@ export type CheckModelOptions = {
   /** Whose lengths, batch and settings count; its `model.path` does not. */
   readonly config: CommonConfig;
   /** Instead of the GPUs of this machine. */
-  readonly gpus?: { readonly count: number; readonly bytes: number };
+  readonly gpus?: Gpus;
   readonly signal?: AbortSignal;
   readonly onNotice: (message: string) => void;
 };
@@ -46,7 +47,7 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
   const { config, signal, onNotice } = options;
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
   const description = await readDescription(dir);
-  const gpus = options.gpus === undefined ? await readGpus() : { ...options.gpus, name: null };
+  const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
   const machine = { memory: readAvailableMemory(), gpus };
   return {
     model,

@@ -6,7 +6,7 @@ import {
   sizeOfSnapshot,
   type CachedModel,
 } from '@agentjet/model-hub';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, isBundledModel } from '@agentjet/core';
 import { bundledModelDirs } from '../policy/bundled-models.js';
 import { tellDownload } from '../policy/tell-download.js';
 
@@ -40,6 +40,8 @@ export type GetModelOptions = { readonly signal?: AbortSignal; readonly onNotice
 /** Downloads what is missing of the newest commit. Rejects as `downloadModel` does, and with ConfigError for what is not a name. */
 export async function getModel(text: string, { signal, onNotice }: GetModelOptions): Promise<KnownModel> {
   const name = parseModelName(text);
+  if (isBundledModel(text))
+    throw new ConfigError('wrong_value', `${text} comes along with agentjet: there is nothing to download.`);
   if (name === undefined)
     throw new ConfigError(
       'wrong_value',

@@ -7,11 +7,16 @@ import type { Verdict } from './judge-need.js';
 /** `467.7k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with one long sample at a time, and with full packs. */
 export function describeNeed({ need, neededBytes, available }: Verdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
-  if (need.place === 'none') return `${parameters}, no memory here`;
+  if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;
   const place = need.place === 'gpu' ? ' of each GPU' : '';
   const most = available === null ? '' : ` of ${formatBytes(available.bytes)}`;
-  const seconds = need.stepSeconds === null ? '' : `, a step up to about ${roughly(need.stepSeconds)}`;
-  return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${seconds}`;
+  return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
+}
+
+function describeTime({ place, stepSeconds, timeUnknown }: Verdict['need']): string {
+  if (stepSeconds !== null)
+    return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}`;
+  return timeUnknown === undefined ? '' : `, time of a step unknown: ${timeUnknown}`;
 }
 
 function describeBytes(bytes: number, fullPackBytes: number | null): string {

@@ -93,7 +93,13 @@ it('says parameters, memory and time in one phrase', () => {
   const onePack = composition.create({ trainerCommon: { maxPackTokens: 2048 } });
   expect(describeNeed(judge({ memory: 64 * gib, config: onePack }))).toMatch(/, up to about [\d.]+ GiB of 64\.0 GiB/);
   expect(describeParts(judge({}))).toMatch(/^activations [\d.]+ GiB, /);
-  expect(describeNeed(judge({ backbone: tinker }))).toBe('494.0M parameters, no memory here');
+  expect(describeNeed(judge({ backbone: tinker }))).toBe(
+    '494.0M parameters, no memory here, time of a step unknown: it depends on the server',
+  );
+  const onGpus = judge({ backbone: torch, gpu: 80 * gib });
+  expect(describeNeed({ ...onGpus, need: { ...onGpus.need, stepSeconds: 3 } })).toMatch(
+    /of each GPU, training of a step up to about 3 s$/,
+  );
 });
 
 it('knows GPUs from what the driver lists, and judges by one of them', () => {

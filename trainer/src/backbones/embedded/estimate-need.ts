@@ -1,6 +1,7 @@
 import type { MemoryPart, NeedRequest, ResourceNeed } from '@agentjet/core';
 import { sumParts } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
+import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
 import { microbatchLimits } from './training/microbatches/microbatch-limits.js';
@@ -25,8 +26,7 @@ const openingShare = 1.7;
 /** A cache that grows is copied, and the old one is freed later. */
 const cacheGrowth = 1.6;
 /** Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and what two cores read of memory. */
-const flopsOfCore = 50e9;
-const bytesPerSecond = 30e9;
+const ratesOfCore = { samplingFlops: 50e9, trainingFlops: 50e9, bytesPerSecond: 30e9 };
 
 /** Throws BackboneError `unsupported_model`. */
 export function estimateEmbedded(request: NeedRequest): ResourceNeed {
@@ -43,7 +43,7 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     place: 'host',
     parts,
     fullPackBytes: trains ? sumParts(trainingParts(job, workload.packTokens)) : null,
-    stepSeconds: trains ? stepSeconds(shape, workload, flopsOfCore * threads) : null,
+    stepSeconds: trains ? stepSecondsOnCpu(shape, workload, { ...ratesOfCore, cores: threads }) : null,
   };
 }
 
@@ -123,16 +123,4 @@ function cacheBytes({ config, shape, workload }: Job): number {
   const prefixes =
     (Math.ceil((atOnce / episodes) * tasks) * promptTokens + atOnce * (longestSample - promptTokens)) * perToken;
   return cacheGrowth * rows + Math.min(maxPrefixCacheBytes, prefixes);
-}
-
-/** Each task's prompt is read once; all answers are as long as one may be. */
-function stepSeconds(shape: ModelShape, workload: Workload, flops: number): number {
-  const { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample } = workload;
-  const { activeParameters, headParameters, numLayers, queryWidth, numParameters } = shape;
-  const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
-  const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
-  const reading = (passes * numParameters * bytesPerFloat) / bytesPerSecond;
-  const attention = numLayers * queryWidth * (longestSample / 2);
-  const forward = 2 * (prompts + answers) * (activeParameters + 2 * attention) + 2 * answers * headParameters;
-  return reading + forward / flops + (3 * forward) / flops;
 }

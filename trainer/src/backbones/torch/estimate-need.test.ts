@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { composeConfig, sumParts, type NeedRequest } from '@agentjet/core';
+import { composeConfig, sumParts, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { estimateTorch } from './estimate-need.js';
 import { torch } from './registration.js';
@@ -156,12 +156,17 @@ describe('replicas of vLLM', () => {
   });
 });
 
-it('estimates the seconds of training on a GPU that was measured, and none on others', () => {
+it('estimates the seconds of training on a GPU that was measured, on others by their published peak, or says why not', () => {
   const request = requestOf({ model: '1.5B', tokens: 8192, packs: 1, gpus: 1 });
   const { stepSeconds } = estimateTorch(request);
   expect(stepSeconds).toBeGreaterThan(0.182 / 2);
   expect(stepSeconds).toBeLessThan(0.182 * 2);
-  expect(estimateTorch({ ...request, gpus: { count: 1, bytes: 80 * gib, name: 'other' } }).stepSeconds).toBeNull();
+  const on = (name: string | null): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> =>
+    estimateTorch({ ...request, gpus: { count: 2, bytes: 80 * gib, name } });
+  expect(on('NVIDIA A100-SXM4-80GB').stepSeconds).toBeCloseTo(((stepSeconds ?? 0) * 989) / 312, 5);
+  expect(on('NVIDIA H100 PCIe').stepSeconds).toBeGreaterThan(on('NVIDIA H100 80GB HBM3').stepSeconds ?? 0);
+  expect(on('other')).toMatchObject({ stepSeconds: null, timeUnknown: expect.stringContaining('"other"') });
+  expect(on(null)).toMatchObject({ stepSeconds: null, timeUnknown: expect.stringContaining('--gpu-name') });
 });
 
 it('says the memory of a CPU without GPUs: 12.4 GB were measured for 0.5B with rows of 512 tokens', () => {
@@ -169,4 +174,12 @@ it('says the memory of a CPU without GPUs: 12.4 GB were measured for 0.5B with r
   expect(need.place).toBe('host');
   expect(sumParts(need.parts) / 12.4e9).toBeGreaterThanOrEqual(1);
   expect(sumParts(need.parts) / 12.4e9).toBeLessThanOrEqual(1.2);
+});
+
+it('says the seconds of a step on a CPU: about 217 were measured on two cores for 0.5B and 8 answers of 511 tokens', () => {
+  const request = { ...requestOf({ model: '0.5B', tokens: 512, packs: 8, gpus: 1 }), gpus: null, cores: 2 };
+  const { stepSeconds } = estimateTorch(request); // 141 s of sampling and 76 s of training, by PyTorch eager
+  expect(stepSeconds).toBeGreaterThan(217 / 1.5);
+  expect(stepSeconds).toBeLessThan(217 * 1.5);
+  expect(estimateTorch({ ...request, trains: false }).stepSeconds).toBeNull();
 });

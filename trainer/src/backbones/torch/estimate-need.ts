@@ -1,6 +1,8 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
+import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 
 /**
@@ -41,8 +43,10 @@ const measured = {
   cpuActivations: 4,
   cpuLogits: 16,
   cpuProcess: 1e9,
-  /** Operations a second of a training step, by the name of the GPU. Others were not measured. */
-  flops: [[/H200|H100/, 450e12]] as readonly (readonly [RegExp, number])[],
+  /** PyTorch eager on two cores, 0.5B and 135M parameters. */
+  cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
+  /** Of the peak that an H200 has: what a training step reaches. */
+  shareOfPeak: 0.455,
 } as const;
 
 type TorchSettings = {
@@ -81,7 +85,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     place: gpus === null ? 'host' : 'gpu',
     parts: parts(workload.longestSample),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
-    stepSeconds: gpus === null || !request.trains ? null : trainingSeconds(shape, workload, gpus),
+    ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
   };
 }
 
@@ -237,13 +241,11 @@ function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: nu
   ];
 }
 
-/** Of training alone: how fast a GPU samples depends on the sampler. */
-function trainingSeconds(shape: ModelShape, workload: Workload, gpus: Gpus): number | null {
-  const flops = measured.flops.find(([name]) => gpus.name !== null && name.test(gpus.name))?.[1];
-  if (flops === undefined) return null;
-  const { tasks, promptTokens, episodes, answerTokens, longestSample } = workload;
-  const tokens = tasks * promptTokens + episodes * answerTokens;
-  const attention = shape.numLayers * shape.queryWidth * longestSample;
-  const work = 6 * tokens * (shape.activeParameters + attention) + 6 * episodes * answerTokens * shape.headParameters;
-  return work / (flops * gpus.count);
+function timeOf(
+  shape: ModelShape,
+  workload: Workload,
+  { gpus, cores }: Pick<NeedRequest, 'gpus' | 'cores'>,
+): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
+  if (gpus !== null) return trainingSecondsOnGpu(shape, workload, { gpus, share: measured.shareOfPeak });
+  return { stepSeconds: stepSecondsOnCpu(shape, workload, { ...measured.cpuRates, cores }) };
 }

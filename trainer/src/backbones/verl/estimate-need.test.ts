@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { composeConfig, sumParts, type NeedRequest } from '@agentjet/core';
 import { expect, it } from 'vitest';
+import { estimateTorch } from '../torch/estimate-need.js';
 import { estimateVerl } from './estimate-need.js';
 import { verl } from './registration.js';
 
@@ -100,4 +101,11 @@ it('counts all workers of a machine without GPUs, in float32', () => {
     sumParts(estimateVerl(request('nano', { gpus: null }, { trainerCommon: { nGpusPerNode } })).parts);
   expect(estimateVerl(request('nano', { gpus: null })).place).toBe('host');
   expect(onCpu(2)).toBeGreaterThan(onCpu(1) + 1e9);
+});
+
+it('says the seconds of a step: on a CPU, and on a GPU longer than the torch backbone, which shares prompts', () => {
+  const onTorch = estimateTorch({ ...request('1.5B'), section: {} }).stepSeconds ?? Number.NaN;
+  expect(estimateVerl(request('1.5B')).stepSeconds).toBeGreaterThan(1.5 * onTorch);
+  expect(estimateVerl(request('nano', { gpus: null, cores: 2 })).stepSeconds).toBeGreaterThan(0);
+  expect(estimateVerl(request('nano', { trains: false }))).toMatchObject({ stepSeconds: null });
 });

@@ -1,7 +1,9 @@
 import { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from '@agentjet/core';
 import { readModelShape, type ModelShape } from '../needs/model-shape.js';
 import { samplerCacheBytes } from '../needs/sampler-cache.js';
-import { hasReference, readWorkload } from '../needs/workload.js';
+import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
+import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
+import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 
 /**
  * Memory of the verl backbone, of each worker's GPU, or of this machine if it has none. verl keeps states in float32, shards
@@ -22,6 +24,10 @@ const measured = {
   /** Processes on a CPU: the driver with Ray's own, and each worker. */
   driver: 1.5e9,
   worker: 1.2e9,
+  /** PyTorch eager, as the torch backbone on a CPU. */
+  cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
+  /** Of the peak of an H200: the torch backbone's share, over the 1.6 times longer that verl trained the same run. */
+  shareOfPeak: 0.285,
 } as const;
 
 type VerlSettings = {
@@ -52,9 +58,21 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
     place: request.gpus === null ? 'host' : 'gpu',
     parts: parts(workload.longestSample),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
-    stepSeconds: null,
+    ...(request.trains ? timeOf(shape, workload, request) : { stepSeconds: null }),
   };
 }
+
+function timeOf(
+  shape: ModelShape,
+  workload: Workload,
+  { gpus, cores }: NeedRequest,
+): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
+  if (gpus === null) return { stepSeconds: stepSecondsOnCpu(shape, rowsOf(workload), { ...measured.cpuRates, cores }) };
+  return trainingSecondsOnGpu(shape, rowsOf(workload), { gpus, share: measured.shareOfPeak });
+}
+
+/** It takes rows: each episode's prompt is computed again. */
+const rowsOf = (workload: Workload): Workload => ({ ...workload, tasks: workload.episodes });
 
 type Placement = {
   readonly gpus: Gpus | null;

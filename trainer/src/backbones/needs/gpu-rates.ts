@@ -1,0 +1,29 @@
+/** What GPUs compute in bfloat16, to say roughly how long a step trains. */
+
+/**
+ * Dense bfloat16 operations a second that the makers publish, by the name that the driver gives. More special names come first.
+ * https://www.nvidia.com/en-us/data-center/, the data sheet of each.
+ */
+const publishedPeaks: readonly (readonly [RegExp, number])[] = [
+  [/\bB300\b|\bB200\b|\bGB[23]00\b/, 2250e12],
+  [/\bH20\b/, 148e12],
+  [/\bH100 NVL\b/, 835e12],
+  [/\bH100 PCIe\b/, 756e12],
+  [/\b(H100|H200|H800|GH200)\b/, 989e12],
+  [/\b(A100|A800)\b/, 312e12],
+  [/\bL40S\b/, 362e12],
+  [/\bL40\b/, 181e12],
+  [/\bL4\b/, 121e12],
+  [/\bA40\b/, 150e12],
+  [/\bA10G\b/, 70e12],
+  [/\bA10\b/, 125e12],
+  [/\bA6000\b/, 155e12],
+  [/\bRTX 5090\b/, 209e12],
+  [/\bRTX 4090\b/, 165e12],
+  [/\bRTX 3090\b/, 71e12],
+];
+
+/** Operations a second of one GPU at its best; undefined for one that is not in the table. */
+export function publishedPeak(name: string): number | undefined {
+  return publishedPeaks.find(([pattern]) => pattern.test(name))?.[1];
+}

@@ -1,0 +1,28 @@
+import type { ModelShape } from './model-shape.js';
+import type { Workload } from './workload.js';
+
+/** What a CPU does for a backbone, as measured. */
+export type CpuRates = {
+  /** Multiplications and additions a second of one core. */
+  readonly samplingFlops: number;
+  readonly trainingFlops: number;
+  /** What all cores read of weights for one token of each answer. */
+  readonly bytesPerSecond: number;
+  readonly cores: number;
+};
+
+const bytesPerFloat = 4;
+
+/** Sampling and training of one step. Each task's prompt is read once; all answers are as long as one may be. */
+export function stepSecondsOnCpu(
+  { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,
+  { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample }: Workload,
+  { samplingFlops, trainingFlops, bytesPerSecond, cores }: CpuRates,
+): number {
+  const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
+  const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
+  const reading = (passes * numParameters * bytesPerFloat) / bytesPerSecond;
+  const attention = numLayers * queryWidth * (longestSample / 2);
+  const forward = 2 * (prompts + answers) * (activeParameters + 2 * attention) + 2 * answers * headParameters;
+  return reading + forward / (samplingFlops * cores) + (3 * forward) / (trainingFlops * cores);
+}

@@ -1,0 +1,24 @@
+import type { Gpus, ResourceNeed } from '@agentjet/core';
+import { publishedPeak } from './gpu-rates.js';
+import type { ModelShape } from './model-shape.js';
+import type { Workload } from './workload.js';
+
+/**
+ * Training of one step on GPUs; how fast they sample depends on the sampler. `share`: of the published peak that the backbone
+ * reached where it was measured. Other GPUs are taken to reach the same share.
+ */
+export function trainingSecondsOnGpu(
+  shape: ModelShape,
+  workload: Workload,
+  { gpus, share }: { readonly gpus: Gpus; readonly share: number },
+): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
+  if (gpus.name === null) return { stepSeconds: null, timeUnknown: 'it depends on which GPU it is (--gpu-name H100)' };
+  const peak = publishedPeak(gpus.name);
+  if (peak === undefined)
+    return { stepSeconds: null, timeUnknown: `how fast a GPU named "${gpus.name}" computes is not known here` };
+  const { tasks, promptTokens, episodes, answerTokens, longestSample } = workload;
+  const tokens = tasks * promptTokens + episodes * answerTokens;
+  const attention = shape.numLayers * shape.queryWidth * longestSample;
+  const work = 6 * tokens * (shape.activeParameters + attention) + 6 * episodes * answerTokens * shape.headParameters;
+  return { stepSeconds: work / (share * peak * gpus.count) };
+}
