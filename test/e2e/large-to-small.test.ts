@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { adamOptions, createTinyBackbone, TinkerServer } from '@agentjet/trainer/testing';
 import { toJsonLines } from './support/job-files.js';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, readMetrics, readRows } from './support/read-run.js';
@@ -181,3 +182,31 @@ it('refuses to go on with other transcripts', async () => {
   const { code, stderr } = await runAjet(folder, [...sft, '--resume']);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/was given other transcripts/)]);
 });
+
+it('imitates on a server that speaks the Tinker API, and goes on there from what it has learned', async () => {
+  const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
+  const config = JSON.parse(readFileSync(path.join(modelDir, 'config.json'), 'utf8')) as {
+    readonly vocab_size: number;
+  };
+  const shape = { vocabSize: config.vocab_size, width: 6 };
+  const onServer = await TinkerServer.start({
+    open: async () => createTinyBackbone({ shape, seed: 1, optimizer: adamOptions(1e-3), contextLength: 256 }),
+    contextLength: 256,
+    models: [modelDir],
+  });
+  const server = ['--backbone=tinker', `tinker.base_url=${onServer.url}`, 'tinker.rank=0'];
+  const imitate = async (...overrides: string[]) => {
+    const oneStep = ['sft.epochs=1', 'sft.batch_size=36', 'sft.lr=2e-2'];
+    const { code, stdout, stderr } = await runAjet(folder, [...sft, ...server, ...oneStep, ...overrides]);
+    expect(code, stderr).toBe(0);
+    return lastJson(stdout);
+  };
+  try {
+    const first = await imitate();
+    expect(Number(first['loss_after'])).toBeLessThan(Number(first['loss_before']));
+    const second = await imitate(`model.path=${textOf(first['model_dir'])}`);
+    expect(second['loss_before']).toBeCloseTo(Number(first['loss_after']), 4);
+  } finally {
+    await onServer.close();
+  }
+}, 90_000);

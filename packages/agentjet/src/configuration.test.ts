@@ -160,6 +160,18 @@ describe('what is wrong with a configuration', () => {
       '"rollout.top_p" in math-agent.yaml:3 is 1.5, but must be at most 1.',
     ],
     [
+      'a number that is the bound that it must be below',
+      'ajet:\n  sft:\n    held_out: 1\n',
+      'wrong_type',
+      '"sft.held_out" in math-agent.yaml:3 is 1, but must be less than 1.',
+    ],
+    [
+      'an unknown environment',
+      'ajet:\n  environment:\n    protocol: nemo-gym\n',
+      'wrong_type',
+      '"environment.protocol" in math-agent.yaml:3 is "nemo-gym", but must be one of agentjet, openenv, mcp, appworld, none. An environment of your own is named path/file.ts->Export.',
+    ],
+    [
       'an unknown choice',
       'ajet:\n  backbone: trinity\n',
       'wrong_type',

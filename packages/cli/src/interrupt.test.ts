@@ -1,3 +1,4 @@
+import { AgentJetError } from '@agentjet/core';
 import { afterEach, expect, it, vi } from 'vitest';
 import { runInterruptibly } from './interrupt.js';
 
@@ -45,6 +46,9 @@ it('work that rejects because of the signal is stopped, not broken', async () =>
       },
     );
   expect(await interrupt((reason) => reason)).toBe(143);
+  const say = vi.spyOn(console, 'error').mockReturnValue();
+  expect(await interrupt(() => new AgentJetError('aborted', 'The download was stopped.'))).toBe(143);
+  expect(say.mock.calls).toEqual([['The download was stopped.']]);
   await expect(interrupt(() => new Error('the disk is full'))).rejects.toThrow('the disk is full');
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AgentJetError } from '@agentjet/core';
 import { closeBackbones, failEpisodesThatExit } from '@agentjet/session';
 
 /** Ctrl-C once asks to stop, twice ends the process. */
@@ -101,7 +102,9 @@ export async function runInterruptibly(
     return (name === undefined ? undefined : (codes[name] ?? exitCodes[name])) ?? code;
   } catch (error) {
     const isStopped = interrupt.signal.aborted && error === interrupt.signal.reason;
-    if (interrupt.isExiting() || isStopped) return interrupt.exitCode() ?? 1;
+    const isToldStop = interrupt.signal.aborted && error instanceof AgentJetError && error.code === 'aborted';
+    if (isToldStop && !interrupt.isExiting()) console.error(error.message);
+    if (interrupt.isExiting() || isStopped || isToldStop) return interrupt.exitCode() ?? 1;
     throw error;
   } finally {
     process.off('uncaughtExceptionMonitor', onThrown);

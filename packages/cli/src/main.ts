@@ -17,5 +17,12 @@ try {
   reportError(error);
   exitCode = 1;
 }
+// An exit would cut what the reader of a pipe has not taken yet.
+await Promise.all([process.stdout, process.stderr].map(taken));
 // A workflow may have left timers or sockets open; the run is over.
 process.exit(exitCode);
+
+/** Resolves once all that was written is taken, or its reader is gone. */
+async function taken(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve));
+}

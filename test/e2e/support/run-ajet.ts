@@ -12,22 +12,25 @@ export type Finished = {
 export type Running = {
   readonly child: ChildProcess;
   readonly finished: Promise<Finished>;
-  waitFor(pattern: RegExp): Promise<void>;
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
 };
 
 /** A run of seconds ends before optimized code has paid for itself. */
 const forShortRuns = ['--no-opt'];
 
+type StartOptions = {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly nodeArgs?: readonly string[];
+  /** It is killed then. */
+  readonly timeoutMs?: number;
+};
+
 /** Starts the built command in `cwd`. */
-export function startAjet(
-  cwd: string,
-  args: readonly string[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly nodeArgs?: readonly string[] } = {},
-): Running {
+export function startAjet(cwd: string, args: readonly string[], options: StartOptions = {}): Running {
   const child = spawn(process.execPath, [...forShortRuns, ...(options.nodeArgs ?? []), main, ...args], {
     cwd,
     env: { ...process.env, ...options.env },
-    timeout: 120_000,
+    timeout: options.timeoutMs ?? 120_000,
     killSignal: 'SIGKILL',
   });
   let stdout = '';
@@ -45,12 +48,13 @@ export function startAjet(
   const finished = new Promise<Finished>((resolve) =>
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr })),
   );
-  const waitFor = (pattern: RegExp): Promise<void> =>
+  const waitFor = (pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const check = (): void => {
-        if (!pattern.test(stdout + stderr)) return;
+        const match = pattern.exec(stdout + stderr);
+        if (match === null) return;
         listeners.delete(check);
-        resolve();
+        resolve(match);
       };
       listeners.add(check);
       void finished.then(() => reject(new Error(`ended without ${String(pattern)}:\n${stdout}\n${stderr}`)));
@@ -59,10 +63,6 @@ export function startAjet(
   return { child, finished, waitFor };
 }
 
-export function runAjet(
-  cwd: string,
-  args: readonly string[],
-  options: Parameters<typeof startAjet>[2] = {},
-): Promise<Finished> {
+export function runAjet(cwd: string, args: readonly string[], options: StartOptions = {}): Promise<Finished> {
   return startAjet(cwd, args, options).finished;
 }

@@ -28,26 +28,33 @@ export async function readBaseModel(dir: string): Promise<string | undefined> {
 /**
  * Writes `target` whole or not at all.
  * @param dir a model folder, or one of an adapter; then `baseDir` is the folder of its model
- * @throws BackboneError `bad_model_files`; `checkpoint` if `target` holds something or cannot be written
+ * @throws BackboneError `bad_model_files`; `aborted` after the signal; `checkpoint` if `target` holds something or cannot be written
  */
 export async function exportModel(
   dir: string,
   target: string,
-  options: { readonly baseDir?: string } = {},
+  options: { readonly baseDir?: string; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ExportedModel> {
   const adapter = await readAdapter(dir);
   const weightsDir = adapter === undefined ? dir : (options.baseDir ?? adapter.baseModel);
   if (existsSync(target) && (await readdir(target)).length > 0)
     throw new BackboneError('checkpoint', `${path.resolve(target)} is not empty. Name a new folder.`);
+  const stopIfAborted = (): void => {
+    if (options.signal?.aborted === true)
+      throw new BackboneError('aborted', `Stopped before all was written, so ${path.resolve(target)} was not made.`);
+  };
   const files = [...new Set([...(await readModelFolder(weightsDir)).tensors.values()].map(({ file }) => file))];
   try {
     await writeDirAtomically(target, async (temporary) => {
       await copyCompanions(weightsDir, temporary);
       if (adapter !== undefined) await copyCompanions(dir, temporary);
       const index = path.join(weightsDir, 'model.safetensors.index.json');
-      for (const file of [...files, path.join(weightsDir, 'config.json'), ...(existsSync(index) ? [index] : [])])
+      for (const file of [...files, path.join(weightsDir, 'config.json'), ...(existsSync(index) ? [index] : [])]) {
+        stopIfAborted();
         await copyFile(file, path.join(temporary, path.basename(file)), constants.COPYFILE_FICLONE);
-      if (adapter !== undefined) await mergeAdapter(adapter, temporary);
+      }
+      if (adapter !== undefined) await mergeAdapter(adapter, temporary, stopIfAborted);
+      stopIfAborted();
     });
   } catch (error) {
     if (error instanceof BackboneError) throw error;
@@ -60,9 +67,10 @@ export async function exportModel(
 }
 
 /** One tensor at a time, so that memory holds no model. */
-async function mergeAdapter({ changes, scale }: Adapter, dir: string): Promise<void> {
+async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAborted: () => void): Promise<void> {
   const { tensors } = await readModelFolder(dir);
   for (const [name, { a, b }] of changes) {
+    stopIfAborted();
     const weight = tensors.get(name);
     const [rank = 0, numIn = 0] = a.shape;
     const [numOut = 0] = b.shape;

@@ -11,10 +11,8 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const options = { ...toOptions(flags), onNotice: output.writeLine };
-      const served = await (isVllm(flags)
-        ? serveWithVllmJob(dir, { ...options, signal })
-        : serveModelJob(dir, options));
+      const options = { ...toOptions(flags), onNotice: output.writeLine, signal };
+      const served = await (isVllm(flags) ? serveWithVllmJob : serveModelJob)(dir, options);
       for (const line of describe(dir, served)) output.writeLine(line);
       output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
       const reason = await Promise.race([untilAborted(signal), served.ended ?? new Promise<never>(() => undefined)]);
@@ -56,7 +54,7 @@ type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', numb
 
 function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonly string[] {
   const header = apiKey === null ? '' : ` -H 'authorization: Bearer ${apiKey}'`;
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  const body = JSON.stringify({ model, max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] });
   return [
     `Serving ${dir} as ${JSON.stringify(model)}: ${baseUrl}`,
     apiKey === null ? 'no key: any client on this machine is answered' : `key: ${apiKey}`,

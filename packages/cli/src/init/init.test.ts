@@ -77,7 +77,7 @@ it('completes a package.json that npm alone wrote, and keeps its dependencies', 
   writeFileSync(path.join(dir, 'package.json'), JSON.stringify({ dependencies: { agentjet } }));
   await init(dir, 'langgraph');
   const manifest: unknown = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8'));
-  expect(manifest).toMatchObject({ type: 'module', scripts: { train: 'ajet --conf agent.yaml' } });
+  expect(manifest).toMatchObject({ type: 'module', scripts: { start: 'ajet --conf agent.yaml' } });
   expect(manifest).toMatchObject({ dependencies: { agentjet, langchain: '1.5.14', '@agentjet/langgraph': '0.1.0' } });
   expect(lines).toContain('Completed: package.json');
   expect(lines.join()).not.toContain('Left as it was');

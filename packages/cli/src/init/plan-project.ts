@@ -44,7 +44,11 @@ export function planProject(
     name,
     private: true,
     type: 'module',
-    scripts: { debug: 'ajet --conf agent.yaml --backbone=debug', train: 'ajet --conf agent.yaml' },
+    scripts: {
+      start: 'ajet --conf agent.yaml',
+      debug: 'ajet --conf agent.yaml --backbone=debug',
+      train: 'ajet --conf agent.yaml',
+    },
     dependencies,
     // No package needs its install script; that of onnxruntime-node downloads CUDA libraries that nothing here uses.
     allowScripts: { 'onnxruntime-node': false, esbuild: false, lmdb: false, 'msgpackr-extract': false },

@@ -24,3 +24,10 @@ it('refuses a folder that is not there', async () => {
     'There is no checkpoint',
   );
 });
+
+it('stops at the signal, and leaves nothing', async () => {
+  const target = path.join(root, 'model');
+  const stopped = exportTunedModel('nano', target, { signal: AbortSignal.abort() });
+  await expect(stopped).rejects.toMatchObject({ code: 'aborted', message: expect.stringContaining(target) });
+  expect(readdirSync(root)).toEqual([]);
+});

@@ -6,6 +6,8 @@ import { resolveModelDir } from './model-dir.js';
 export type ExportModelOptions = {
   /** The model that an adapter belongs to, in place of the one that it names: a folder, or a name of the hub. */
   readonly base?: string;
+  /** Ends a download of the base model, and copying between two files or tensors; then nothing is left at the target. */
+  readonly signal?: AbortSignal | undefined;
   /** Told what takes long, such as the download of the base model. */
   readonly onNotice?: (message: string) => void;
 };
@@ -20,8 +22,10 @@ export async function exportTunedModel(
   target: string,
   options: ExportModelOptions = {},
 ): Promise<ExportedModel> {
-  const { onNotice = () => undefined } = options;
-  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), { onNotice });
+  const { onNotice = () => undefined, signal } = options;
+  const asked = { onNotice, signal };
+  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), asked);
   const base = options.base ?? (await readBaseModel(found));
-  return exportModel(found, target, base === undefined ? {} : { baseDir: await resolveModelDir(base, { onNotice }) });
+  const baseDir = base === undefined ? undefined : await resolveModelDir(base, asked);
+  return exportModel(found, target, { signal, ...(baseDir !== undefined && { baseDir }) });
 }

@@ -21,6 +21,8 @@ export type FrozenModelOptions = {
   readonly numThreads?: number;
   /** Told what takes long: the download of a model that is named as on the Hugging Face hub. */
   readonly onNotice?: (message: string) => void;
+  /** Aborting ends that download, and opening rejects with BackboneError `aborted`. A model that is open does not heed it. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** A model folder that only answers. */
@@ -53,6 +55,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     seed = 42,
     numThreads = 0,
     onNotice,
+    signal,
   } = options;
   if (maxTokens >= maxModelLen)
     throw new ConfigError(
@@ -70,6 +73,6 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const { openUntrainedPolicy } = await import('./open-policy.js');
   const inputs = { backbone: embedded, templateFamily: undefined };
   const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
-  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit });
+  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit, signal });
   return { policy, sampling: samplingDefaults(config), seed, close };
 }

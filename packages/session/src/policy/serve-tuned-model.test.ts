@@ -1,5 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
 import OpenAI from 'openai';
 import { serveTunedModel, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
@@ -7,6 +9,7 @@ let served: ServedModel | undefined;
 afterEach(async () => {
   await served?.close();
   served = undefined;
+  vi.unstubAllEnvs();
 });
 
 async function serve(options: ServeModelOptions = {}): Promise<ServedModel> {
@@ -88,4 +91,11 @@ it('takes any number of tokens, and says which settings do not fit', async () =>
   await expect(serveTunedModel('nano', { port: 0, maxModelLen: 128, maxTokens: 128 })).rejects.toThrow(
     'maxTokens 128 leaves no room for a prompt within maxModelLen 128.',
   );
+});
+
+it('ends the download of its model when it is asked to', async () => {
+  vi.stubEnv('HF_HOME', path.join(tmpdir(), 'ajet-serve-no-cache'));
+  vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:1');
+  const stopped = serveTunedModel('acme/tiny', { port: 0, signal: AbortSignal.abort() });
+  await expect(stopped).rejects.toMatchObject({ code: 'aborted', message: expect.stringContaining('acme/tiny') });
 });

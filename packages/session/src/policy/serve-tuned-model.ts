@@ -21,6 +21,8 @@ export type ServeModelOptions = {
   readonly seed?: number;
   /** Told what takes long, such as the download of the model. */
   readonly onNotice?: (message: string) => void;
+  /** Aborting ends the download, or the wait for vLLM. */
+  readonly signal?: AbortSignal;
 };
 
 export type ServedModel = {
@@ -40,10 +42,11 @@ export type ServedModel = {
  * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError `cannot_listen`
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
-  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey, onNotice } = options;
+  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey } = options;
+  const { onNotice, signal } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
-  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed, ...(onNotice && { onNotice }) });
+  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed, signal, ...(onNotice && { onNotice }) });
   const name = options.name ?? path.basename(path.resolve(dir));
   const model = tuned.selectModel<ChatModel>({ agentName: name }, (found) => ({ ...found, name }));
   try {

@@ -10,7 +10,7 @@ import { AgentJetError, ConfigError, isBundledModel, parseJsonObject } from '@ag
 import { readBaseModel } from '@agentjet/trainer';
 import { exportTunedModel } from './export-tuned-model.js';
 import { findCheckpoint } from './find-checkpoint.js';
-import { resolveModelDir } from './model-dir.js';
+import { resolveModelDir, type ModelDirOptions } from './model-dir.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
 /** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
@@ -18,7 +18,6 @@ import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serv
 export type VllmOptions = ServeModelOptions & {
   /** The program; otherwise AJET_VLLM, or `vllm` where programs are looked for. */
   readonly command?: string;
-  readonly signal?: AbortSignal;
 };
 
 /** @throws ConfigError `no_vllm`, `unsupported`, `needs_key`; AgentJetError `cannot_listen` if vLLM ends before it answers; what `exportTunedModel` throws */
@@ -38,7 +37,7 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   const command = findVllm(options.command);
   const name = options.name ?? path.basename(path.resolve(dir));
   const port = options.port === 0 ? await findFreePort(host) : (options.port ?? 8000);
-  const folder = await openFolder(dir, onNotice);
+  const folder = await openFolder(dir, { onNotice, signal });
   const args = ['serve', folder.dir, '--host', host, '--port', String(port), '--served-model-name', name];
   if (options.maxModelLen !== undefined) args.push('--max-model-len', String(options.maxModelLen));
   if (options.seed !== undefined) args.push('--seed', String(options.seed));
@@ -68,14 +67,15 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
 /** The folder that vLLM opens: the checkpoint itself, or a merged copy of an adapter and its model. */
 async function openFolder(
   dir: string,
-  onNotice: (message: string) => void,
+  options: Pick<ModelDirOptions, 'onNotice' | 'signal'>,
 ): Promise<{ readonly dir: string; readonly close: () => Promise<void> }> {
-  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), { onNotice });
+  const { onNotice } = options;
+  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), options);
   if ((await readBaseModel(found)) === undefined) return { dir: found, close: async () => undefined };
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-serve-'));
   const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });
   try {
-    return { dir: (await exportTunedModel(found, path.join(scratch, 'model'), { onNotice })).dir, close };
+    return { dir: (await exportTunedModel(found, path.join(scratch, 'model'), options)).dir, close };
   } catch (error) {
     await close();
     throw error;

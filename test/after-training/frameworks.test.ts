@@ -1,0 +1,41 @@
+import type { AdapterDriver } from '@agentjet/adapter-kit';
+import { openTunedModel, type TunedModel } from 'agentjet';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aiSdkDriver } from '../adapters/ai-sdk-driver.js';
+import { langgraphDriver } from '../adapters/langgraph-driver.js';
+import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
+import { openaiDriver } from '../adapters/openai-driver.js';
+import { reactDriver } from '../adapters/react-driver.js';
+
+/** After training the agent keeps its line: a tuner without an episode is one for every adapter. */
+
+let tuned: TunedModel;
+beforeAll(async () => {
+  tuned = await openTunedModel('nano', { temperature: 0, maxTokens: 6, numThreads: 1 });
+});
+afterAll(() => tuned.close());
+
+/** What the agent of a framework gets at once, and what it gets piece by piece. */
+async function ask<M, H>({ asModel, begin, call, stream }: AdapterDriver<M, H>): Promise<readonly string[]> {
+  const model = asModel(tuned, { agentName: 'solver' });
+  const history = begin('Night. Whom do you kill?', 'You play werewolves.');
+  const options = { tools: [], sampling: {} };
+  const { text } = await call(model, history, options);
+  if (stream === undefined) return [text];
+  const pieces: string[] = [];
+  const streamed = await stream(model, history, options, (piece) => void pieces.push(piece));
+  return [text, pieces.join(''), streamed.text];
+}
+
+it('answers agents of five frameworks alike, at once and as a stream', async () => {
+  const answers = [
+    await ask(reactDriver),
+    await ask(openaiDriver),
+    await ask(langgraphDriver),
+    await ask(aiSdkDriver),
+    await ask(openaiAgentsDriver),
+  ];
+  const [text] = answers.flat();
+  expect(text).toMatch(/\S/);
+  expect(new Set(answers.flat())).toEqual(new Set([text]));
+});
