@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 import numpy as np
 import torch
+from torch.utils._triton import has_triton
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,15 @@ def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., 
     return _compiled[function]
 
 
+def _statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where passes are fused, one pass instead of the compiler's two."""
+    if options.compiled and logits_UV.is_cuda and logits_UV.dtype != torch.float64 and has_triton():
+        from .head_kernels import row_statistics
+
+        return row_statistics(logits_UV, inverse_temperature)
+    return _fused(logits_statistics, options)(_any_number_of_rows(logits_UV), inverse_temperature)
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Unique (row, target) pairs sorted by row; `rows` is `row_M` on the host, so that chunking needs no device sync."""
@@ -96,11 +106,10 @@ class _HeadLogprobs(torch.autograd.Function):
         num_rows, row_bytes = hidden_UD.shape[0], weight_VD.shape[0] * hidden_UD.element_size()
         ctx.keep = num_rows * row_bytes <= options.keep_bytes and hidden_UD.requires_grad
         ctx.chunk = num_rows if ctx.keep else max(1, options.chunk_bytes // row_bytes)
-        statistics = _fused(logits_statistics, options)
         lse, entropy, picked = [], [], []
         for start, stop in _chunks(num_rows, ctx.chunk):
-            logits = _any_number_of_rows(hidden_UD[start:stop] @ weight_VD.T)
-            part = statistics(logits, _of_rows(inverse_temperature, slice(start, stop)))
+            logits = hidden_UD[start:stop] @ weight_VD.T
+            part = _statistics(logits, _of_rows(inverse_temperature, slice(start, stop)), options)
             inside = pairs.within(start, stop)
             lse.append(part[0])
             entropy.append(part[1])
@@ -119,7 +128,7 @@ class _HeadLogprobs(torch.autograd.Function):
         grad_weight = None if ctx.keep else torch.zeros_like(weight_VD, dtype=torch.promote_types(weight_VD.dtype, torch.float32))
         for start, stop in _chunks(len(lse_U), ctx.chunk):
             rows, inside = slice(start, stop), ctx.pairs.within(start, stop)
-            logits = ctx.kept if ctx.keep else _any_number_of_rows(hidden_UD[rows] @ weight_VD.T)
+            logits = _any_number_of_rows(ctx.kept if ctx.keep else hidden_UD[rows] @ weight_VD.T)
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
             _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), _of_rows(ctx.inverse_temperature, rows))

@@ -175,3 +175,6 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
         use_fp8(decoder_layers(lm)) if config.matmul == "fp8" else join_projections(lm)
         for layer in decoder_layers(lm):
             layer.compile(dynamic=False)
+        last_norm = getattr(lm.base_model, "norm", None)
+        if isinstance(last_norm, nn.Module):
+            last_norm.compile(dynamic=False)

@@ -9,8 +9,9 @@ Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
 
 from __future__ import annotations
 
+import importlib.util
 import math
-from typing import Any, Iterator, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Protocol
 
 import torch
 import torch.distributed as dist
@@ -18,15 +19,20 @@ from torch.distributed.tensor import DTensor
 
 from .config import OptimizerConfig
 
+if TYPE_CHECKING:
+    from .update_kernels import JointUpdate
+
 NamedParameters = dict[str, torch.nn.Parameter]
 STATE_NAMES = ("master", "exp_avg", "exp_avg_sq")
+OnNorm = Callable[[torch.Tensor], object]
+"""What is done with the norm, on the device, before the update is queued: then nothing that reads it waits for the update."""
 
 
 class Optimizer(Protocol):
     num_steps: int
     """Updates made; the caller counts."""
 
-    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
         """With `options` instead of its configuration in this step. Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
 
         Only queues device work.
@@ -58,11 +64,12 @@ class PlainAdamW:
         )
 
     @torch.no_grad()
-    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
         config = options or self.config
         for name, parameter in self.parameters.items():
             self.own[name].grad = None if parameter.grad is None else local(parameter.grad)
         norm = global_norm([x.grad for x in self.own.values() if x.grad is not None], self.shards)
+        on_norm and on_norm(norm)
         clip = (config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0) if config.max_grad_norm else torch.ones_like(norm)
         self.adam.grad_scale = torch.where(torch.isfinite(norm), 1 / clip, 1.0).float()
         self.adam.found_inf = (~torch.isfinite(norm)).float()
@@ -186,6 +193,8 @@ class SplitAdamW:
         self.square = {name: torch.zeros_like(p, dtype=torch.float32) for name, p in parameters.items()}
         compiles = next(iter(parameters.values())).is_cuda
         self.fused = torch.compile(_split_update, dynamic=True) if compiles else _split_update
+        self.is_joint = compiles and importlib.util.find_spec("triton") is not None
+        self.joint: JointUpdate | None = None
 
     def gather(self) -> None:
         """Adds the gradients of one pack to the float32 sums and frees them."""
@@ -204,15 +213,32 @@ class SplitAdamW:
                 yield name, gradient
 
     @torch.no_grad()
-    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
         gradients = dict(self._gradients())
-        norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
+        joint = self._joint_update()
+        table = None if joint is None else joint.place(list(gradients.values()))
+        if joint is None or table is None:
+            norm = torch.stack(torch._foreach_norm(list(gradients.values()), dtype=torch.float32)).norm()
+        else:
+            norm = joint.norm(table, next(iter(gradients.values())).dtype)
+        on_norm and on_norm(norm)
         scalars = self._scalars(rate, norm, options or self.config)
-        for name, gradient in gradients.items():
-            parts = (self.parameters[name].data, self.low[name], self.mean[name], self.square[name], gradient)
-            self.fused(*(part.reshape(-1) for part in parts), scalars)
+        if joint is None or table is None:
+            for name, gradient in gradients.items():
+                parts = (self.parameters[name].data, self.low[name], self.mean[name], self.square[name], gradient)
+                self.fused(*(part.reshape(-1) for part in parts), scalars)
+        else:
+            joint.update(table, next(iter(gradients.values())).dtype, scalars)
         self.clear()
         return norm
+
+    def _joint_update(self) -> JointUpdate | None:
+        """Of all tensors in one launch, on a GPU that Triton has kernels for."""
+        if self.joint is None and self.is_joint:
+            from .update_kernels import JointUpdate
+
+            self.joint = JointUpdate(*(list(kind.values()) for kind in (self.parameters, self.low, self.mean, self.square)))
+        return self.joint
 
     def _scalars(self, rate: float, norm: torch.Tensor, config: OptimizerConfig) -> torch.Tensor:
         """On the device, the gradient scale first: 0 where the norm is not finite, which leaves everything as it was."""
@@ -261,9 +287,10 @@ class RoundedAdamW(SplitAdamW):
         self.fused = torch.compile(_rounded_update, dynamic=True) if compiles else _rounded_update
 
     @torch.no_grad()
-    def update(self, rate: float, options: OptimizerConfig | None = None) -> torch.Tensor:
+    def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
         gradients = {name: local(gradient) for name, gradient in self._gradients()}
         norm = global_norm(list(gradients.values()), self.shards)
+        on_norm and on_norm(norm)
         scalars = self._scalars(rate, norm, options or self.config)
         salts = self._salts(norm.device)
         for index, name in enumerate(self.parameters):

@@ -55,6 +55,21 @@ class StepChanges:
     report_terms: bool = False
 
 
+class Transfer:
+    """A tensor on its way to the host; what is queued on the device after it is not waited for."""
+
+    def __init__(self, source: torch.Tensor) -> None:
+        self.event = torch.cuda.Event() if source.is_cuda else None
+        self.values = torch.empty(source.shape, dtype=source.dtype, pin_memory=source.is_cuda).copy_(source, non_blocking=True)
+        if self.event is not None:
+            self.event.record()
+
+    def wait(self) -> torch.Tensor:
+        if self.event is not None:
+            self.event.synchronize()
+        return self.values
+
+
 @dataclass(frozen=True)
 class PlacedPack:
     data: DevicePack
@@ -122,7 +137,7 @@ class Trainer:
     ) -> dict[str, Any]:
         """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler.
 
-        Nothing waits for the device until the update is queued.
+        Nothing waits for the device until the update is queued, and nothing for the update itself: the next step is prepared meanwhile.
         """
         if not any(len(pack.predictors) for pack in packs):
             raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
@@ -133,7 +148,9 @@ class Trainer:
             parts = self._accumulate(mine, loss, is_aborted)
             options = replace(self.config.optimizer, **changes.optimizer)
             rate = options.learning_rate if "learning_rate" in changes.optimizer else learning_rate(options, self.optimizer.num_steps)
-            metrics = self._total(parts, self.optimizer.update(rate, options))
+            queued: list[Transfer] = []
+            self.optimizer.update(rate, options, lambda norm: queued.append(self._queue_sums(parts, norm)))
+            metrics = self._total(list(parts[0].sums), queued[0])
         except BaseException:
             self.optimizer.clear()
             raise
@@ -218,12 +235,15 @@ class Trainer:
             self.reference = self._open(False).requires_grad_(False)
         return self.forward(pack, loss.temperature, self.reference).logprob_M
 
-    def _total(self, parts: list[TermLoss], norm: torch.Tensor) -> dict[str, float]:
-        """Sums over packs and ranks, as the metrics of the step; one transfer for all of them."""
-        names = list(parts[0].sums)
-        sums = torch.stack([torch.stack([part.sums[name] for name in names]) for part in parts]).double().sum(0)
+    def _queue_sums(self, parts: list[TermLoss], norm: torch.Tensor) -> Transfer:
+        """Sums over packs, peak and norm on their way to the host, in one transfer."""
+        sums = torch.stack([torch.stack(list(part.sums.values())) for part in parts]).double().sum(0)
         peak = torch.stack([part.peak for part in parts]).double().max()
-        found = torch.cat([sums, peak[None], norm.double().to(sums.device)[None]]).cpu()
+        return Transfer(torch.cat([sums, peak[None], norm.double().to(sums.device)[None]]))
+
+    def _total(self, names: list[str], transfer: Transfer) -> dict[str, float]:
+        """Sums over ranks, as the metrics of the step."""
+        found = transfer.wait()
         if self.placement.ranks.size > 1:
             dist.all_reduce(found[:-2], group=self.placement.ranks.control)
             dist.all_reduce(found[-2:], op=dist.ReduceOp.MAX, group=self.placement.ranks.control)

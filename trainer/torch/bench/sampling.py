@@ -21,6 +21,7 @@ from ajet_torch.losses import LossConfig
 from ajet_torch.ranks import Ranks
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.server import SampleRequest, weight_sum
+from ajet_torch.sampling.vllm_server import VllmServer
 from ajet_torch.training import Placement, Trainer
 from shapes import SHAPES, full_row, header, random_lm, synchronize, timed
 
@@ -52,13 +53,11 @@ def measure(server: BuiltinServer, concurrent: int, prompt: int, answer: int, vo
 
 def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict], dict]:
     """The same requests through vLLM beside a trainer of the same folder, and the time of a transfer of its weights, checked."""
-    from ajet_torch.sampling.vllm_server import VllmServer
-
     with tempfile.TemporaryDirectory() as folder:
         if args.model_dir is None:
             random_lm(args.model, device, torch.bfloat16).save_pretrained(folder)
             torch.cuda.is_available() and torch.cuda.empty_cache()
-        inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer, gpu_memory_utilization=args.memory)
+        inference = InferenceConfig(server="vllm", slots=max(args.concurrent), kv_tokens=args.prompt + args.answer, gpu_memory_utilization=args.memory, cuda_graphs=not args.eager)
         config = WorkerConfig(model_dir=args.model_dir or folder, compile="off", inference=inference)
         trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False))
         server = VllmServer(config, trainer.policy, trainer.placement.ranks)
@@ -69,11 +68,22 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict]
             found = measure(server, concurrent, args.prompt, args.answer, int(trainer.policy.lm.config.vocab_size))
             rows.append({"model": name, **found, "server": "vllm", "first_token_seconds": None, "vllm": ".".join(map(str, server.replicas[0].process.version))})
             print(json.dumps(rows[-1]), flush=True)
-        trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
-        seconds = timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 3)
+        sync = {"in_place": server.sender.is_direct, "transferred_seconds": sync_seconds(server, trainer, args.repeats)}
+        server.sender.is_direct = False
+        sync["by_vllms_own_update_seconds"] = sync_seconds(server, trainer, args.repeats)
     finally:
         server.close()
-    return rows, {"model": name, "gpus": 1, "server": "vllm", "transferred_seconds": seconds, "checked": True}
+    return rows, {"model": name, "gpus": 1, "server": "vllm", **sync, "checked": True, "eager": args.eager, "vllm": ".".join(map(str, server.replicas[0].process.version))}
+
+
+def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
+    """Each with other weights than the one before, and as if the probe had passed."""
+    times = []
+    for _ in range(repeats):
+        trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
+        times.append(timed(lambda: server.update_weights(trainer.policy.lm.named_parameters()), 1, warmup=0))
+        server.judge({})
+    return float(np.median(times))
 
 
 def measure_sync(trainer: Trainer, name: str) -> dict:
@@ -121,6 +131,8 @@ def main() -> None:
     parser.add_argument("--concurrent", type=int, nargs="+", default=[64, 512])
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--answer", type=int, default=256)
+    parser.add_argument("--repeats", type=int, default=5, help="transfers of weights to vLLM")
+    parser.add_argument("--eager", action="store_true", help="vLLM without graphs and compiled layers, which start sooner")
     parser.add_argument("--date", default="")
     parser.add_argument("--out", default=".")
     args = parser.parse_args()

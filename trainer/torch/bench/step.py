@@ -3,7 +3,8 @@
 Rows for results/step.json. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
 transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given, and with a sketch where
 --sketch is given: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks, forward and
-backward alone, no optimizer. `mfu_forward_backward` is what compares with the sketch: it leaves out clipping and AdamW.
+backward alone, no optimizer. Each step begins when the GPU has ended the one before; in `seconds_in_a_row` it is prepared
+while the GPU still updates the weights, as in a run with several optimizer steps a batch. `mfu_forward_backward` is what compares with the sketch: it leaves out clipping and AdamW.
 Run with torchrun for more than one GPU: every GPU gets its own packs.
 """
 
@@ -14,6 +15,7 @@ import gc
 import json
 import os
 import time
+from typing import Callable
 
 import torch
 import torch.distributed as dist
@@ -22,6 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ajet_torch.config import OptimizerConfig, WorkerConfig
 from ajet_torch.losses import LossConfig
+from ajet_torch.pack import TreePack
 from ajet_torch.ranks import join_ranks, leave_ranks
 from ajet_torch.training import Placement, Trainer
 from shapes import PEAK_FLOPS, SHAPES, empty_lm, full_row, header, random_lm, random_rows, step_flops, timed
@@ -45,6 +48,8 @@ def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, r
     loss = LossConfig()
     seconds = timed(lambda: trainer.step(packs, loss), repeats, warmup)
     found = row(name, tokens, packs, placement, seconds, options)
+    if len(packs) == 1:
+        found |= in_a_row(name, packs, lambda: trainer.step(packs, loss), repeats)
     if placement.sharded:
         peaks = placement.ranks.gather((found["peak_gib"], found["reserved_gib"]))
         if peaks:
@@ -52,6 +57,16 @@ def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, r
         return found | {"weight_sync_seconds": sync_seconds(trainer)}
     gradients = timed(lambda: trainer.backward(trainer.place(packs[0]), loss) and trainer.optimizer.clear(), repeats)
     return found | {"mfu_forward_backward": step_flops(name, packs[:1]) / gradients / PEAK_FLOPS}
+
+
+def in_a_row(name: str, packs: list[TreePack], step: Callable[[], object], repeats: int) -> dict:
+    """Several optimizer steps on one GPU, which nothing waits between: median of stretches of four."""
+    def stretch() -> None:
+        for _ in range(4):
+            step()
+
+    seconds = timed(stretch, repeats, 0) / 4
+    return {"seconds_in_a_row": seconds, "mfu_in_a_row": step_flops(name, packs) / seconds / PEAK_FLOPS}
 
 
 def sync_seconds(trainer: Trainer) -> float:

@@ -112,7 +112,7 @@ def test_new_weights_arrive_and_are_checked(session: Session) -> None:
     before = answers(session, request(6, [3, 1, 4], temperature=0.0))[6]
     train(session)
     assert gap(session, [3, 1, 4], before) > 1e-2
-    assert session.sync_weights() > 0
+    assert session.server.sender.is_direct and session.sync_weights() > 0
     assert gap(session, [3, 1, 4], answers(session, request(7, [3, 1, 4], temperature=0.0))[7]) < 1e-4
 
 
@@ -169,10 +169,13 @@ def test_a_prompt_without_room_is_refused(session: Session) -> None:
     assert raised.value.code == "context_overflow"
 
 
-def test_the_oldest_version_takes_folded_adapters_in_small_chunks(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", ["0.26.0", "0.33.0"])
+def test_a_quantized_model_takes_folded_adapters_in_small_chunks_by_vllms_own_update(model_dir: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(vllm_weights, "CHUNK_BYTES", 1)
-    session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0), "0.26.0")
+    monkeypatch.setenv("FAKE_VLLM_QUANTIZED", "1")
+    session = open_session(model_dir, monkeypatch, LoraConfig(rank=2, alpha=8.0), version)
     try:
+        assert not session.server.sender.is_direct
         largest = max(tensor.numel() * tensor.element_size() for _, tensor in session.weights())
         assert session.server.replicas[0].is_exact and [buffer.numel() for buffer in session.server.sender.buffers] == [largest]
         for _ in range(2):

@@ -136,6 +136,11 @@ def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]
 
 def weight_sum(tensors: Iterable[tuple[str, torch.Tensor]]) -> int:
     """Sum of the weights' bit patterns as integers: exact in any order, and any real update moves it."""
+    return int(sum_bits(tensors))
+
+
+def sum_bits(tensors: Iterable[tuple[str, torch.Tensor]]) -> torch.Tensor:
+    """`weight_sum` on the device; nothing waits for it."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}
     sums = [tensor.detach().contiguous().view(words[tensor.element_size()]).sum(dtype=torch.int64) for _, tensor in tensors]
-    return int(torch.stack(sums).sum())
+    return torch.stack(sums).sum()

@@ -6,11 +6,15 @@ the wire changed once: 0.26 wants `packed` with each update, 0.27 and later once
 
 The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. So nothing is exported
 per tensor (PyTorch wraps a storage anew at each export), and any model fits whose largest tensor does.
+
+Where vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py): vLLM's own update is
+for quantized models too, and takes several times as long.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import pickle
 from typing import Any, Iterator
@@ -22,7 +26,7 @@ from ..config import WorkerConfig
 from ..lora import fold_adapters
 from ..model import PolicyModel
 from ..ranks import Ranks
-from .server import weight_sum
+from .server import sum_bits, weight_sum
 from .vllm_http import Broadcast, VllmHttp
 
 CHUNK_BYTES = 1 << 30
@@ -37,6 +41,7 @@ class WeightSender:
     def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, version: tuple[int, int], devices: list[torch.device]) -> None:
         self.policy, self.config, self.ranks = policy, config, ranks
         self.is_packed_per_update = version < (0, 27)
+        self.is_direct = True
         self.chunk_bytes = max(CHUNK_BYTES, *(tensor.numel() * tensor.element_size() for _, tensor in self._weights()))
         total = sum(tensor.numel() * tensor.element_size() for _, tensor in self._weights())
         self.buffers = [exportable(min(self.chunk_bytes, total), device) for device in devices]
@@ -47,20 +52,28 @@ class WeightSender:
     def greet(self, server: VllmHttp) -> None:
         """The handshake, once with each server that has started."""
         server.post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
+        found = server.post("/collective_rpc", {"method": "ajet_holds_plain_weights"})["results"]
+        self.is_direct = self.is_direct and set(found) == {"yes"}
 
     def send(self, servers: Broadcast) -> int:
         """All weights; every rank calls it, those without a server with none. Returns the sum of their bit patterns."""
-        total = 0
-        servers.post("/start_weight_update")
+        sums: list[torch.Tensor] = []
+        self.is_direct or servers.post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):
-            total += weight_sum(chunk)
+            sums.append(sum_bits(chunk))
             for buffer in self.buffers:
                 fill(buffer, chunk)
             self.ranks.barrier()
-            servers.post("/update_weights", {"update_info": self._describe(chunk)})
+            self._hand_over(servers, self._describe(chunk))
             self.ranks.barrier()
-        servers.post("/finish_weight_update")
-        return total
+        self.is_direct or servers.post("/finish_weight_update")
+        return sum(int(each) for each in sums)
+
+    def _hand_over(self, servers: Broadcast, info: dict[str, Any]) -> None:
+        if not self.is_direct:
+            return servers.post("/update_weights", {"update_info": {**info, "packed": True} if self.is_packed_per_update else info})
+        chunk = {"names": info["names"], "dtypes": info["dtype_names"], "shapes": info["shapes"], "sizes": info["tensor_sizes"], "handles": self.handles}
+        servers.post("/collective_rpc", {"method": "ajet_load", "args": [json.dumps(chunk)]})
 
     def weight_sum(self) -> int:
         return weight_sum(self._weights())
@@ -71,12 +84,11 @@ class WeightSender:
         return fold_adapters(state, self.config.lora) if self.config.lora.rank else iter(state.items())
 
     def _describe(self, chunk: list[Named]) -> dict[str, Any]:
-        info: dict[str, Any] = {
+        return {
             "names": [name for name, _ in chunk], "dtype_names": [str(tensor.dtype).removeprefix("torch.") for _, tensor in chunk],
             "shapes": [list(tensor.shape) for _, tensor in chunk], "tensor_sizes": [tensor.numel() * tensor.element_size() for _, tensor in chunk],
             "ipc_handles_pickled": self.handles,
         }
-        return {**info, "packed": True} if self.is_packed_per_update else info
 
 
 def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:

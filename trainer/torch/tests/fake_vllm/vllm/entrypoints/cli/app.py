@@ -94,7 +94,9 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/resume":
             server.mode = None
         elif path == "/collective_rpc":
-            return {"results": [getattr(server.worker, body["method"])()]}
+            assert set(body) <= {"method", "args"} and all(isinstance(each, str) for each in body.get("args", []))
+            assert server.mode is not None or body["method"] != "ajet_load", "weights change while requests run"
+            return {"results": [getattr(server.worker, body["method"])(*body.get("args", []))]}
         elif path == "/init_weight_transfer_engine":
             model.init_transfer(body["init_info"])
         else:

@@ -2,7 +2,7 @@
 
 It takes no flag, body field or order of calls that vLLM 0.26 through 0.33 would refuse or not know; names and shapes are
 those of vLLM's own sources. What the real one does that this does not: batching, CUDA IPC (here shared host memory).
-FAKE_VLLM_VERSION: what it says it is, 0.33.0. FAKE_VLLM_FAIL=1: it ends at start. POST /stand_in {"fault": ...}: `deaf` takes new
+FAKE_VLLM_VERSION: what it says it is, 0.33.0. FAKE_VLLM_QUANTIZED=1: its model is not what was loaded. FAKE_VLLM_FAIL=1: it ends at start. POST /stand_in {"fault": ...}: `deaf` takes new
 weights and drops them; `stale` keeps them but samples from the old; `crash` ends with the third token of any answer;
 `midstream` sends an error with the second; `slow` takes 50 ms a token.
 """

@@ -9,7 +9,7 @@ import os
 import pickle
 import threading
 import time
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 import torch
 from transformers import AutoModelForCausalLM
@@ -17,13 +17,20 @@ from transformers import AutoModelForCausalLM
 torch.set_num_threads(1)
 VERSION = os.environ.get("FAKE_VLLM_VERSION", "0.33.0")
 IS_PACKED_PER_UPDATE = VERSION.startswith("0.26.")
+IS_QUANTIZED = "FAKE_VLLM_QUANTIZED" in os.environ
 UPDATE_FIELDS = {"names", "dtype_names", "shapes", "ipc_handles_pickled", "tensor_sizes"} | ({"packed"} if IS_PACKED_PER_UPDATE else set())
+
+
+class Fp8LinearMethod:
+    """In vLLM one of those that make something else of the weights after loading."""
 
 
 class Model:
     def __init__(self, args: argparse.Namespace) -> None:
         self.lm = AutoModelForCausalLM.from_pretrained(args.model, dtype=getattr(torch, args.dtype), local_files_only=True)
         self.sampled = self.lm
+        self.lm.load_weights = lambda weights: self.load_weights(weights)  # not the method, which a copy would take along
+        self.lm.quant_method = Fp8LinearMethod() if IS_QUANTIZED else None
         self.fault = ""
         self.lock = threading.Lock()
         self.cache: dict[tuple[int, ...], torch.Tensor] = {}
@@ -76,12 +83,15 @@ class Model:
         assert info["packed"] if IS_PACKED_PER_UPDATE else self.is_packed
         handle = pickle.loads(base64.b64decode(info["ipc_handles_pickled"]))["cpu"]
         packed = torch.empty(0, dtype=torch.uint8).set_(torch.UntypedStorage._new_shared_filename_cpu(*handle))
+        parts = packed[: sum(info["tensor_sizes"])].split(info["tensor_sizes"])
+        self.load_weights([(name, part.clone().view(getattr(torch, dtype)).view(shape)) for name, shape, dtype, part in zip(info["names"], info["shapes"], info["dtype_names"], parts, strict=True)])
+
+    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]]) -> None:
         own = dict(self.lm.named_parameters())
         with self.lock, torch.no_grad():
-            parts = packed[: sum(info["tensor_sizes"])].split(info["tensor_sizes"])
-            for name, shape, dtype, part in zip(info["names"], info["shapes"], info["dtype_names"], parts, strict=True):
+            for name, tensor in weights:
                 if self.fault != "deaf":
-                    own[name].copy_(part.clone().view(getattr(torch, dtype)).view(shape))
+                    own[name].copy_(tensor)
 
     def finish_update(self) -> None:
         if not self.is_updating:

@@ -1,0 +1,79 @@
+"""Kernels of the training step, interpreted on the CPU: norm and AdamW over all tensors in one launch each, and one pass over the logits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from ajet_torch.config import OptimizerConfig
+from ajet_torch.head import logits_statistics
+from ajet_torch.optimizer import SplitAdamW
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+pytest.importorskip("triton")
+
+
+def optimizers(sizes: list[tuple[int, ...]], max_norm: float) -> tuple[SplitAdamW, SplitAdamW]:
+    torch.manual_seed(1)
+    start = {str(index): torch.randn(size).bfloat16() for index, size in enumerate(sizes)}
+    joint, single = (SplitAdamW({name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}, OptimizerConfig(max_grad_norm=max_norm)) for _ in range(2))
+    joint.is_joint = True
+    return joint, single
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+@pytest.mark.parametrize("sizes", [[(16, 48), (2048, 5), (64,)], [(3, 7), (1500,), (1,)]])
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_all_tensors_get_what_each_would_get(sizes: list[tuple[int, ...]], kind: torch.dtype) -> None:
+    joint, single = optimizers(sizes, 1.0)
+    for step in range(3):
+        for name in single.parameters:
+            gradient = torch.randn(single.parameters[name].shape).to(kind)
+            for optimizer in (joint, single):
+                optimizer.gathered[name] = gradient.clone()
+        norms = [optimizer.update(0.01) for optimizer in (joint, single)]
+        assert float(norms[0]) == pytest.approx(float(norms[1]), rel=1e-5) and norms[1] > 1
+        for optimizer in (joint, single):
+            optimizer.num_steps += 1
+    assert joint.joint is not None and joint.joint.num_updates == 3
+    for name in single.parameters:
+        for key, value in single.state(name).items():
+            assert torch.allclose(joint.state(name)[key], value, rtol=1e-5, atol=1e-7), (name, key)
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+def test_a_norm_that_is_not_finite_changes_nothing_and_other_layouts_are_updated_one_by_one() -> None:
+    joint, single = optimizers([(16, 48), (64,)], 1.0)
+    before = {name: {key: value.clone() for key, value in joint.state(name).items()} for name in joint.parameters}
+    for name, parameter in joint.parameters.items():
+        parameter.grad = torch.full_like(parameter, torch.inf)
+    assert not torch.isfinite(joint.update(0.1))
+    assert joint.joint is not None and joint.joint.num_updates == 1
+    assert all(torch.equal(joint.state(name)[key], value) for name in before for key, value in before[name].items())
+    for optimizer in (joint, single):
+        optimizer.parameters["0"].grad = torch.linspace(-1, 1, 16 * 48).bfloat16().view(48, 16).T
+        optimizer.parameters["1"].grad = None
+        optimizer.update(0.1)
+    assert joint.joint.num_updates == 1
+    assert torch.equal(joint.state("0")["master"], single.state("0")["master"]) and not torch.equal(joint.state("0")["master"], before["0"]["master"])
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+@pytest.mark.parametrize("inverse", [0.7, torch.linspace(0.5, 2, 5)])
+def test_one_pass_finds_log_sum_exp_and_entropy(inverse: float | torch.Tensor) -> None:
+    from ajet_torch.head_kernels import row_statistics
+
+    torch.manual_seed(2)
+    logits = (torch.randn(5, 9001) * torch.tensor([0.0, 1.0, 5.0, 30.0, 200.0])[:, None]).bfloat16()
+    for found, expected in zip(row_statistics(logits, inverse), logits_statistics(logits, inverse)):
+        assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="is that subprocess")
+def test_in_triton_s_interpreter() -> None:
+    ended = subprocess.run([sys.executable, "-m", "pytest", "-q", __file__], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
+    assert ended.returncode == 0 and "7 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]
