@@ -6,5 +6,6 @@ export async function run(): Promise<NightlyOutcome> {
   return runInEnvironment('trainer/verl/setup.mjs', [
     'trainer/src/backbones/verl',
     'test/bench/backbones/verl.test.ts',
+    '--maxWorkers=1', // each file starts a Ray, which gives its own processes 30 s to come up
   ]);
 }

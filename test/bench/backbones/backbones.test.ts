@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareWithGolden } from './bench.js';
+import { compareWithGolden, othersOf } from './bench.js';
 import { subjects } from './subjects.js';
 
 /** PyTorch's worker takes a minute, and the test server opens a model for every step: part of `.ci/run` and of `.ci/nightly engines`; verl.test.ts has verl. */
@@ -20,3 +20,11 @@ test.each(asked.flatMap((subject) => ('open' in subject ? [subject] : [])))(
     expect(distance).toBeLessThan(1e-4);
   },
 );
+
+test('a part that is measured alone joins those of the same commit and number of steps, and no others', () => {
+  const onnx = { logprobs_max_abs: 1e-7, gradient_relative: 1e-7, lake_success_10_steps: 0.8 };
+  const kept = { commit: 'abc', lake_steps: 10, onnx, lake_seconds_per_step: { onnx: 14 } };
+  const join = (commit: string | null, steps = 10) => othersOf(JSON.stringify(kept), { commit, steps });
+  expect(join('abc')).toEqual({ rows: { onnx }, seconds: { onnx: 14 } });
+  for (const other of [join('abd'), join(null), join('abc', 9)]) expect(other).toEqual({ rows: {}, seconds: {} });
+});

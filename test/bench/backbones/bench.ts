@@ -4,12 +4,13 @@
  * golden-gradient.safetensors). On the nano model: the frozen-lake tutorial for ten steps.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
 import { adamOptions } from '@agentjet/trainer/testing';
 import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { readTree } from '../keep-result.js';
 import golden from '../parity/golden.json' with { type: 'json' };
 import {
   ask,
@@ -37,8 +38,8 @@ const tinyContextLength = 64;
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 10);
   const only = args.includes('--only') ? (args[args.indexOf('--only') + 1] ?? '').split(',') : undefined;
-  const rows: Record<string, Row> = {};
-  const seconds: Record<string, number> = {};
+  const text = await readFile(path.join(import.meta.dirname, '../results/backbones.json'), 'utf8').catch(() => '{}');
+  const { rows, seconds } = only ? othersOf(text, { commit: readTree(import.meta.dirname).commit, steps }) : noRows();
   for (const subject of subjects().filter(({ name }) => only?.includes(name) ?? true)) {
     if ('skipped' in subject) {
       report(`${subject.name}: skipped (${subject.skipped})`);
@@ -54,6 +55,19 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
     report(`${subject.name}: ${JSON.stringify(rows[subject.name])}`);
   }
   return { summary: rows, details: { golden: golden.made_by, lake_steps: steps, lake_seconds_per_step: seconds } };
+}
+
+type Rows = { readonly rows: Record<string, Row>; readonly seconds: Record<string, number> };
+
+const noRows = (): Rows => ({ rows: {}, seconds: {} });
+
+/** With `--only`: what was kept of all backbones at this very commit, so that they can be measured one after another. */
+export function othersOf(kept: string, at: { readonly commit: string | null; readonly steps: number }): Rows {
+  const found = JSON.parse(kept) as Record<string, unknown>;
+  if (at.commit === null || found['commit'] !== at.commit || found['lake_steps'] !== at.steps) return noRows();
+  const names = subjects().map(({ name }) => name);
+  const rows = Object.fromEntries(names.flatMap((name) => (name in found ? [[name, found[name] as Row]] : [])));
+  return { rows, seconds: { ...(found['lake_seconds_per_step'] as Rows['seconds']) } };
 }
 
 /** Logprobs of the probes, and the relative distance of the whole gradient (Euclidean) from that of plain transformers. */

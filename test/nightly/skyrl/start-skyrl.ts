@@ -9,6 +9,13 @@ import { pythonOf } from '../../../.ci/python-environment.mjs';
 /** Of this folder's environment, which `.ci/nightly skyrl` makes. */
 export const skyrlPython = pythonOf(import.meta.dirname);
 
+/** Compiling is most of the job on a CPU: what one run has compiled, the next one reads. Removed with the environment. */
+const compileOnce = {
+  JAX_COMPILATION_CACHE_DIR: path.join(import.meta.dirname, '.venv', 'compiled'),
+  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
+  JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES: '-1',
+};
+
 export type SkyrlServer = { readonly url: string; close(): Promise<void> };
 
 /** JAX compiles a program for each shape, so a training pass has one row, and sampling a fixed number of them. */
@@ -26,7 +33,7 @@ export async function startSkyrl(modelDir: string, dir: string): Promise<SkyrlSe
   };
   const server = spawn(skyrlPython, [path.join(import.meta.dirname, 'serve.py'), JSON.stringify(config)], {
     stdio: ['ignore', 'pipe', openSync(log, 'w')],
-    env: { ...process.env, JAX_PLATFORMS: 'cpu', HF_HUB_OFFLINE: '1', OMP_NUM_THREADS: '1' },
+    env: { ...process.env, ...compileOnce, JAX_PLATFORMS: 'cpu', HF_HUB_OFFLINE: '1', OMP_NUM_THREADS: '1' },
   });
   const ended = once(server, 'exit');
   try {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Iterator
 
+import psutil
 import ray
 
 from ajet_torch.errors import WorkerError, first_line, to_error
@@ -21,6 +22,7 @@ PACKAGES = Path(__file__).resolve().parents[2]
 LONGEST_SCRATCH = 40
 """Characters of a folder that Ray can make its sockets in: their paths may have 107."""
 START_ATTEMPTS = 5
+os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # 30 without it, which a busy machine exceeds
 QUIET = {"log_to_driver": False, "configure_logging": False}
 ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERNAL_MODULES": "ajet_verl.cpu"}
 """verl's engines are registered for GPUs alone; the last line's module says that a CPU is one."""
@@ -55,6 +57,16 @@ def start_ray(num_workers: int) -> None:
                 raise
             log.warning("Ray did not come up in time: trying again.")
             ray.shutdown()
+            end_children()
+
+
+def end_children() -> None:
+    """A Ray that did not come up leaves the processes that it has started, which would slow the next one down. The driver has no others."""
+    children = psutil.Process().children(recursive=True)
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(children, timeout=10)
 
 
 def join_ray(address: str) -> None:
