@@ -111,3 +111,10 @@ it('nano imitates the transcripts of large-to-small, without what the judge foun
   expect(result).toMatchObject({ examples: 319, held_out_examples: 28, dropped: { not_successful: 53 }, steps: 3 });
   expect(result['loss_after']).toBeLessThan(result['loss_before'] ?? 0);
 });
+
+it('the index names every tutorial', async () => {
+  const entries = await readdir(import.meta.dirname, { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const index = await readFile(path.join(import.meta.dirname, 'README.md'), 'utf8');
+  expect(folders.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+});

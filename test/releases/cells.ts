@@ -111,7 +111,7 @@ export const cells: readonly Cell[] = [
       path.resolve(import.meta.dirname, '../../tutorial/08-black-box/coder.mjs'),
       '{query}',
     ],
-    minutes: 12,
+    minutes: 21,
   },
   {
     tutorial: 'countdown',

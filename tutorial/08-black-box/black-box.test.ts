@@ -46,11 +46,12 @@ it('draws repairs whose test fails, on the side that their ids belong to', async
 type Message = { readonly role: string; readonly content: string; readonly tool_calls?: readonly object[] };
 type Transcript = {
   readonly task: { readonly task_id: string };
+  readonly reward: number;
   readonly messages: readonly Message[];
   readonly tools: readonly object[];
 };
 
-it('has transcripts of this program on training repairs alone', async () => {
+it('has transcripts of this program on training repairs alone, right and wrong ones', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coder-'));
   for (const [name, text] of Object.entries(task.metadata.files)) writeFileSync(path.join(folder, name), text);
   const asked: { readonly messages: readonly Message[]; readonly tools: readonly object[] }[] = [];
@@ -73,7 +74,9 @@ it('has transcripts of this program on training repairs alone', async () => {
   const lines = readFileSync(path.join(import.meta.dirname, 'transcripts.jsonl'), 'utf8')
     .trim()
     .split('\n');
-  for (const { task: played, messages, tools } of lines.map((line) => JSON.parse(line) as Transcript)) {
+  const transcripts = lines.map((line) => JSON.parse(line) as Transcript);
+  expect([transcripts.length, transcripts.filter(({ reward }) => reward === 1).length]).toEqual([100, 38]);
+  for (const { task: played, messages, tools } of transcripts) {
     expect(splitOf(played.task_id)).toBe('training');
     expect(messages[0]).toEqual(asked[0]?.messages[0]);
     expect(tools).toEqual(asked[0]?.tools);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { isBundledModel } from '@agentjet/core';
 import { chooseCells, type Cell } from '../cells.js';
 import { parseOptions } from '../parse-options.js';
 import { hashModel } from '../release-identity.js';
@@ -8,7 +9,8 @@ import { type RecipeRun, tabulateRecipe, type TutorialRow } from './recipe-table
 
 /**
  * `npm run releases:recipe -- --model 20261121=<folder> --model 7=<folder>`: trains the tutorials on models that
- * `npm run train:nano -- --seed 7 --out <folder>` made, and keeps what they reach in `results.json`. A run that is kept
+ * `npm run train:nano -- --seed 7 --out <folder>` made, and keeps what they reach in `nano.json`. With `--recipe micro`: the
+ * tutorials of micro, on models that `npm run train:micro` made, in `micro.json`. A run that is kept
  * already, of a model with the same weights, is not repeated; runs of other weights with the same recipe seed are dropped.
  * One thread each, so that the figures do not depend on the cores.
  */
@@ -18,15 +20,23 @@ type Model = { readonly recipeSeed: number; readonly folder: string; readonly sh
 
 const values = parseOptions({
   options: {
+    recipe: { type: 'string', default: 'nano' },
     model: { type: 'string', multiple: true, default: [] },
     only: { type: 'string' },
     seeds: { type: 'string', default: '1' },
-    out: { type: 'string', default: path.join(import.meta.dirname, 'results.json') },
+    out: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 
+const resultsFile = (): string => values.out ?? path.join(import.meta.dirname, `${parseRecipe(values.recipe)}.json`);
+
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function parseRecipe(name: string): string {
+  if (isBundledModel(name)) return name;
+  throw new Error(`--recipe is "${name}"; it must be nano or micro.`);
+}
 
 function parseModel(text: string): Model {
   const [, seed, folder] = /^(\d+)=(.+)$/.exec(text) ?? [];
@@ -43,8 +53,8 @@ function parseSeeds(text: string): readonly number[] {
 }
 
 function readKept(models: readonly Model[]): readonly RecipeRun[] {
-  if (!existsSync(values.out)) return [];
-  const { runs } = JSON.parse(readFileSync(values.out, 'utf8')) as Kept;
+  if (!existsSync(resultsFile())) return [];
+  const { runs } = JSON.parse(readFileSync(resultsFile(), 'utf8')) as Kept;
   const isOfOtherWeights = ({ recipe_seed, model_sha256 }: RecipeRun): boolean =>
     models.some(({ recipeSeed, sha256 }) => recipeSeed === recipe_seed && sha256 !== model_sha256);
   return runs.filter((run) => !isOfOtherWeights(run));
@@ -52,7 +62,7 @@ function readKept(models: readonly Model[]): readonly RecipeRun[] {
 
 async function train(cell: Cell, { folder, recipeSeed, sha256 }: Model, seed: number): Promise<RecipeRun> {
   const overrides = [...cell.overrides, `model.path=${folder}`, 'onnx.num_threads=1'];
-  const { result } = await runSeed({ ...cell, overrides }, seed);
+  const { result } = await runSeed({ ...cell, model: folder, overrides }, seed);
   return {
     tutorial: cell.tutorial,
     recipe_seed: recipeSeed,
@@ -68,14 +78,14 @@ function keep(runs: readonly RecipeRun[]): Kept {
     (a, b) => a.tutorial.localeCompare(b.tutorial) || a.recipe_seed - b.recipe_seed || a.run_seed - b.run_seed,
   );
   const kept = { tutorials: tabulateRecipe(sorted), runs: sorted };
-  writeFileSync(values.out, `${JSON.stringify(kept, null, 2)}\n`);
+  writeFileSync(resultsFile(), `${JSON.stringify(kept, null, 2)}\n`);
   return kept;
 }
 
 async function measure(): Promise<Kept> {
   const models = values.model.map(parseModel);
   let runs = readKept(models);
-  for (const cell of chooseCells({ only: values.only }).filter(({ model }) => model === 'nano'))
+  for (const cell of chooseCells({ only: values.only }).filter(({ model }) => model === values.recipe))
     for (const seed of parseSeeds(values.seeds))
       for (const model of models) {
         const isOfCell = (run: RecipeRun): boolean =>
