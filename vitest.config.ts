@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { FileOrder } from './.ci/file-order.mjs';
+import { workers } from './.ci/time-shares.mjs';
 import { root, workspaces } from './.ci/workspaces.mjs';
 
 /** Tests run on the sources: our packages resolve to src, without a build in between. */
@@ -27,7 +28,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 3, // many tests wait for other processes
+    maxWorkers: workers,
     passWithNoTests: true,
   },
 });

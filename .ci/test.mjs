@@ -15,7 +15,7 @@ import {
   shareOfOthers,
   slowestFiles,
 } from './time-budget.mjs';
-import { budgets, shares } from './time-shares.mjs';
+import { budgets, shares, workers } from './time-shares.mjs';
 import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
 
@@ -39,8 +39,6 @@ const vitestArgs = [
   ...process.argv.slice(2).filter((argument) => argument !== '--all-jobs' && argument !== '--portable'),
   ...(isPortable ? portablePaths : []),
 ];
-/** As in vitest.config.ts. */
-const workers = 3;
 const minutes = () => (performance.now() - startedAt) / 60_000;
 
 /** Runs a program that prints one line if it cannot do its work; resolves with that line, or undefined. */

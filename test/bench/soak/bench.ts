@@ -3,6 +3,7 @@
  * engine, for as many minutes as are asked for, with faults all the time: clients that vanish, connections that break in the
  * middle of an end, ends and calls that are sent twice, hostile bodies, and commits that fail.
  */
+import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -43,6 +44,7 @@ async function soak(dir: string, { minutes, report }: Options): Promise<BenchRes
   await postTasks(requests, server.url, 1000);
   const startMs = performance.now();
   const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // one for each client
   const log: SoakLog = { startMs, latencies: [], acknowledged: new Set(), counts: {} };
   const clients = Array.from({ length: numClients }, (_none, index) => {
     const client = new SoakClient({

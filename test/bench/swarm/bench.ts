@@ -23,7 +23,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const dir = mkdtempSync(path.join(tmpdir(), 'bench-swarm-'));
   const isAnyLoad = args.includes('--any-load');
   try {
-    const rounds = numberOption(args, '--rounds', 7);
+    const rounds = numberOption(args, '--rounds', 15);
     const overEcho = await measureOverEcho(path.join(dir, 'requests'), { rounds, isAnyLoad, report });
     const mixes = await measureMixes(path.join(dir, 'mixes'), { args, report });
     const restart = await measureRestart(path.join(dir, 'restart'), { args, report });
@@ -106,6 +106,8 @@ type Servers = Readonly<Record<'echo' | 'endpoint' | 'swarm', ServerProcess>>;
 /** Requests on their way at the same time: of as many clients, over as many connections. */
 const concurrency = 64;
 const callsPerEpisode = 4;
+/** An echo is so short that as many as there are requests would take too little time to be measured well. */
+const echoesPerRequest = 4;
 
 /**
  * The same episodes at the swarm and at the endpoint of an ordinary run, and an echo of the same size before each part of
@@ -118,8 +120,13 @@ async function measureRound(requests: Requests, { echo, endpoint, swarm }: Serve
     await work();
     return ((await server.usage()).cpuMs - cpuMs) / of;
   };
+  const echoNumbers = Array.from({ length: count * echoesPerRequest }, (_none, index) => index);
   const sendEchoes = (body: string): Promise<number> =>
-    perRequest(echo, () => inParallel(numbers, concurrency, () => requests.send(`${echo.url}/echo`, body)));
+    perRequest(
+      echo,
+      () => inParallel(echoNumbers, concurrency, () => requests.send(`${echo.url}/echo`, body)),
+      echoNumbers.length,
+    );
   const echoP99Ms = await measureP99(requests, echo);
   const echoClaim = await sendEchoes(JSON.stringify({ episodes: [await claim(requests, swarm.url)] }));
   const claimed: Awaited<ReturnType<typeof claim>>[] = [];
