@@ -12,7 +12,7 @@ import { withAllTheyUse, workspaces } from '../../.ci/workspaces.mjs';
 const here = import.meta.dirname;
 const root = path.resolve(here, '../..');
 const dir = path.join(tmpdir(), `agentjet-newest-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`);
-const ours = withAllTheyUse(
+export const ours = withAllTheyUse(
   workspaces()
     .filter(
       ({ dir, name }) => dir.startsWith('adapters/') || ['@agentjet/endpoint', '@agentjet/adapter-kit'].includes(name),
@@ -20,7 +20,7 @@ const ours = withAllTheyUse(
     .map(({ name }) => name),
 ).map((each) => each.dir);
 /** Copied as they are; the imports between them are relative. */
-const suites = [
+export const suites = [
   'test/adapters',
   'test/bench/bench.ts',
   'test/bench/fidelity',
