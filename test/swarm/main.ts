@@ -4,7 +4,7 @@
  * `npm run swarm:simulate -- --runs 1 --seed 407`. The exit code is 1 if a run failed.
  */
 import { parseArgs } from 'node:util';
-import { simulate } from './simulation/simulate.js';
+import { describeFailure, simulateMany } from './simulation/simulate-many.js';
 
 const { values } = parseArgs({
   options: {
@@ -16,21 +16,10 @@ const { values } = parseArgs({
 const runs = toWhole('--runs', values.runs, 1);
 const seed = toWhole('--seed', values.seed, 0);
 
-let episodesTrained = 0;
-let steps = 0;
-let violations = 0;
-let first: { readonly seed: number; readonly violation: string } | null = null;
-for (let each = seed; each < seed + runs; each++) {
-  const result = await simulate(each);
-  episodesTrained += result.episodesTrained;
-  steps += result.steps;
-  violations += result.violations.length;
-  const [violation] = result.violations;
-  if (violation === undefined) continue;
-  first ??= { seed: each, violation };
-  if (!values.json) console.log(`seed ${each} ${JSON.stringify(result.settings)}\n  ${result.violations.join('\n  ')}`);
-}
-const report = { runs, episodes_trained: episodesTrained, steps, violations, first_violation: first };
+const report = await simulateMany({ runs, seed }, (result) => {
+  if (result.violations.length > 0 && !values.json) console.log(describeFailure(result));
+});
+const { episodes_trained: episodesTrained, steps, violations } = report;
 console.log(
   values.json
     ? JSON.stringify(report)
