@@ -59,6 +59,13 @@ function expectAlike(found: readonly (number | null)[], expected: readonly (numb
   for (const [at, value] of found.entries()) expect(value).toBeCloseTo(expected[at] ?? Number.NaN, 4);
 }
 
+/** Two workers add gradients in another order. AdamW turns what rounding leaves of a gradient near zero into whole steps (measured: 1.3e-5). */
+function expectScoresAlike(found: readonly number[], expected: readonly number[]): void {
+  expect(found).toHaveLength(expected.length);
+  const gaps = found.map((value, at) => Math.abs(value - (expected[at] ?? Number.NaN)) / Math.max(1, Math.abs(value)));
+  expect(Math.max(...gaps)).toBeLessThan(1e-4);
+}
+
 describe.skipIf(!asksVerl || process.platform !== 'linux')('several workers of verl', { timeout }, () => {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'ajet-verl-'));
   let modelDir = '';
@@ -76,7 +83,7 @@ describe.skipIf(!asksVerl || process.platform !== 'linux')('several workers of v
     expect(backbone.workerInfo.numWorkers).toBe(2);
     const found = await train(backbone, path.join(scratch, name));
     expectAlike(found.numbers, expected.numbers);
-    expectAlike(found.scores, expected.scores);
+    expectScoresAlike(found.scores, expected.scores);
     expect(found.sampled).toEqual(expected.sampled);
     await backbone.load(path.join(scratch, 'alone'));
     expectAlike(
