@@ -183,6 +183,50 @@ const cases: readonly Case[] = [
     422,
     'reward_out_of_bounds',
   ],
+  ...(
+    [
+      ['a heartbeat', 'one', {}],
+      ['the leave', 'one', { leaving: true }],
+      ['a heartbeat of another life', 'two', {}],
+      ['the leave of another life', 'two', { leaving: true }],
+    ] as const
+  ).map(([what, life, more]): Case => {
+    const sent = async (server: SwarmServer): Promise<Sent> => ({
+      body: { client: 'me', life, episodes: [running], ...more },
+      key: await keyOf(server, { name: 'lab', role: 'worker' }),
+    });
+    return [`${what} of a client, with another key`, 'POST', '/heartbeats', sent, 409, 'name_taken'];
+  }),
+  [
+    'a claim by a client of another key',
+    'POST',
+    '/episodes',
+    async (server) => ({
+      body: { ...claimBody, client: 'me' },
+      key: await keyOf(server, { name: 'lab', role: 'worker' }),
+    }),
+    409,
+    'name_taken',
+  ],
+  [
+    'the claim id of another client',
+    'POST',
+    '/episodes',
+    { body: { ...claimBody, claim_id: 'c2' } },
+    403,
+    'foreign_episode',
+  ],
+  [
+    'the claim id of another key',
+    'POST',
+    '/episodes',
+    async (server) => ({
+      body: { ...claimBody, claim_id: 'c2' },
+      key: await keyOf(server, { name: 'lab', role: 'worker' }),
+    }),
+    403,
+    'foreign_episode',
+  ],
   [
     'a claim for an unknown share',
     'POST',

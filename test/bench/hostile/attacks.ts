@@ -14,7 +14,7 @@ export type Attack = {
 };
 
 export type Target = Readonly<
-  Record<'running' | 'runningKey' | 'ended' | 'otherKey' | 'observer' | 'worker' | 'expired', string>
+  Record<'running' | 'runningClaim' | 'runningKey' | 'ended' | 'otherKey' | 'observer' | 'worker' | 'expired', string>
 >;
 
 const api = '/swarm/v1';
@@ -60,7 +60,7 @@ function withoutKeys({ running, expired, worker }: Target): readonly Attack[] {
   ]);
 }
 
-function withWrongRoles({ observer, worker, runningKey, running, ended }: Target): readonly Attack[] {
+function withWrongRoles({ observer, worker, runningKey, running, runningClaim, ended }: Target): readonly Attack[] {
   const orders: readonly (readonly [string, string, string])[] = [
     ['POST', `${api}/run/stop`, '{}'],
     ['PATCH', `${api}/run/config`, '{"request_id":"x","changes":{"trainer_common.optim.lr":1}}'],
@@ -110,6 +110,34 @@ function withWrongRoles({ observer, worker, runningKey, running, ended }: Target
       path: `${api}/episodes/${running}/abandon`,
       headers: bearer(worker),
       body: '{"client":"bench"}',
+    },
+    ...[
+      { life: 'bench', episodes: [running] },
+      { life: 'bench', episodes: [], leaving: true },
+      { life: 'new', episodes: [] },
+      { life: 'new', episodes: [], leaving: true },
+    ].map(
+      (beat): Attack => ({
+        name: `a foreign client's name, life ${beat.life}, to ${beat.leaving === true ? 'leave' : 'go on'}`,
+        method: 'POST',
+        path: `${api}/heartbeats`,
+        headers: bearer(worker),
+        body: JSON.stringify({ client: 'bench', ...beat }),
+      }),
+    ),
+    {
+      name: "a foreign client's name, to claim",
+      method: 'POST',
+      path: `${api}/episodes`,
+      headers: bearer(worker),
+      body: '{"claim_id":"evil","client":"bench","life":"new"}',
+    },
+    {
+      name: 'a foreign claim id, to claim',
+      method: 'POST',
+      path: `${api}/episodes`,
+      headers: bearer(worker),
+      body: JSON.stringify({ claim_id: runningClaim, client: 'mallory', life: 'm' }),
     },
   ];
 }

@@ -87,6 +87,7 @@ async function prepare(requests: Requests, { url, key }: ServerProcess): Promise
     String((await requests.post(`${url}/swarm/v1/keys`, body, key))['key']);
   return {
     running: running.episode_id,
+    runningClaim: running.claim_id,
     runningKey: running.key,
     ended: ended.episode_id,
     otherKey: other.key,

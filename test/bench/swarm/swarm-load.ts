@@ -19,12 +19,16 @@ export async function postTasks(requests: Requests, url: string, count: number, 
   }
 }
 
-export async function claim(requests: Requests, url: string, key = ''): Promise<Claimed> {
+export async function claim(
+  requests: Requests,
+  url: string,
+  key = '',
+): Promise<Claimed & { readonly claim_id: string }> {
   const body = { claim_id: `c${numClaims++}`, client: 'bench', life: 'bench', lease_seconds: 3600, wait_seconds: 10 };
   const { episodes } = await requests.post(`${url}/swarm/v1/episodes`, body, key);
   const [episode] = episodes as readonly Claimed[];
   if (episode === undefined) throw new Error('The swarm gave no episode.');
-  return episode;
+  return { ...episode, claim_id: body.claim_id };
 }
 
 export const endBody = (reward: number) =>

@@ -154,7 +154,7 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   );
   base.post(
     '/heartbeats',
-    door.write('worker', heartbeatRequestSchema, (swarm, beat) => swarm.heartbeat(beat)),
+    door.write('worker', heartbeatRequestSchema, (swarm, beat, { key }) => swarm.heartbeat(beat, toClaimKey(key))),
   );
   base.post(
     '/episodes/:id/end',

@@ -1,8 +1,11 @@
 import { WireError } from '@agentjet/swarm-wire';
+import type { ClaimKey } from './episode-answers.js';
 
 /** It changes with every request of its client. */
 type Client = {
   readonly life: string;
+  /** Name of the worker key that it came with. Absent for a commander's, and in a swarm without keys. */
+  readonly keyName?: string | undefined;
   seenMs: number;
   revision?: string;
   /** Shares that it says it can run. */
@@ -15,6 +18,13 @@ type Client = {
   claims?: number;
   claimedMs?: number;
   readonly hasLeft?: true;
+};
+
+type Greeting = {
+  readonly client: string;
+  readonly life: string;
+  /** Absent in a swarm without keys. */
+  readonly key: ClaimKey | undefined;
 };
 
 /** Code that no client was heard to run for so long is taken to be gone. */
@@ -38,17 +48,28 @@ export class ClientLives {
     this.#sinceMs = now();
   }
 
-  /** Notes that a client was heard of. True if this is a new life, whose predecessor's episodes are to be given back. */
-  greet(client: string, life: string): boolean {
+  /** Whether the client is known, and came with this worker key. */
+  isOf(client: string, keyName: string): boolean {
+    return this.#clients.get(client)?.keyName === keyName;
+  }
+
+  /**
+   * Notes that a client was heard of. True if this is a new life, whose predecessor's episodes are to be given back.
+   * @throws WireError `name_taken` while another life, or a client of another worker key, has this name
+   */
+  greet({ client, life, key }: Greeting): boolean {
     const now = this.#now();
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
+    const isForeign = known !== undefined && key?.isCommander === false && known.keyName !== key.name;
+    if (isForeign && isThere(known, now - this.#aliveMs)) throw otherKey(client, this.#aliveMs);
     if (isNew && now - known.seenMs < this.#aliveMs) throw nameTaken(client, this.#aliveMs - (now - known.seenMs));
-    if (known?.life === life && known.hasLeft === undefined) {
-      known.seenMs = now;
+    const same = isNew || isForeign ? undefined : known;
+    if (same !== undefined && same.hasLeft === undefined) {
+      same.seenMs = now;
       return false;
     }
-    const { hasLeft: _left, ...said } = known?.life === life ? known : {};
+    const { hasLeft: _left, ...said } = same ?? { keyName: key?.isCommander === false ? key.name : undefined };
     this.#clients.set(client, { ...said, life, seenMs: now });
     return known === undefined || isNew;
   }
@@ -110,9 +131,7 @@ export class ClientLives {
   }
 
   #present(sinceMs: number): readonly Client[] {
-    const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client): boolean =>
-      hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
-    return [...this.#clients.values()].filter(isThere);
+    return [...this.#clients.values()].filter((client) => isThere(client, sinceMs));
   }
 
   /** Whether a client may still run this code: one was heard of lately, or there was no time yet to hear of it. */
@@ -126,7 +145,9 @@ export class ClientLives {
 
   /** The client is stopping: another program may take its name at once. */
   leave(client: string, life: string): void {
-    if (this.#clients.get(client)?.life === life) this.#clients.set(client, { life, seenMs: -Infinity, hasLeft: true });
+    const known = this.#clients.get(client);
+    if (known?.life !== life) return;
+    this.#clients.set(client, { life, keyName: known.keyName, seenMs: -Infinity, hasLeft: true });
   }
 
   /** A claim of a client that has left since, or that another life has followed, may still wait; it gets nothing. */
@@ -140,6 +161,19 @@ function nameTaken(client: string, retryAfterMs: number): WireError {
   return new WireError(
     'name_taken',
     `Another program uses the client name "${client}" now. Give each program its own name; a program that was restarted is let in as soon as its old life has been silent for a moment.`,
+    { retryAfterMs: Math.ceil(retryAfterMs) },
+  );
+}
+
+/** It was heard of since then, or its claim waits for a place. */
+const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client, sinceMs: number): boolean =>
+  hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
+
+/** Of a client name that is in use with another key. */
+export function otherKey(client: string, retryAfterMs: number): WireError {
+  return new WireError(
+    'name_taken',
+    `The client name "${client}" is in use with another key. Give each program its own name; with a new key, a program gets its name back as soon as no episode that it claimed with the old one runs.`,
     { retryAfterMs: Math.ceil(retryAfterMs) },
   );
 }

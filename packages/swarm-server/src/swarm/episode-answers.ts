@@ -167,14 +167,15 @@ export function toNewEnd(
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+/** Whether this key may act for the episode: it claimed it, or is a commander's. Without keys everybody may. */
+export const speaksFor = ({ keyName }: Readonly<LedgerEpisode>, key: ClaimKey | undefined): boolean =>
+  key === undefined || key.isCommander || keyName === undefined || keyName === key.name;
+
 /** Throws WireError `foreign_episode` unless this client claimed the episode, with this key. */
-export function requireClient(
-  { episodeId, client, keyName }: Readonly<LedgerEpisode>,
-  found: string,
-  key?: ClaimKey,
-): void {
-  if (key !== undefined && !key.isCommander && keyName !== undefined && keyName !== key.name) {
-    throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed with another key than "${key.name}".`);
+export function requireClient(episode: Readonly<LedgerEpisode>, found: string, key?: ClaimKey): void {
+  const { episodeId, client } = episode;
+  if (!speaksFor(episode, key)) {
+    throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed with another key than "${key?.name}".`);
   }
   if (client === found) return;
   throw new WireError('foreign_episode', `Episode "${episodeId}" was claimed by "${client}", not by "${found}".`);

@@ -21,7 +21,6 @@ import {
   requireClient,
   requireKeyShares,
   randomName,
-  reasonOf,
   receiptOf,
   toNewEnd,
   type CallOf,
@@ -33,6 +32,9 @@ import { EpisodeDeadlines } from './episode-deadlines.js';
 import { isEvaluationPending, openEvaluation } from './evaluate.js';
 import { findPlace } from './find-place.js';
 import { isAtWork } from './finish-work.js';
+import { greetClient } from './greet-client.js';
+import { acceptHeartbeat } from './heartbeats.js';
+import { knownClaims } from './known-claims.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
@@ -86,7 +88,7 @@ export class EpisodeRoutes {
   async claim(request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> {
     requireShares(this.#context, request.can);
     requireKeyShares(request.can, key);
-    this.#greet(request);
+    greetClient(this.#context, request, key);
     return this.#context.lives.whileClaiming(request, () => this.#waitForPlace(request, key));
   }
 
@@ -102,38 +104,8 @@ export class EpisodeRoutes {
     }
   }
 
-  async heartbeat({ client, life, episodes, leaving, asks_after }: HeartbeatRequest): Promise<HeartbeatAnswer> {
-    const { ledger, lives, changes, store, settings } = this.#context;
-    this.#greet({ client, life });
-    if (leaving) return this.#leave({ client, life });
-    if (asks_after !== undefined) {
-      lives.noteAgreement(client, asks_after);
-      changes.notify();
-    }
-    const renewed: string[] = [];
-    const gone: { episode_id: string; reason: string }[] = [];
-    for (const id of episodes) {
-      const episode = ledger.state.episodes.get(id);
-      if (episode?.state === 'running' && episode.client === client) {
-        ledger.renew(id, settings.leaseMs);
-        renewed.push(id);
-      } else if (episode === undefined || episode.state === 'dropped') {
-        gone.push({ episode_id: id, reason: reasonOf(ledger.state, id) });
-      }
-    }
-    if (gone.length > 0 && !(await store.isOwner())) throw this.#goneError(gone[0]?.episode_id ?? '');
-    return { renewed, gone };
-  }
-
-  /** Gives back what the client was running, and its name. */
-  async #leave({ client, life }: { readonly client: string; readonly life: string }): Promise<HeartbeatAnswer> {
-    const { ledger, lives, writer } = this.#context;
-    lives.leave(client, life);
-    const left = [...ledger.running()].filter((episode) => episode.client === client && episode.life === life);
-    for (const { episodeId } of left)
-      if (ledger.episode(episodeId).state === 'running') ledger.drop(episodeId, 'abandoned', { isCounted: false });
-    await writer.committed();
-    return { renewed: [], gone: left.map(({ episodeId }) => ({ episode_id: episodeId, reason: 'abandoned' })) };
+  heartbeat(request: HeartbeatRequest, key?: ClaimKey): Promise<HeartbeatAnswer> {
+    return acceptHeartbeat(this.#context, request, key);
   }
 
   async end(episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> {
@@ -253,26 +225,11 @@ export class EpisodeRoutes {
 
   async #claimNow(request: ClaimRequest, key: ClaimKey | undefined): Promise<ClaimAnswer> {
     const { writer } = this.#context;
-    const known = this.#knownClaims(request);
+    const known = knownClaims(this.#context, request, key);
     const episodes = known ?? this.#takePlaces(request, key);
     if (typeof episodes === 'string') return { episodes: [], reason: episodes, retry_after_ms: 200 };
     await writer.committed();
     return { episodes: episodes.map((episodeId) => this.#describe(episodeId, request.lease_seconds)) };
-  }
-
-  /** A repeated claim gets the episodes it made. */
-  #knownClaims({ claim_id }: ClaimRequest): readonly string[] | undefined {
-    const { state } = this.#context.ledger;
-    const made: string[] = [];
-    for (let index = 0; ; index++) {
-      const claimId = claimIdOf(claim_id, index);
-      const episodeId = state.claims.get(claimId) ?? state.finished.claimed(claimId);
-      if (episodeId === undefined) break;
-      made.push(episodeId);
-    }
-    const running = made.filter((episodeId) => state.episodes.get(episodeId)?.state === 'running');
-    if (made.length > 0 && running.length === 0) throw this.#goneError(made[0] ?? '');
-    return made.length === 0 ? undefined : running;
   }
 
   #takePlaces(request: ClaimRequest, key?: ClaimKey): readonly string[] | NonNullable<ClaimAnswer['reason']> {
@@ -356,15 +313,6 @@ export class EpisodeRoutes {
       lease_seconds: leaseSeconds,
       ...this.#access(episodeId),
     };
-  }
-
-  /** A new life of a client gives the episodes of its old one back. */
-  #greet({ client, life }: { readonly client: string; readonly life: string }): void {
-    const { ledger, lives } = this.#context;
-    if (!lives.greet(client, life)) return;
-    const old = [...ledger.running()].filter((episode) => episode.client === client && episode.life !== life);
-    for (const episode of old)
-      if (episode.state === 'running') ledger.drop(episode.episodeId, 'abandoned', { isCounted: false });
   }
 
   /** Seals what the episode's agents were answered, and ends it in the same turn of the event loop. */

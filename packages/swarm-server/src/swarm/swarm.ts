@@ -142,8 +142,8 @@ export class Swarm {
   claim = (request: ClaimRequest, key?: ClaimKey): Promise<ClaimAnswer> =>
     this.#answer(() => this.#episodes.claim(request, key));
 
-  heartbeat = (request: HeartbeatRequest): Promise<HeartbeatAnswer> =>
-    this.#answer(() => this.#episodes.heartbeat(request));
+  heartbeat = (request: HeartbeatRequest, key?: ClaimKey): Promise<HeartbeatAnswer> =>
+    this.#answer(() => this.#episodes.heartbeat(request, key));
 
   end = (episodeId: string, request: EndRequest, key?: ClaimKey): Promise<Receipt> =>
     this.#answer(() => this.#episodes.end(episodeId, request, key));

@@ -1,0 +1,30 @@
+import { otherKey } from './client-lives.js';
+import { speaksFor, type ClaimKey } from './episode-answers.js';
+import type { SwarmContext } from './swarm-context.js';
+
+type Visitor = { readonly client: string; readonly life: string };
+
+/**
+ * Notes that a client was heard of. A new life of a client gives the episodes of its old one back.
+ *
+ * A worker key cannot speak for a client of another key: neither while that is heard of, nor while its episodes run. A
+ * commander's key can, as it may drop any episode.
+ * @throws WireError `name_taken`
+ */
+export function greetClient(context: SwarmContext, { client, life }: Visitor, key: ClaimKey | undefined): void {
+  const { ledger, lives } = context;
+  requireOwnEpisodes(context, client, key);
+  if (!lives.greet({ client, life, key })) return;
+  const old = [...ledger.running()].filter((episode) => episode.client === client && episode.life !== life);
+  for (const episode of old) {
+    if (episode.state === 'running' && speaksFor(episode, key))
+      ledger.drop(episode.episodeId, 'abandoned', { isCounted: false });
+  }
+}
+
+/** A client that is known to use this key was looked at when it came. */
+function requireOwnEpisodes({ ledger, lives, settings }: SwarmContext, client: string, key?: ClaimKey): void {
+  if (key === undefined || key.isCommander || lives.isOf(client, key.name)) return;
+  for (const episode of ledger.running())
+    if (episode.client === client && !speaksFor(episode, key)) throw otherKey(client, settings.aliveMs);
+}

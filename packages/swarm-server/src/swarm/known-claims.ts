@@ -1,0 +1,33 @@
+import { WireError, type ClaimRequest } from '@agentjet/swarm-wire';
+import { claimIdOf, goneError, speaksFor, type ClaimKey } from './episode-answers.js';
+import type { SwarmContext } from './swarm-context.js';
+
+/**
+ * The running episodes that this claim made before; undefined if it made none. A claim id that another client has used, or
+ * another key, gets neither its episodes nor their keys.
+ * @throws WireError `foreign_episode`, `gone` if all of them are over
+ */
+export function knownClaims(
+  { ledger: { state } }: SwarmContext,
+  { claim_id, client }: ClaimRequest,
+  key: ClaimKey | undefined,
+): readonly string[] | undefined {
+  const made: string[] = [];
+  for (let index = 0; ; index++) {
+    const claimId = claimIdOf(claim_id, index);
+    const episodeId = state.claims.get(claimId) ?? state.finished.claimed(claimId);
+    if (episodeId === undefined) break;
+    const episode = state.episodes.get(episodeId);
+    if (episode !== undefined && (episode.client !== client || !speaksFor(episode, key))) throw otherClaim(claim_id);
+    made.push(episodeId);
+  }
+  const running = made.filter((episodeId) => state.episodes.get(episodeId)?.state === 'running');
+  if (made.length > 0 && running.length === 0) throw goneError(state, made[0] ?? '');
+  return made.length === 0 ? undefined : running;
+}
+
+const otherClaim = (claimId: string): WireError =>
+  new WireError(
+    'foreign_episode',
+    `The claim id "${claimId}" was used by another client, or with another key. Choose another one: random, once for each claim.`,
+  );

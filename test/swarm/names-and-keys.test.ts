@@ -1,0 +1,116 @@
+import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
+import { SwarmServer } from '@agentjet/swarm-server';
+import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+/** A client's name belongs to the key that it comes with, for as long as it is heard of or its episodes run. */
+
+let disk = new MemoryDisk();
+let trainer = createCountingTrainer();
+let servers: SwarmServer[] = [];
+let commander = '';
+
+async function start(aliveMs = 0): Promise<SwarmServer> {
+  const server = await SwarmServer.start({
+    openStore: async () => new MemoryStore(disk),
+    openTrainer: trainer.open,
+    settings: { ...testSettings, aliveMs },
+  });
+  servers.push(server);
+  commander = server.firstKey ?? commander;
+  await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
+  return server;
+}
+
+beforeEach(() => {
+  disk = new MemoryDisk();
+  trainer = createCountingTrainer();
+  servers = [];
+});
+afterEach(() => Promise.all(servers.map((server) => server.close())));
+
+type Body = Readonly<Record<string, unknown>>;
+
+async function post({ url }: SwarmServer, route: string, body: Body, key = commander): Promise<Body> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/swarm/v1${route}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return (await response.json()) as Body;
+}
+
+async function startWithKeys(aliveMs?: number) {
+  const server = await start(aliveMs);
+  const tasks = [0, 1, 2, 3].map((index) => ({ task_id: `t${index}`, index, hash: 'h' }));
+  await post(server, '/tasks', { tasks, total: 4 });
+  const keyOf = async (name: string): Promise<string> =>
+    String((await post(server, '/keys', { name, role: 'worker' }))['key']);
+  return { server, w1: await keyOf('w1'), w2: await keyOf('w2') };
+}
+
+const claimOf = (claimId: string, life: string, client = 'alice') => ({ claim_id: claimId, client, life });
+
+async function claim(server: SwarmServer, claimId: string, { life, key }: Record<'life' | 'key', string>) {
+  const { episodes } = await post(server, '/episodes', claimOf(claimId, life), key);
+  return (episodes as readonly { readonly episode_id: string; readonly key: string }[])[0]?.episode_id ?? '';
+}
+
+const beat = (life: string, more: Body = {}): Body => ({ client: 'alice', life, episodes: [], ...more });
+const isTaken = { error: { code: 'name_taken', message: expect.stringContaining('in use with another key') } };
+const stateOf = ({ swarm }: SwarmServer, id: string) => swarm?.context.ledger.state.episodes.get(id)?.state;
+
+it('lets no other worker key renew, leave or follow a client whose episodes run, though it is silent', async () => {
+  const { server, w1, w2 } = await startWithKeys();
+  const id = await claim(server, 'c1', { life: '1', key: w1 });
+  for (const body of [beat('1', { episodes: [id] }), beat('1', { leaving: true }), beat('2')])
+    expect(await post(server, '/heartbeats', body, w2)).toMatchObject(isTaken);
+  expect(await post(server, '/episodes', claimOf('c2', '2'), w2)).toMatchObject(isTaken);
+  expect(stateOf(server, id)).toBe('running');
+});
+
+it('keeps names after a restart of the server, and lets a program with the same key go on', async () => {
+  const { server: first, w1, w2 } = await startWithKeys();
+  const id = await claim(first, 'c1', { life: '1', key: w1 });
+  await first.close();
+  const server = await start();
+  for (const life of ['1', '2']) expect(await post(server, '/heartbeats', beat(life), w2)).toMatchObject(isTaken);
+  expect(await post(server, '/heartbeats', beat('1', { episodes: [id] }), w1)).toEqual({ renewed: [id], gone: [] });
+  const next = await claim(server, 'c2', { life: '2', key: w1 });
+  expect([stateOf(server, id), stateOf(server, next)]).toEqual(['dropped', 'running']);
+});
+
+it('gives a name to another key once its client has left', async () => {
+  const { server, w1, w2 } = await startWithKeys(60_000);
+  await claim(server, 'c1', { life: '1', key: w1 });
+  expect(await post(server, '/heartbeats', beat('2'), w2)).toMatchObject(isTaken);
+  await post(server, '/heartbeats', beat('1', { leaving: true }), w1);
+  const id = await claim(server, 'c2', { life: '2', key: w2 });
+  expect(stateOf(server, id)).toBe('running');
+  expect(await post(server, '/heartbeats', beat('3'), w1)).toMatchObject(isTaken);
+});
+
+it('lets a client without episodes keep its name while its claim waits for a place', async () => {
+  const { server, w1, w2 } = await startWithKeys();
+  await post(server, '/run/pause', {});
+  const waiting = post(server, '/episodes', { ...claimOf('c1', '1'), wait_seconds: 30 }, w1);
+  await expect.poll(() => server.swarm?.context.lives.isOf('alice', 'w1')).toBe(true);
+  expect(await post(server, '/heartbeats', beat('1'), w2)).toMatchObject(isTaken);
+  await post(server, '/run/resume', {});
+  expect(await waiting).toMatchObject({ episodes: [{ task_id: expect.any(String) }] });
+});
+
+it("lets a commander's key speak for every client, and keeps the client's key", async () => {
+  const { server, w1 } = await startWithKeys();
+  const id = await claim(server, 'c1', { life: '1', key: w1 });
+  expect(await post(server, '/heartbeats', beat('1', { episodes: [id] }))).toEqual({ renewed: [id], gone: [] });
+  expect(await post(server, '/heartbeats', beat('1', { episodes: [id] }), w1)).toEqual({ renewed: [id], gone: [] });
+  const gone = [{ episode_id: id, reason: 'abandoned' }];
+  expect(await post(server, '/heartbeats', beat('1', { leaving: true }))).toEqual({ renewed: [], gone });
+});
+
+it('gives an episode and its key to nobody who repeats the claim id of another key or client', async () => {
+  const { server, w1, w2 } = await startWithKeys();
+  const id = await claim(server, 'c1', { life: '1', key: w1 });
+  const refused = { error: { code: 'foreign_episode', message: expect.stringContaining('Choose another one') } };
+  expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w2)).toMatchObject(refused);
+  expect(await post(server, '/episodes', claimOf('c1', '1', 'bob'), w1)).toMatchObject(refused);
+  expect(await claim(server, 'c1', { life: '1', key: w1 })).toBe(id);
+});
