@@ -172,6 +172,30 @@ const cases: readonly Case[] = [
     400,
     'invalid_request',
   ],
+  ...(
+    [
+      ['a reward', { reward: 1.7e308 }],
+      ['a reward of a target', { rewards: { a: -1.7e308 } }],
+      ['a reward of a turn', { turn_rewards: [{ agent: 'a', turn: 0, value: 1e13 }] }],
+    ] as const
+  ).map(
+    ([what, more]): Case => [
+      `${what} beyond what can be trained`,
+      'POST',
+      endOf,
+      { body: { ...end, ...more } },
+      400,
+      'invalid_request',
+    ],
+  ),
+  [
+    'a score beyond what can be trained',
+    'PUT',
+    '/groups/g/rewards',
+    async () => ({ body: { revision: 'r', replaces: null, rewards: [{ episode_id: ended, reward: 1.7e308 }] } }),
+    400,
+    'invalid_request',
+  ],
   [
     'a reward out of the bounds of its key',
     'POST',

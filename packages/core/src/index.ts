@@ -56,6 +56,7 @@ export {
 export { isDeeperThan } from './is-deeper-than.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
+export { isReward, maxReward, rewardRange } from './reward.js';
 export { isPassed, isServerTool, reviewParameters, type ParameterReview } from './parameters/review-parameters.js';
 export { protocolNames, wishes, type Protocol, type Treatment, type Wish } from './parameters/wishes.js';
 export { requestLimits } from './request-limits.js';

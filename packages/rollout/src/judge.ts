@@ -1,7 +1,9 @@
 import {
   ConfigError,
   isJsonObject,
+  isReward,
   JudgeError,
+  rewardRange,
   toErrorMessage,
   type Task,
   type Verdict,
@@ -117,10 +119,10 @@ export function checkVerdict(verdict: unknown, task: Task, who = 'The judge'): V
     );
   }
   const { reward, isSuccess, rewards, parts, reason } = verdict as Partial<Verdict>;
-  if (typeof reward !== 'number' || !Number.isFinite(reward)) {
+  if (!isReward(reward)) {
     throw new JudgeError(
       'bad_verdict',
-      `${who}'s reward for task "${task.taskId}" is ${String(reward)}. Return a finite number.`,
+      `${who}'s reward for task "${task.taskId}" is ${String(reward)}. Return ${rewardRange}.`,
     );
   }
   if (isSuccess !== undefined && typeof isSuccess !== 'boolean') {
@@ -129,8 +131,8 @@ export function checkVerdict(verdict: unknown, task: Task, who = 'The judge'): V
       `${who}'s isSuccess for task "${task.taskId}" is ${String(isSuccess)}. Return true or false.`,
     );
   }
-  checkNumbers('rewards', rewards, { task, who });
-  checkNumbers('parts', parts, { task, who });
+  checkNumbers('rewards', rewards, { task, who, accepts: isReward });
+  checkNumbers('parts', parts, { task, who, accepts: Number.isFinite });
   if (reason !== undefined && typeof reason !== 'string') {
     throw new JudgeError(
       'bad_verdict',
@@ -149,17 +151,17 @@ export function checkVerdict(verdict: unknown, task: Task, who = 'The judge'): V
 function checkNumbers(
   name: 'rewards' | 'parts',
   value: unknown,
-  { task, who }: { readonly task: Task; readonly who: string },
+  { task, who, accepts }: { readonly task: Task; readonly who: string; readonly accepts: (value: unknown) => boolean },
 ): void {
   if (value === undefined) return;
   const entries = isJsonObject(value) ? Object.entries(value) : undefined;
-  const wrong = entries?.find(([, number]) => typeof number !== 'number' || !Number.isFinite(number));
+  const wrong = entries?.find(([, number]) => !accepts(number));
   if (entries !== undefined && wrong === undefined) return;
   const seen =
     wrong === undefined ? `${name} are ${JSON.stringify(value)}` : `${name}.${wrong[0]} is ${String(wrong[1])}`;
   throw new JudgeError(
     'bad_verdict',
-    `${who}'s ${seen} for task "${task.taskId}". Return an object of finite numbers, or leave it out.`,
+    `${who}'s ${seen} for task "${task.taskId}". Return an object of ${name === 'rewards' ? 'numbers from -1e12 to 1e12' : 'finite numbers'}, or leave it out.`,
   );
 }
 

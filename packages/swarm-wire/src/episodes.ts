@@ -1,9 +1,10 @@
+import { maxReward, rewardRange } from '@agentjet/core';
 import { z } from 'zod';
 
 /** Episodes: claimed, kept alive, ended or given back by a client. */
 
 const id = z.string().min(1).max(200);
-const reward = z.number(); // zod refuses NaN and infinities
+const reward = z.number().min(-maxReward, `a reward is ${rewardRange}`).max(maxReward, `a reward is ${rewardRange}`);
 
 /** A share is part of ids and addresses. */
 export const shareName = z

@@ -1,3 +1,4 @@
+import { isReward } from '@agentjet/core';
 import type { z } from 'zod';
 import { claimRequestSchema, endRequestSchema, shareName, type ClaimRequest, type EndRequest } from './episodes.js';
 import {
@@ -34,8 +35,8 @@ const quickClaim = createQuickCheck<ClaimRequest>({
 const quickEnd = createQuickCheck<EndRequest>({
   client: { accepts: isId },
   status: { accepts: isOneOf('completed', 'failed', 'outage') },
-  reward: { accepts: isOrNull(isNumber), otherwise: () => null },
-  rewards: { accepts: isRecordOf(isNumber), ...left },
+  reward: { accepts: isOrNull(isReward), otherwise: () => null },
+  rewards: { accepts: isRecordOf(isReward), ...left },
   is_success: { accepts: isOrNull(isBoolean), otherwise: () => null },
   metadata: { accepts: isRecord, otherwise: () => ({}) },
   log_metrics: { accepts: isRecordOf(isNumber), otherwise: () => ({}) },

@@ -154,6 +154,7 @@ function withBadBodies({ worker, running }: Target): readonly Attack[] {
     ['a large body', `${api}/tasks`, large],
     ['not a number', endPath, '{"client":"bench","status":"completed","reward":NaN}'],
     ['an infinite reward', endPath, '{"client":"bench","status":"completed","reward":1e999}'],
+    ['a reward beyond what can be trained', endPath, end(1.7e308)],
     ['a reward out of bounds', endPath, end(7)],
     ['a reward that is a string', endPath, end('1')],
     ['a prototype', `${api}/episodes`, '{"__proto__":{"count":9},"claim_id":"x","client":"y","life":"z"}'],

@@ -4,8 +4,10 @@ import { whitenAdvantages } from '../algorithms/whiten-advantages.js';
 export type CreditedGroup<G extends EpisodeGroup> = {
   readonly group: G;
   readonly samples: readonly Sample[];
-  /** False where no trained token has an advantage: all rewards equal, or no episode at all. */
+  /** False if no trained token has an advantage: all rewards equal, or no episode at all. */
   readonly hasGradient: boolean;
+  /** False if an advantage came out as no finite number. Then all are 0: one of them would spoil all weights. */
+  readonly isFinite: boolean;
 };
 
 /**
@@ -23,14 +25,18 @@ export function creditGroups<G extends EpisodeGroup>(
   const samplesOf = createCredit(algorithm, ordered);
   const credited = ordered.map((group) => {
     const samples = samplesOf(group);
-    return {
-      group,
-      samples,
-      hasGradient: samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)),
-    };
+    const isFinite = samples.every(({ advantages }) => advantages.every(Number.isFinite));
+    if (!isFinite) return { group, samples: samples.map(withoutCredit), hasGradient: false, isFinite };
+    const hasGradient = samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0));
+    return { group, samples, hasGradient, isFinite };
   });
   return isWhitened ? whitenGroups(credited) : credited;
 }
+
+const withoutCredit = (sample: Sample): Sample => ({
+  ...sample,
+  advantages: new Float32Array(sample.advantages.length),
+});
 
 function whitenGroups<G extends EpisodeGroup>(credited: readonly CreditedGroup<G>[]): CreditedGroup<G>[] {
   const whiten = whitenAdvantages(credited.flatMap(({ samples, hasGradient }) => (hasGradient ? samples : [])));

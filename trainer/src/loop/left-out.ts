@@ -4,11 +4,11 @@ import type { TrainingGroup } from './training-group.js';
 
 /**
  * An episode of the batch that the step does not train: its group has no gradient (all rewards equal), it has no
- * samples, it is older than the staleness limit, or the length policy dropped it.
+ * samples, its rewards have no finite advantages, it is older than the staleness limit, or the length policy dropped it.
  */
 export type LeftOutEpisode = {
   readonly episodeId: string;
-  readonly reason: 'no_gradient' | 'no_samples' | 'stale' | 'overlong';
+  readonly reason: 'no_gradient' | 'no_samples' | 'non_finite' | 'stale' | 'overlong';
 };
 
 /** `fresh`: samples that are not stale; `limited`: those of them that the length policy kept. */
@@ -19,16 +19,18 @@ export function findLeftOut(
   const [withSamples, freshIds, limitedIds] = [credited.flatMap(({ samples }) => samples), fresh, limited].map(
     (samples) => new Set(samples.map(({ episodeId }) => episodeId)),
   );
-  const reasonOf = (episodeId: string, hasGradient: boolean): LeftOutEpisode['reason'] | undefined => {
+  const reasonOf = (episodeId: string, group: Fitness): LeftOutEpisode['reason'] | undefined => {
     if (withSamples?.has(episodeId) !== true) return 'no_samples';
-    if (!hasGradient) return 'no_gradient';
+    if (!group.hasGradient) return group.isFinite ? 'no_gradient' : 'non_finite';
     if (freshIds?.has(episodeId) !== true) return 'stale';
     return limitedIds?.has(episodeId) === true ? undefined : 'overlong';
   };
-  return credited.flatMap(({ group, hasGradient }) =>
+  return credited.flatMap(({ group, ...fitness }) =>
     group.episodes.flatMap(({ episodeId }) => {
-      const reason = reasonOf(episodeId, hasGradient);
+      const reason = reasonOf(episodeId, fitness);
       return reason === undefined ? [] : [{ episodeId, reason }];
     }),
   );
 }
+
+type Fitness = Pick<CreditedGroup<TrainingGroup>, 'hasGradient' | 'isFinite'>;

@@ -3,7 +3,9 @@ import {
   EnvironmentError,
   EnvironmentOutage,
   isJsonObject,
+  isReward,
   rejectOnAbort,
+  rewardRange,
   showValue,
   type Verdict,
 } from '@agentjet/core';
@@ -158,8 +160,8 @@ function checkObservation(value: unknown, name: string): Observation {
 function checkStep(value: unknown, name: string): StepResult {
   if (!isJsonObject(value)) throw badAnswer(name, 'the result of a step', value, '{ observation, reward, isDone }');
   const { observation, reward = null, isDone, info } = value;
-  if (reward !== null && (typeof reward !== 'number' || !Number.isFinite(reward)))
-    throw badAnswer(name, 'the reward of a step', reward, 'a finite number or null');
+  if (reward !== null && !isReward(reward))
+    throw badAnswer(name, 'the reward of a step', reward, `${rewardRange}, or null`);
   if (typeof isDone !== 'boolean') throw badAnswer(name, 'isDone of a step', isDone, 'true or false');
   return { observation: checkObservation(observation, name), reward, isDone, ...(info !== undefined && { info }) };
 }
@@ -172,7 +174,7 @@ function checkResult(value: unknown, name: string): ToolResult {
 
 function checkVerdict(value: unknown, name: string): Verdict {
   const { reward, isSuccess } = isJsonObject(value) ? value : {};
-  if (typeof reward !== 'number' || !Number.isFinite(reward))
-    throw badAnswer(name, 'a verdict', value, '{ reward, isSuccess } with a finite reward');
+  if (!isReward(reward))
+    throw badAnswer(name, 'a verdict', value, `{ reward, isSuccess }, where reward is ${rewardRange}`);
   return { ...(value as Verdict), reward, isSuccess: typeof isSuccess === 'boolean' ? isSuccess : reward >= 1 };
 }

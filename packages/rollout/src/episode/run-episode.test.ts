@@ -218,6 +218,7 @@ describe('a failed episode', () => {
     [7, /returned 7/],
     [{ reward: NaN }, /reward NaN/],
     [{ reward: Infinity }, /reward Infinity/],
+    [{ reward: 1.7e308 }, /from -1e12 to 1e12/],
     [{ reward: '1' }, /reward "1"/],
     [{ reward: [1, 2] }, /reward a list of 2/],
     [{ reward: 1, isSuccess: 'yes' }, /isSuccess "yes"/],
@@ -261,6 +262,7 @@ describe('a judge', () => {
     ],
     ['says nothing', () => undefined, 'bad_verdict', /returned undefined/],
     ['says NaN', () => ({ reward: NaN, isSuccess: true }), 'bad_verdict', /reward for task "t1" is NaN/],
+    ['says 1e13', () => ({ reward: 1e13, isSuccess: true }), 'bad_verdict', /from -1e12 to 1e12/],
     ['hangs', () => new Promise(() => {}), 'judge_failed', /no verdict within 0\.05 s/],
   ];
 
@@ -427,7 +429,7 @@ describe('rewards', () => {
     expect(failureOf(await run(workflow)).message).toContain('rewards for wolfs, but its agents have the targets a');
   });
 
-  it.each([[{}], [{ a: 'x' }], [[1]], [{ a: Number.NaN }]])('such as %o are refused', async (rewards) => {
+  it.each([[{}], [{ a: 'x' }], [[1]], [{ a: Number.NaN }], [{ a: 1e13 }]])('such as %o are refused', async (rewards) => {
     const workflow = () => ({ rewards: rewards as unknown as Record<string, number> });
     expect(failureOf(await run(workflow))).toMatchObject({ code: 'bad_output' });
   });

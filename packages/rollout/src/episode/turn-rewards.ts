@@ -1,4 +1,4 @@
-import { WorkflowError, type TurnReward } from '@agentjet/core';
+import { isReward, rewardRange, WorkflowError, type TurnReward } from '@agentjet/core';
 
 /** What an agent was paid, with the id of the answer that it was paid for (`ChatResponse.id`). */
 export type PaidTurn = { readonly agentName: string; readonly turnId: string; readonly value: number };
@@ -16,8 +16,8 @@ export class TurnRewards {
 
   /** Throws WorkflowError `bad_reward` or `no_turn`. */
   give(value: number, { agent }: { readonly agent?: string } = {}): void {
-    if (typeof value !== 'number' || !Number.isFinite(value))
-      throw new WorkflowError('bad_reward', `tuner.reward() got ${String(value)}. Pass a finite number.`);
+    if (!isReward(value))
+      throw new WorkflowError('bad_reward', `tuner.reward() got ${String(value)}. Pass ${rewardRange}.`);
     const agentName = agent ?? [...this.#latest.keys()].at(-1);
     const turnId = agentName === undefined ? undefined : this.#latest.get(agentName);
     if (agentName === undefined || turnId === undefined) throw noTurn(agent, [...this.#latest.keys()]);

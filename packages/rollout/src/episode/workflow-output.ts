@@ -1,4 +1,4 @@
-import { isJsonObject, WorkflowError, type WorkflowOutput } from '@agentjet/core';
+import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput } from '@agentjet/core';
 
 /** What a workflow returned, checked. `reward` null: the judge is to be asked. */
 export type CheckedOutput = {
@@ -36,8 +36,8 @@ function checkReward(reward: unknown): number | null {
   if (reward === undefined || reward === null) {
     return null;
   }
-  if (typeof reward !== 'number' || !Number.isFinite(reward)) {
-    throw badOutput(`returned reward ${show(reward)}`, 'Return a finite number, or null to ask the judge.');
+  if (!isReward(reward)) {
+    throw badOutput(`returned reward ${show(reward)}`, `Return ${rewardRange}, or null to ask the judge.`);
   }
   return reward;
 }
@@ -48,12 +48,11 @@ function checkRewards(
   policyNames: readonly string[],
 ): Readonly<Record<string, number>> | null {
   if (rewards === undefined || rewards === null) return null;
-  const repair = 'Return a finite number for each target tag, such as { wolf: 1, villager: -1 }.';
+  const repair = `Return ${rewardRange} for each target tag, such as { wolf: 1, villager: -1 }.`;
   if (!isJsonObject(rewards) || Object.keys(rewards).length === 0)
     throw badOutput(`returned rewards ${isJsonObject(rewards) ? '{}' : show(rewards)}`, repair);
   for (const [target, reward] of Object.entries(rewards)) {
-    if (typeof reward !== 'number' || !Number.isFinite(reward))
-      throw badOutput(`returned rewards[${JSON.stringify(target)}] ${show(reward)}`, repair);
+    if (!isReward(reward)) throw badOutput(`returned rewards[${JSON.stringify(target)}] ${show(reward)}`, repair);
   }
   const names = Object.keys(rewards);
   const policies = policyNames.length === 0 ? '' : `, and the policies are ${policyNames.join(', ')}`;

@@ -4,6 +4,7 @@ import type { PreparedBatch } from '@agentjet/trainer';
 const reasons = {
   no_gradient: 'nothing_to_train',
   no_samples: 'nothing_to_train',
+  non_finite: 'non_finite_gradient',
   stale: 'stale',
   overlong: 'too_long',
 } as const;
