@@ -34,9 +34,12 @@ export type ResourceNeed = {
   readonly numParameters: number;
   /** `host`: this machine's memory. `gpu`: that of each GPU. `none`: the model is elsewhere. */
   readonly place: 'host' | 'gpu' | 'none';
-  /** What adds up to the peak, with one sample as long as the configuration allows. */
+  /** What adds up to the peak with the largest tree of a step, and with one sample as long as the configuration allows. */
   readonly parts: readonly MemoryPart[];
-  /** The peak if a pack is as large as `trainer_common.max_pack_tokens` allows; null if nothing is trained. */
+  /**
+   * The peak if a pack is as large as `trainer_common.max_pack_tokens` allows, and all of its samples are as long as they may be;
+   * null if nothing is trained.
+   */
   readonly fullPackBytes: number | null;
   /**
    * Of one step if each answer is as long as the configuration allows; on GPUs of its training alone. Null if nothing is

@@ -10,7 +10,7 @@ import {
   type JsonObject,
 } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
-import { readAvailableMemory } from '../needs/available-memory.js';
+import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { waysOut } from '../needs/describe-need.js';
 import { judgeNeed, type Machine, type Verdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
@@ -36,8 +36,9 @@ export type BackboneCheck = {
 export type CheckModelOptions = {
   /** Whose lengths, batch and settings count; its `model.path` does not. */
   readonly config: CommonConfig;
-  /** Instead of the GPUs of this machine. */
+  /** Instead of the GPUs of this machine, and of its memory. */
   readonly gpus?: Gpus;
+  readonly memory?: AvailableMemory;
   readonly signal?: AbortSignal;
   readonly onNotice: (message: string) => void;
 };
@@ -48,7 +49,7 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
   const description = await readDescription(dir);
   const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
-  const machine = { memory: readAvailableMemory(), gpus };
+  const machine = { memory: options.memory ?? readAvailableMemory(), gpus };
   return {
     model,
     machine,

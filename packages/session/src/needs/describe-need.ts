@@ -4,7 +4,7 @@ import type { Verdict } from './judge-need.js';
 
 /** A verdict in words, for the first lines of a run and for `ajet model check`. */
 
-/** `467.7k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with one long sample at a time, and with full packs. */
+/** `467.7k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with the trees of a step, and with full packs of the longest samples. */
 export function describeNeed({ need, neededBytes, available }: Verdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
   if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;
@@ -41,9 +41,10 @@ export function describeParts({ need }: Verdict): string {
 
 /** What to do if it does not fit, most useful first. */
 export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean): readonly string[] {
-  const { need, longestSample, largestParameters } = verdict;
+  const { need, packTokens, longestSample, largestParameters } = verdict;
   const { data, lora } = config;
   const ways: string[] = [];
+  if (trains && packTokens !== null && packTokens > 0) ways.push(smallerPacks(packTokens));
   if (largestParameters !== null && trains)
     ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
   if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data));
@@ -59,11 +60,15 @@ export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean)
   return ways;
 }
 
+function smallerPacks(tokens: number): string {
+  return `train in smaller trees, to the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
+}
+
 function shorterSamples(tokens: number, data: CommonConfig['data']): string {
   const share = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
   const prompt = Math.floor(roundDown(tokens) * share);
   const answer = roundDown(tokens) - prompt;
-  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer}`;
+  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer} trainer_common.max_pack_tokens=${prompt + answer}`;
 }
 
 /** 2,347 becomes 2,300. */

@@ -50,12 +50,13 @@ describe('a model that does not fit', () => {
     expect(verdict.largestParameters).toBeLessThan(494e6);
     const longest = verdict.longestSample ?? 0;
     expect(longest).toBeGreaterThan(0);
-    const [, prompt, answer] =
-      /max_prompt_length=(\d+) data.max_response_length=(\d+)/.exec(
+    const [, prompt, answer, pack] =
+      /max_prompt_length=(\d+) data.max_response_length=(\d+) trainer_common.max_pack_tokens=(\d+)/.exec(
         waysOut(verdict, composition.create(), true).join(),
       ) ?? [];
     const shorter = composition.create({
       data: { maxPromptLength: Number(prompt), maxResponseLength: Number(answer) },
+      trainerCommon: { maxPackTokens: Number(pack) },
     });
     expect(judge({ config: shorter }).fits).toBe(true);
   });
@@ -78,12 +79,43 @@ describe('a model that does not fit', () => {
   });
 });
 
-it('fits, but a full pack would not: then the largest pack that does is named', () => {
-  const config = composition.create({ data: { maxPromptLength: 256, maxResponseLength: 256 } });
-  const { fits, packTokens } = judge({ config });
-  expect(fits).toBe(true);
-  expect(packTokens).toBeGreaterThan(512);
-  expect(packTokens).toBeLessThan(4096);
+describe('a tree of several samples', () => {
+  /** The lengths of tutorial/01-frozen-lake. */
+  const data = { maxPromptLength: 384, maxResponseLength: 256 };
+  const lake = (maxPackTokens = 4096): CommonConfig => composition.create({ data, trainerCommon: { maxPackTokens } });
+
+  it('counts: one sample of 0.5B would fit on a machine of 24 GiB, the trees of a step do not', () => {
+    const verdict = judge({ config: lake(), memory: 22.5 * gib });
+    const alone = judge({ config: lake(640), memory: 22.5 * gib });
+    expect([verdict.fits, alone.fits]).toEqual([false, true]);
+    expect(verdict.neededBytes).toBeGreaterThan(32 * gib);
+    expect(verdict.longestSample).toBeNull();
+  });
+
+  it('may be cut: the largest pack that fits is the first way out, and is let in', () => {
+    const verdict = judge({ config: lake(), memory: 22.5 * gib });
+    const [first = ''] = waysOut(verdict, lake(), true);
+    const packTokens = Number(/trainer_common\.max_pack_tokens=(\d+)$/.exec(first)?.[1]);
+    expect(packTokens).toBeGreaterThanOrEqual(data.maxPromptLength + data.maxResponseLength);
+    expect(packTokens).toBeLessThanOrEqual(verdict.packTokens ?? 0);
+    const cut = judge({ config: lake(packTokens), memory: 22.5 * gib });
+    expect(cut).toMatchObject({ fits: true, packTokens: null });
+  });
+
+  it('has no more tokens than a step', () => {
+    const small = composition.create({ data: { ...data, trainBatchSize: 1 }, rollout: { numRepeat: 2 } });
+    const { need, neededBytes } = judge({ config: small, memory: 64 * gib });
+    expect(neededBytes).toBeLessThan(judge({ config: lake(), memory: 64 * gib }).neededBytes);
+    expect(neededBytes).toBeLessThan(need.fullPackBytes ?? 0);
+  });
+
+  it('fits, but a full pack of the longest samples would not: then the largest pack that does is named', () => {
+    const { need, neededBytes } = judge({ config: lake(), memory: 64 * gib });
+    const { fits, packTokens } = judge({ config: lake(), memory: ((need.fullPackBytes ?? 0) + neededBytes) / 2 });
+    expect(fits).toBe(true);
+    expect(packTokens).toBeGreaterThan(640);
+    expect(packTokens).toBeLessThan(4096);
+  });
 });
 
 it('says parameters, memory and time in one phrase', () => {

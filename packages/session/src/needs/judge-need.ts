@@ -14,9 +14,10 @@ export type Verdict = {
   readonly fits: boolean | null;
   /** Parameters of the largest model of about this form that fits; null if all is well or nothing is known. */
   readonly largestParameters: number | null;
-  /** With this model, the longest sample and the largest pack that fit; 0: none. Null if they need not be smaller. */
-  readonly longestSample: number | null;
+  /** With this model, the largest pack that fits; 0: not even one sample. Null if all packs fit. */
   readonly packTokens: number | null;
+  /** With this model, the longest sample that fits in a pack by itself; 0: none. Null if samples need not be shorter. */
+  readonly longestSample: number | null;
 };
 
 export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | null };
@@ -50,21 +51,24 @@ export function judgeNeed(options: JudgeOptions): Verdict | undefined {
       available,
       fits: need.place === 'none' ? true : null,
       largestParameters: null,
-      longestSample: null,
       packTokens: null,
+      longestSample: null,
     };
   const holds = (sizes: Sizes): boolean => bytesOf(estimate(sizes), sizes) <= available.bytes;
   const fits = neededBytes <= available.bytes;
   const { maxPackTokens } = config.trainerCommon;
   const packFits = need.fullPackBytes === null || need.fullPackBytes <= available.bytes;
+  const packTokens = packFits ? null : largestThat((tokens) => holds({ packTokens: tokens }), maxPackTokens);
+  const longest = (): number =>
+    largestThat((tokens) => holds({ longestSample: tokens, packTokens: tokens }), maxPackTokens);
   return {
     need,
     neededBytes,
     available,
     fits,
     largestParameters: fits ? null : largestParameters(need, available.bytes),
-    longestSample: fits ? null : largestThat((longestSample) => holds({ longestSample }), maxPackTokens),
-    packTokens: packFits ? null : largestThat((packTokens) => holds({ packTokens }), maxPackTokens),
+    packTokens,
+    longestSample: fits || (packTokens ?? 0) > 0 ? null : longest(),
   };
 }
 
@@ -75,7 +79,8 @@ function placeOf(need: ResourceNeed, { memory, gpus }: Machine): AvailableMemory
 
 function bytesOf(need: ResourceNeed | undefined, { packTokens }: Sizes): number {
   if (need === undefined) return Number.POSITIVE_INFINITY;
-  return packTokens === undefined ? sumParts(need.parts) : (need.fullPackBytes ?? 0);
+  const ofTrees = sumParts(need.parts);
+  return packTokens === undefined ? ofTrees : (need.fullPackBytes ?? ofTrees);
 }
 
 const isOfTokens = /activations|keys and values|process|CUDA|vLLM|sampling$/;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { BackboneError, parseJsonObject, sectionOf, type CommonConfig } from '@agentjet/core';
 import type { JobListener } from '../events.js';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
-import { readAvailableMemory } from '../needs/available-memory.js';
+import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { describeNeed, describeParts, waysOut } from '../needs/describe-need.js';
 import { judgeNeed, type Verdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
@@ -22,6 +22,8 @@ type PrepareOptions = {
   readonly signal?: AbortSignal | undefined;
   /** False: it only samples. */
   readonly trains: boolean;
+  /** Instead of what this machine has. */
+  readonly memory?: AvailableMemory;
 };
 
 /**
@@ -31,32 +33,35 @@ type PrepareOptions = {
 export async function prepareModel(
   config: CommonConfig,
   backbone: BackboneEntry,
-  { emit, signal, trains }: PrepareOptions,
+  { emit, signal, trains, memory = readAvailableMemory() }: PrepareOptions,
 ): Promise<PreparedModel> {
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const { readsWeights = true } = backbone;
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
-  const verdict = await judgeJob(described, { config, backbone, trains });
+  const verdict = await judgeJob(described, { config, backbone, trains, memory });
   if (verdict !== undefined) checkVerdict(verdict, { config, trains, onNotice });
   const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
   return { modelDir, summary: verdict && describeNeed(verdict) };
 }
 
+type JudgedJob = {
+  readonly config: CommonConfig;
+  readonly backbone: BackboneEntry;
+  readonly trains: boolean;
+  readonly memory: AvailableMemory;
+};
+
 async function judgeJob(
   modelDir: string,
-  {
-    config,
-    backbone,
-    trains,
-  }: { readonly config: CommonConfig; readonly backbone: BackboneEntry; readonly trains: boolean },
+  { config, backbone, trains, memory }: JudgedJob,
 ): Promise<Verdict | undefined> {
   if (backbone.estimate === undefined) return undefined;
   const model = parseJsonObject(await readFile(path.join(modelDir, 'config.json'), 'utf8').catch(() => ''));
   if (model === undefined) return undefined; // opening the folder says what is wrong with it
   const found = backbone.name === 'torch' ? await readGpus() : null;
   const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
-  const machine = { memory: readAvailableMemory(), gpus };
+  const machine = { memory, gpus };
   const section = sectionOf(config, 'backbones', backbone);
   return judgeNeed({ backbone, config, section, model, trains, machine });
 }
@@ -73,7 +78,7 @@ function checkVerdict(verdict: Verdict, { config, trains, onNotice }: CheckOptio
   if (fits) {
     if (packTokens === null || need.fullPackBytes === null) return;
     return onNotice(
-      `A pack of ${config.trainerCommon.maxPackTokens} tokens would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. If episodes are so long, set trainer_common.max_pack_tokens=${packTokens}.`,
+      `A pack of ${config.trainerCommon.maxPackTokens} tokens would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. If all episodes are so long, set trainer_common.max_pack_tokens=${packTokens}.`,
     );
   }
   const doing = trains ? 'To train' : 'To open';

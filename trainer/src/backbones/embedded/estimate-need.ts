@@ -35,17 +35,28 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
   const shape = readModelShape(model);
   const workload = readWorkload(request, shape.contextLength);
   const job: Job = { config, shape, workload, hasReference: hasReference(request.config) };
-  const parts = trains ? trainingParts(job, workload.longestSample) : samplingParts(job);
+  const { longestSample, usualSample, treeTokens, packTokens } = workload;
+  const expected = largest([
+    trainingParts(job, { size: longestSample, depth: longestSample }),
+    trainingParts(job, { size: treeTokens, depth: usualSample }),
+  ]);
   const given = Number(section['numThreads'] ?? 0);
   const threads = given > 0 ? given : Math.min(8, cores);
   return {
     numParameters: shape.numParameters,
     place: 'host',
-    parts,
-    fullPackBytes: trains ? sumParts(trainingParts(job, workload.packTokens)) : null,
+    parts: trains ? expected : samplingParts(job),
+    fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
     stepSeconds: trains ? stepSecondsOnCpu(shape, workload, { ...ratesOfCore, cores: threads }) : null,
   };
 }
+
+function largest(alternatives: readonly (readonly MemoryPart[])[]): readonly MemoryPart[] {
+  return alternatives.toSorted((left, right) => sumParts(right) - sumParts(left))[0] ?? [];
+}
+
+/** The largest tree of a step: its tokens, and those of its longest path. */
+type LargestTree = { readonly size: number; readonly depth: number };
 
 type Job = {
   readonly config: ModelConfig;
@@ -74,13 +85,10 @@ function samplingParts(job: Job): readonly MemoryPart[] {
   ];
 }
 
-/**
- * ONNX Runtime copies gradients when they are fetched; the second micro-batch's are held until they are added. `size`: tokens of
- * the largest tree.
- */
-function trainingParts(job: Job, size: number): readonly MemoryPart[] {
+/** ONNX Runtime copies gradients when they are fetched; the second micro-batch's are held until they are added. */
+function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const weights = job.shape.numParameters * bytesPerFloat;
-  const { training, scoring } = activationBytes(job, size);
+  const { training, scoring } = activationBytes(job, tree);
   return [
     ...openParts(job.shape),
     { name: 'gradients', bytes: 2 * weights },
@@ -95,12 +103,12 @@ function trainingParts(job: Job, size: number): readonly MemoryPart[] {
 /** Counted as in microbatchLimits, with logits only for the tokens that are trained. Scoring keeps nothing for a gradient. */
 function activationBytes(
   { config, workload }: Job,
-  size: number,
+  { size, depth }: LargestTree,
 ): { readonly training: number; readonly scoring: number } {
   const { numLayers, hiddenSize, numHeads, headDim, intermediateSize, vocabSize } = config;
   const limits = microbatchLimits(config);
-  const { longestSample, promptTokens, tasks } = workload;
-  const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, longestSample) }, limits);
+  const { promptTokens, tasks } = workload;
+  const { numRows, rowLength, numKeys } = gridOfTree({ size, depth: Math.min(size, depth) }, limits);
   const perTree = numRows * rowLength;
   const scores = numRows === 1 ? scoreCopies.inRows : scoreCopies.withPaths;
   const numTrees = Math.max(1, Math.min(Math.floor(limits.maxTokens(numKeys) / perTree), tasks));

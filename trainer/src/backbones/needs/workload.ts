@@ -3,10 +3,17 @@ import type { CommonConfig, NeedRequest } from '@agentjet/core';
 /** The largest work that the configuration allows. Tokens. */
 export type Workload = {
   readonly longestSample: number;
+  /** As long as those of most steps are: few reach the limit. */
+  readonly usualSample: number;
   /** Of the longest sample. */
   readonly promptTokens: number;
   /** A tree of several samples has at most so many. */
   readonly packTokens: number;
+  /**
+   * Of the largest tree of a step. All groups of a step go into one tree as far as their prompts begin alike, as under one system
+   * prompt: it grows up to `packTokens`.
+   */
+  readonly treeTokens: number;
   /** Episodes of one step, and of those that run at once. */
   readonly episodes: number;
   readonly episodesAtOnce: number;
@@ -16,6 +23,9 @@ export type Workload = {
   /** Of one answer. */
   readonly answerTokens: number;
 };
+
+/** Of the longest that is allowed; the longest walk in a step of the first tutorial reaches 0.57. */
+const usualShare = 0.6;
 
 /** `contextLength`: of the model. */
 export function readWorkload(
@@ -28,12 +38,16 @@ export function readWorkload(
   const promptShare = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
   const promptTokens = Math.max(1, Math.min(longest - 1, Math.round(longest * promptShare)));
   const episodes = data.trainBatchSize * rollout.numRepeat;
+  const stepTokens = data.trainBatchSize * promptTokens + episodes * (longest - promptTokens);
+  const largestPack = Math.max(longest, packTokens ?? trainerCommon.maxPackTokens);
   return {
     longestSample: longest,
+    usualSample: Math.ceil(usualShare * longest),
     promptTokens,
-    packTokens: Math.max(longest, packTokens ?? trainerCommon.maxPackTokens),
+    packTokens: largestPack,
+    treeTokens: Math.min(largestPack, stepTokens),
     tasks: data.trainBatchSize,
-    stepTokens: data.trainBatchSize * promptTokens + episodes * (longest - promptTokens),
+    stepTokens,
     episodes,
     episodesAtOnce: Math.min(episodes, rollout.maxEnvWorker),
     answerTokens: Math.min(rollout.maxResponseLengthInOneTurn, longest - 1),

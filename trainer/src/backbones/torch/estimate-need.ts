@@ -83,7 +83,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
   return {
     numParameters: shape.numParameters,
     place: gpus === null ? 'host' : 'gpu',
-    parts: parts(workload.longestSample),
+    parts: parts(workload.treeTokens),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
     ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
   };

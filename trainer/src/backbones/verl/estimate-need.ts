@@ -56,7 +56,7 @@ export function estimateVerl(request: NeedRequest): ResourceNeed {
   return {
     numParameters: shape.numParameters,
     place: request.gpus === null ? 'host' : 'gpu',
-    parts: parts(workload.longestSample),
+    parts: parts(workload.treeTokens),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
     ...(request.trains ? timeOf(shape, workload, request) : { stepSeconds: null }),
   };

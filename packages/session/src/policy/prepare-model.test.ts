@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { BackboneError, composeConfig, type CommonConfig } from '@agentjet/core';
+import { backbones } from '@agentjet/trainer/registrations';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobEvent } from '../events.js';
+import { checkModel } from '../models/check-model.js';
+import { prepareModel, type PreparedModel } from './prepare-model.js';
+
+const [onnx] = backbones;
+const composition = composeConfig({
+  backbones,
+  algorithms: [],
+  readers: [],
+  judges: [],
+  environments: [],
+  templates: [],
+});
+/** What an idle machine of 24 GiB has left. */
+const memory = { bytes: 22.5 * 2 ** 30, limitedBy: 'machine' as const };
+/** Qwen2.5-0.5B, without weights: those are not read. */
+const qwen = {
+  model_type: 'qwen2',
+  hidden_size: 896,
+  num_hidden_layers: 24,
+  num_attention_heads: 14,
+  num_key_value_heads: 2,
+  intermediate_size: 4864,
+  vocab_size: 151_936,
+  tie_word_embeddings: true,
+  max_position_embeddings: 32_768,
+};
+const model = mkdtempSync(path.join(tmpdir(), 'ajet-prepare-'));
+beforeAll(() => writeFileSync(path.join(model, 'config.json'), JSON.stringify(qwen)));
+afterAll(() => rmSync(model, { recursive: true, force: true }));
+
+/** The lengths of tutorial/01-frozen-lake. */
+function lake(maxPackTokens = 4096): CommonConfig {
+  return composition.create({
+    model: { path: model },
+    data: { maxPromptLength: 384, maxResponseLength: 256 },
+    trainerCommon: { maxPackTokens },
+  });
+}
+
+const notices: JobEvent[] = [];
+const prepare = (config: CommonConfig): Promise<PreparedModel> =>
+  prepareModel(config, onnx, { emit: (event) => void notices.push(event), trains: true, memory });
+
+describe('a model of 0.5B on a machine of 24 GiB', () => {
+  it('is refused if the trees of a step do not fit, with the packs that would', async () => {
+    const error: unknown = await prepare(lake()).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(BackboneError);
+    expect(error).toMatchObject({ code: 'not_enough_memory' });
+    expect(String(error)).toMatch(
+      /Ways out:\n {2}- train in smaller trees, .*: trainer_common\.max_pack_tokens=\d{3,4}\n/,
+    );
+  });
+
+  it('is let in with such packs, without a notice', async () => {
+    const message = await prepare(lake()).catch(String);
+    const packTokens = Number(/max_pack_tokens=(\d+)/.exec(String(message))?.[1]);
+    notices.length = 0;
+    const { summary } = await prepare(lake(packTokens));
+    expect(notices).toEqual([]);
+    expect(summary).toMatch(/^494\.0M parameters, (up to )?about .* of 22\.5 GiB/);
+  });
+
+  it('is checked by the same figures', async () => {
+    const check = await checkModel(model, { config: lake(), memory, onNotice: () => undefined });
+    const embedded = check.backbones.find(({ name }) => name === 'onnx');
+    expect(embedded?.training).toMatchObject({ fits: false, longestSample: null });
+    expect(embedded?.training?.packTokens).toBeGreaterThanOrEqual(640);
+    const message = String(await prepare(lake()).catch(String));
+    for (const way of embedded?.waysOut ?? ['?']) expect(message).toContain(`  - ${way}`);
+    expect(message).toContain(`(${Math.ceil(embedded?.training?.neededBytes ?? 0)} bytes)`);
+  });
+});
