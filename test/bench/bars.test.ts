@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** What tasks, judges, environments and the sandbox are to show, in the results that are kept. */
+/** What is to be shown by the results that are kept. */
 
 const read = (name: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path.join(import.meta.dirname, 'results', `${name}.json`), 'utf8'));
@@ -47,4 +47,57 @@ describe('the kept results meet their bars', () => {
   it('no code left the sandbox', () => {
     expect(read('sandbox')).toMatchObject({ escaped: 0, skipped: [] });
   });
+
+  it('no estimate of memory is below the measured peak, nor more than a fifth above it', () => {
+    const { measured } = read('memory') as { readonly measured: readonly Estimate[] };
+    expect(measured.length).toBeGreaterThanOrEqual(13);
+    for (const { case: name, predicted_bytes: predicted, measured_bytes: peak } of measured) {
+      expect(predicted / peak, name).toBeGreaterThanOrEqual(1);
+      expect(predicted / peak, name).toBeLessThanOrEqual(1.2);
+    }
+  });
+
+  it.each(['langgraph', 'openai', 'ai-sdk', 'openai-agents', 'react'])(
+    'what `ajet init --framework %s` writes learns in ten steps',
+    (framework) => {
+      expect(read('first-hour')).toMatchObject({ [framework]: { learned: true }, steps: 10 });
+    },
+  );
+
+  it('claims and ends of the swarm take at most 3 times an echo, a call gains at most 2', () => {
+    const { claim, end, call } = read('swarm')['cpu_over_echo'] as Readonly<Record<string, number>>;
+    expect(claim).toBeLessThanOrEqual(3);
+    expect(end).toBeLessThanOrEqual(3);
+    expect(call).toBeLessThanOrEqual(2);
+  });
+
+  it('the swarm answers 278 calls of chat and 100 of coders a second', () => {
+    const { chat, coder } = read('swarm')['mixes'] as Readonly<Record<string, { readonly calls_per_second: number }>>;
+    expect(chat?.calls_per_second).toBeGreaterThanOrEqual(278);
+    expect(coder?.calls_per_second).toBeGreaterThanOrEqual(100);
+  });
+
+  it('a swarm server is back 3 s after SIGKILL, and what is made again comes on top; nothing acknowledged is lost', () => {
+    const { restart, redo, ...swarm } = read('swarm') as SwarmResult;
+    expect(restart).toMatchObject({ episodes: 10_000, calls: 100_000 });
+    expect(restart.seconds).toBeLessThanOrEqual(3);
+    expect(redo.start_with_redo_seconds).toBeLessThanOrEqual(3 + redo.seconds);
+    expect(swarm.agentlightning.ours).toMatchObject({ acknowledged: 1000, left_after_sigkill: 1000 });
+  });
+
+  it('no share of tasks is ever a whole group from its part', () => {
+    expect(read('shares')['max_group_error']).toBeLessThan(1);
+  });
+
+  it('10,000 hostile requests: none let in, no crash', () => {
+    expect(read('hostile')).toMatchObject({ requests: 10_000, let_in: 0, crashes: 0 });
+  });
 });
+
+type Estimate = { readonly case: string; readonly predicted_bytes: number; readonly measured_bytes: number };
+
+type SwarmResult = {
+  readonly restart: { readonly seconds: number };
+  readonly redo: { readonly seconds: number; readonly start_with_redo_seconds: number };
+  readonly agentlightning: { readonly ours: unknown };
+};

@@ -43,9 +43,15 @@ ${results.map(row).join('\n')}
 `;
 }
 
-export function writeReleasesPage(): void {
-  const results = listVersions()
+/** All that are kept, in the order of the page. */
+export function readAllResults(): readonly CellResult[] {
+  return listVersions()
     .toReversed()
     .flatMap((version) => readResults(version));
-  writeFileSync(path.join(import.meta.dirname, 'RELEASES.md'), formatReleases(results));
+}
+
+export const releasesPage = path.join(import.meta.dirname, 'RELEASES.md');
+
+export function writeReleasesPage(): void {
+  writeFileSync(releasesPage, formatReleases(readAllResults()));
 }
