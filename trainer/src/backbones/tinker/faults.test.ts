@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Backbone, LossOptions } from '@agentjet/core';
 import { createTinyTaskBackbone, tinyTaskOptimizer } from '../../testing/tiny-task.js';
 import { lesson, row } from './testing/lesson.js';
@@ -190,6 +190,36 @@ test('a lost session is opened again once for all calls that sample', async () =
   server.requests.length = 0;
   expect(await calls()).toEqual(before);
   expect(server.requests.filter((route) => route === 'create_session')).toHaveLength(1);
+});
+
+describe.each([
+  { averages: false, wire: 'json' },
+  { averages: false, wire: 'protobuf' },
+  { averages: true, wire: 'json' },
+  { averages: true, wire: 'protobuf' },
+] as const)('a model that the server has unloaded (averages: $averages, as $wire)', ({ averages, wire }) => {
+  test.each(['status', 'error'] as const)(
+    'fails the future by its %s, and the step is made again from its beginning, on a new model',
+    async (how) => {
+      server.faults.averages = averages;
+      const backbone = await open({ wire });
+      await backbone.trainStep(lesson());
+      server.faults.failsUnloaded = how;
+      server.loseSessions();
+      await backbone.trainStep(lesson());
+      await expectUndisturbed(backbone);
+    },
+  );
+
+  test('is brought back for a call that samples', async () => {
+    server.faults.averages = averages;
+    const backbone = await open({ wire });
+    await backbone.trainStep(lesson());
+    const before = await backbone.engine.generate({ promptIds: row, sampling });
+    server.faults.failsUnloaded = 'status';
+    server.loseSessions();
+    expect(await backbone.engine.generate({ promptIds: row, sampling })).toEqual(before);
+  });
 });
 
 test('steps that were not kept are told as lost', async () => {

@@ -25,7 +25,7 @@ import { LiveModel, type TinkerParts } from './live-model.js';
 import type { RemoteModel } from './remote-model.js';
 import { checkRows, toTargets, toTerms, type RowData } from './row-data.js';
 import { checkLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs, type Step } from './step-terms.js';
-import { closedError, LostError } from './tinker-client.js';
+import { closedError, LostError } from './tinker-errors.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
 import { Turns } from './turns.js';
 

@@ -5,7 +5,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+import { closedError, isWireRefusal, LostError, toFailure } from './tinker-errors.js';
 import { readProtobuf, type AnswerKind } from './wire/proto-answers.js';
 import { jsonRoute, protobufRoute, toJsonBody, toProtobuf, type RowRequest } from './wire/row-request.js';
 
@@ -52,28 +53,9 @@ const notTwice = new Set(['forward_backward', 'optim_step', 'save_weights', 'sav
 /** What a proxy may say of a request that the server has taken; 429 and 503 say that it was not. */
 const ambiguous = [408, 500, 502, 504];
 
-/** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
-export class LostError extends BackboneError {
-  constructor(message: string, cause?: unknown) {
-    super('lost', message, { cause });
-  }
-}
-
 /** `queue_state` is `active`, or why nothing is computed: `paused_capacity`, `paused_rate_limit`. */
 const isPaused = ({ queue_state: state }: JsonObject): boolean =>
   typeof state === 'string' && state.startsWith('paused');
-
-/** The server has understood that a request was made, and does not take it. */
-class RefusedError extends BackboneError {
-  readonly status: number;
-  constructor(message: string, status: number) {
-    super('refused', message);
-    this.status = status;
-  }
-}
-
-/** How servers refuse a body of another kind than theirs, or a route that they have for one kind alone. */
-const wireRefusals = [400, 404, 405, 406, 415, 422];
 
 export class TinkerClient {
   readonly #baseUrl: string;
@@ -197,7 +179,7 @@ export class TinkerClient {
         if (isPaused(answer)) this.#secondsPaused += (performance.now() - startedAt) / 1000;
         continue;
       }
-      if (typeof answer['error'] === 'string') throw this.#refusal(route, answer['error']);
+      if (typeof answer['error'] === 'string') throw this.#failure(route, 200, answer['error']);
       return answer;
     }
   }
@@ -300,20 +282,8 @@ export class TinkerClient {
     );
   }
 
-  #refusal(route: string, problem: string): BackboneError {
-    return new BackboneError('refused', `${this.#baseUrl} refused ${route}: ${this.#redact(cutText(problem))}`);
-  }
-
   #failure(route: string, status: number, text: string): BackboneError {
-    const found = this.#redact(cutText(text));
-    if (status === 410 || status === 404)
-      return new LostError(`${this.#baseUrl} does not know what ${route} is about (status ${status}): ${found}`);
-    if (status === 401 || status === 403)
-      return new BackboneError(
-        'refused',
-        `${this.#baseUrl} refused the key (status ${status}). Set TINKER_API_KEY or tinker.api_key.`,
-      );
-    return new RefusedError(`${this.#baseUrl} refused ${route} (status ${status}): ${found}`, status);
+    return toFailure({ baseUrl: this.#baseUrl, route, status, text: this.#redact(text) });
   }
 
   #redact(text: string): string {
@@ -333,14 +303,6 @@ type Attempt =
       readonly text: string;
       readonly retryAfterMs: number | undefined;
     };
-
-function isWireRefusal(error: unknown): boolean {
-  return error instanceof LostError || (error instanceof RefusedError && wireRefusals.includes(error.status));
-}
-
-export function closedError(cause?: unknown): BackboneError {
-  return new BackboneError('closed', 'The tinker backbone is closed.', { cause });
-}
 
 async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal });

@@ -11,7 +11,8 @@ import {
 import { aborted, closed } from '../embedded/sampling/engine-errors.js';
 import { checkRequest } from '../embedded/sampling/check-request.js';
 import { toModelInput } from './row-data.js';
-import { LostError, type TinkerClient } from './tinker-client.js';
+import type { TinkerClient } from './tinker-client.js';
+import { LostError } from './tinker-errors.js';
 import type { Turns } from './turns.js';
 
 /** The weights that a call is sampled from, which stay as they are. */

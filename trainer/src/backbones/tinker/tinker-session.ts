@@ -3,7 +3,8 @@
 import { BackboneError } from '@agentjet/core';
 import { protocolError } from './row-data.js';
 import { RemoteModel } from './remote-model.js';
-import { LostError, type TinkerClient } from './tinker-client.js';
+import type { TinkerClient } from './tinker-client.js';
+import { LostError } from './tinker-errors.js';
 
 export type NewModel = {
   readonly baseModel: string;

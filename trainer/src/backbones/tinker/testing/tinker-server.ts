@@ -36,6 +36,8 @@ export type Faults = {
   busy?: { status: number; times: number };
   /** Says so often, when the future of this route is asked for, that it has no room for it. */
   full?: { route: string; times: number };
+  /** Takes requests about a model that it has forgotten, and fails their futures: by status 400, or by an `error` in the answer. */
+  failsUnloaded?: 'status' | 'error';
   /** Forgets the next future of this route after it was computed. */
   forgets?: string;
   /** Computes the next request of this route and closes the connection instead of answering. */
@@ -192,7 +194,8 @@ export class TinkerServer {
       case 'create_model':
         return await this.#createModel(body);
       case 'asample':
-        this.#known(this.#samplers, body['sampling_session_id'], 'sampling session');
+        if (this.faults.failsUnloaded === undefined)
+          this.#known(this.#samplers, body['sampling_session_id'], 'sampling session');
         return this.#once(`sampler ${String(body['sampling_session_id'])} ${body.seq_id}`, route, () =>
           this.#sample(body),
         );
@@ -230,6 +233,8 @@ export class TinkerServer {
     const { full } = this.faults;
     if (full?.route === future.route && full.times-- > 0) return { type: 'try_again', queue_state: 'paused_capacity' };
     const result = await future.result;
+    if (typeof result['error'] === 'string' && this.faults.failsUnloaded === 'status')
+      throw new HttpError(400, result['error']);
     if (this.faults.forgets !== future.route) return result;
     delete this.faults.forgets;
     this.#futures.delete(id);
@@ -258,8 +263,11 @@ export class TinkerServer {
   }
 
   #submit(route: string, body: Body): JsonObject {
+    const key = `${body.model_id} ${body.seq_id}`;
+    if (this.faults.failsUnloaded !== undefined && !this.#models.has(body.model_id))
+      return this.#once(key, route, () => Promise.reject(new Error(`Model ${body.model_id} not loaded`)));
     const model = this.#known(this.#models, body.model_id, 'model');
-    return this.#once(`${body.model_id} ${body.seq_id}`, route, () =>
+    return this.#once(key, route, () =>
       model.enqueue(async () => {
         const answer = await this.#compute(route, body, model);
         model.isUsed = true;
@@ -341,7 +349,9 @@ export class TinkerServer {
   }
 
   async #sample(body: Body): Promise<JsonObject> {
-    const { backbone } = this.#known(this.#samplers, body['sampling_session_id'], 'sampling session');
+    const sampler = this.#samplers.get(String(body['sampling_session_id']));
+    if (sampler === undefined) throw new Error(`Model ${String(body['sampling_session_id'])} not loaded`);
+    const { backbone } = sampler;
     if (this.faults.slowSamplesMs !== undefined) await sleep(this.faults.slowSamplesMs);
     const params = body['sampling_params'] as Readonly<Record<string, number>> & { readonly stop: readonly number[] };
     const prompt = (body['prompt'] as Datum['model_input']).chunks.flatMap(({ tokens }) => tokens);
