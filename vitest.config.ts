@@ -16,7 +16,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     globalSetup: 'test/scratch-folder.ts',
-    setupFiles: 'test/property-seed.ts',
+    setupFiles: ['test/property-seed.ts', 'test/hub-settings.ts'],
     sequence: { sequencer: FileOrder },
     include: ['training', 'tutorial', 'test', ...workspaces().map(({ dir }) => `${dir}/src`)].map(
       (folder) => `${folder}/**/*.test.ts`,
