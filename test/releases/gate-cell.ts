@@ -32,10 +32,12 @@ export function newlyFailed(newest: Pick<CellResult, 'seeds'>, seeds: readonly S
   return seeds.length === 0 ? [] : failed.map((task) => describeChange(task, newest.seeds[0], seeds[0]));
 }
 
-/** With the episode of the first seed of each, if it was kept. */
+/** With the episode of the first seed of each; the older format of results tells only that a task was solved. */
 function describeChange(task: string, before: SeedResult | undefined, now: SeedResult | undefined): string {
-  const shown = (seed: SeedResult | undefined): string =>
-    seed?.endings?.[task] === undefined ? 'not kept' : `${seed.endings[task]} (seed ${seed.seed})`;
+  const shown = (seed: SeedResult | undefined): string => {
+    if (seed?.endings === undefined) return 'solved, but the result is of an older format, without episodes';
+    return `${seed.endings[task] ?? 'not in the result'} (seed ${seed.seed})`;
+  };
   return `${task}\n    before: ${shown(before)}\n    now:    ${shown(now)}`;
 }
 

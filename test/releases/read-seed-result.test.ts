@@ -64,6 +64,8 @@ it('lists the held-out tasks that now fail with every seed, with an episode befo
     'b\n    before: reached the goal (seed 7)\n    now:    {"reward":0,"metadata":{"end":"hole"}} (seed 1)',
   ]);
   const { endings: _old, ...older } = before;
-  expect(newlyFailed({ seeds: [older] }, [now])[0]).toContain('before: not kept');
+  expect(newlyFailed({ seeds: [older] }, [now])[0]).toContain(
+    'b\n    before: solved, but the result is of an older format, without episodes\n    now:    {"reward":0',
+  );
   expect(newlyFailed({ seeds: [before] }, [now, before])).toEqual([]);
 });
