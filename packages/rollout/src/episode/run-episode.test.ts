@@ -429,10 +429,13 @@ describe('rewards', () => {
     expect(failureOf(await run(workflow)).message).toContain('rewards for wolfs, but its agents have the targets a');
   });
 
-  it.each([[{}], [{ a: 'x' }], [[1]], [{ a: Number.NaN }], [{ a: 1e13 }]])('such as %o are refused', async (rewards) => {
-    const workflow = () => ({ rewards: rewards as unknown as Record<string, number> });
-    expect(failureOf(await run(workflow))).toMatchObject({ code: 'bad_output' });
-  });
+  it.each([[{}], [{ a: 'x' }], [[1]], [{ a: Number.NaN }], [{ a: 1e13 }]])(
+    'such as %o are refused',
+    async (rewards) => {
+      const workflow = () => ({ rewards: rewards as unknown as Record<string, number> });
+      expect(failureOf(await run(workflow))).toMatchObject({ code: 'bad_output' });
+    },
+  );
 
   it('may be given after a turn, and then count for that turn', async () => {
     const workflow: WorkflowSource = async (_task, tuner) => {

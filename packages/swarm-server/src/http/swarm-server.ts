@@ -12,6 +12,7 @@ import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
 import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
 import { toListenError, toUrl } from './address.js';
+import { InFlight } from './in-flight.js';
 import { createKey, type StoredKey } from './keys.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
@@ -26,14 +27,12 @@ export class SwarmServer {
   readonly url: string;
   readonly #server: ServerType;
   readonly #loop: SwarmLoop;
+  readonly #inFlight: InFlight;
 
-  private constructor(
-    server: ServerType,
-    loop: SwarmLoop,
-    more: { readonly url: string; readonly firstKey: string | undefined },
-  ) {
+  private constructor(server: ServerType, loop: SwarmLoop, more: ServerParts) {
     this.#server = server;
     this.#loop = loop;
+    this.#inFlight = more.inFlight;
     this.url = more.url;
     this.firstKey = more.firstKey;
   }
@@ -48,15 +47,18 @@ export class SwarmServer {
     const app = createSwarmApp(() => loop.swarmToAsk, options.app);
     const models = new ModelApp(loop);
     const { hostname = '127.0.0.1', port = 0, tls } = options;
-    const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> =>
-      pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
+    const inFlight = new InFlight();
+    const fetch = (request: Request, env: HttpBindings): Response | Promise<Response> => {
+      inFlight.note(env);
+      return pathOf(request.url).startsWith('/e/') ? models.fetch(request, env) : app.fetch(request, env);
+    };
     const server = await listen(fetch, { hostname, port, tls }).catch(async (error: unknown) => {
       await loop.close();
       throw error;
     });
     const { port: chosen } = server.address() as AddressInfo;
     const url = toUrl({ hostname, port: chosen }, tls === undefined ? 'http' : 'https');
-    return new SwarmServer(server, loop, { url, firstKey });
+    return new SwarmServer(server, loop, { url, firstKey, inFlight });
   }
 
   get swarm(): Swarm | undefined {
@@ -73,15 +75,24 @@ export class SwarmServer {
     await this.#loop.swarm?.finish(patienceMs);
   }
 
-  /** Stops listening and lets the store go. What was acknowledged stays; another server may go on with it. */
+  /** Stops listening, answers what was sent, and lets the store go. What was acknowledged stays; another server may go on with it. */
   async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    await this.#inFlight.settled(longestAnswerMs);
     await this.#loop.close();
-    await new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      if ('closeAllConnections' in this.#server) this.#server.closeAllConnections();
-    });
+    if ('closeAllConnections' in this.#server) this.#server.closeAllConnections();
+    await closed;
   }
 }
+
+type ServerParts = {
+  readonly url: string;
+  readonly firstKey: string | undefined;
+  readonly inFlight: InFlight;
+};
+
+/** A server that stops waits for so long until the ends that were sent are on its disk. */
+const longestAnswerMs = 5000;
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
   /** `onLost` is told of a heartbeat that could not be written: another server has the store, or its disk fails. */
@@ -284,7 +295,10 @@ class SwarmLoop {
         ? `Training has stopped, for the ${this.#failedMs.length}th time within ten minutes. Ends are still taken; repair the cause and start the server again. ${toErrorMessage(error)}`
         : `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
     );
-    if (!isTooOften) this.#swarm?.close(); // which lets the store and the model go, and opens them again
+    if (isTooOften) return;
+    const swarm = this.#swarm;
+    await swarm?.written(); // who waits for a receipt has it
+    if (this.#swarm === swarm) swarm?.close(); // which lets the store and the model go, and opens them again
   }
 
   /** A failed commit is a crash: fold again, and only then go on. */

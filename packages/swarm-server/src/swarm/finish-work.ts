@@ -7,11 +7,12 @@ const requestId = 'before the end of the process';
 
 /** Lets running episodes end within the patience, makes the steps that are due, and saves a checkpoint. */
 export async function finishWork(context: SwarmContext, patienceMs: number): Promise<void> {
-  const { host, ledger, changes, settings, intake, policies } = context;
+  const { host, ledger, writer, changes, settings, intake, policies } = context;
   intake.isClosing = true;
   changes.notify();
   const untilMs = host.now() + patienceMs;
   while (ledger.numRunning > 0 && host.now() < untilMs) await changes.next(settings.tickMs);
+  await writer.synced(); // the last ends have their receipts
   while (policies.some(isBusy)) await changes.next(settings.tickMs);
   for (const { wanted } of policies) wanted.set(requestId, 'accepted');
   changes.notify();

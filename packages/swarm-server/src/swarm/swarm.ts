@@ -1,7 +1,6 @@
 import {
   defaultPolicy,
   Ledger,
-  named,
   recover,
   settleFinished,
   shareOf,
@@ -48,6 +47,7 @@ import { StragglerNotice } from './straggler-notice.js';
 import { appendSynced, createContexts, isDown, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
+import { rewind, type RewindTo } from './rewind.js';
 import { lookAt } from './share-watch.js';
 import { TaskTable } from './task-table.js';
 import { toStoreError, toWireError } from './to-wire-error.js';
@@ -250,6 +250,11 @@ export class Swarm {
     await this.#training;
   }
 
+  /** Resolves when everything so far is on the disk, or never will be. */
+  async written(): Promise<void> {
+    await this.#context.writer.synced().catch(() => undefined); // a failing store ends this swarm by itself
+  }
+
   /** Ends this swarm without a word to the store: what is not written is not true. */
   close(error = new StoreError('closed', 'The server is closing.')): void {
     this.#stop(error);
@@ -380,16 +385,6 @@ export type SwarmListener = {
 
 /** Answers a call with the weights of one version. */
 export type GenerateCall = (weights: { readonly version: number; readonly incarnation: number }) => Promise<unknown>;
-
-/** A step, or a step by policy. */
-export type RewindTo = number | Readonly<Record<string, number>>;
-
-function rewind({ ledger, line, policy }: SwarmContext, to: RewindTo = Infinity): void {
-  const toStep = typeof to === 'number' ? to : (to[policy] ?? Infinity);
-  if (toStep >= line.step) return;
-  const incarnation = { kind: 'incarnation' as const, ...named(policy), value: line.incarnation + 1 };
-  ledger.append({ kind: 'rewound', ...named(policy), toStep }, incarnation);
-}
 
 function trainerOf({ trainer }: SwarmOptions): TrainerPort {
   if (trainer === undefined) throw new TypeError('A swarm needs a trainer, or policies.');

@@ -1,6 +1,6 @@
 import { toErrorMessage } from '@agentjet/core';
 import { StoreError } from '@agentjet/ledger';
-import { WireError } from '@agentjet/swarm-wire';
+import { WireError, type ErrorCode } from '@agentjet/swarm-wire';
 
 export function toStoreError(error: unknown): StoreError {
   return error instanceof StoreError ? error : new StoreError('failed', toErrorMessage(error), { cause: error });
@@ -8,6 +8,12 @@ export function toStoreError(error: unknown): StoreError {
 
 /** How a failure of the store is answered. */
 export function toWireError(error: StoreError): WireError {
-  const code = error.code === 'not_owner' ? 'not_owner' : error.code === 'full' ? 'store_full' : 'store_failed';
-  return new WireError(code, toErrorMessage(error), { retryAfterMs: 500 });
+  return new WireError(codes[error.code] ?? 'store_failed', toErrorMessage(error), { retryAfterMs: 500 });
 }
+
+/** `closed`: nothing failed; the server, or the one after it, answers in a moment. */
+const codes: Readonly<Partial<Record<string, ErrorCode>>> = {
+  not_owner: 'not_owner',
+  full: 'store_full',
+  closed: 'not_ready',
+};
