@@ -18,6 +18,7 @@ export type NightlyJob = { readonly run: () => Promise<NightlyOutcome> };
 export const jobs = {
   soak: 'Does a long run keep its memory, its files and its pace?',
   'swarm-soak': 'Does the server of a swarm keep its memory, its handles and its pace?',
+  'swarm-proof': 'Do the demo of the swarm, real kills and planted mistakes end as they should?',
   chaos: 'Does a run survive kills, full disks and broken files?',
   simulate: 'Does the swarm lose nothing under any order of failures?',
   releases: 'Does each tutorial learn as well and as fast as in the last releases?',

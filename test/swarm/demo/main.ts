@@ -1,10 +1,11 @@
 /**
  * One model learns two kinds of tasks from three programs, while things go wrong: `npm run swarm:demo [-- --json]`. With --json the
- * story goes to stderr, and the last line of stdout is the result. Needs python3 and curl. The exit code is 1 if anything was lost.
+ * story goes to stderr, and the last line of stdout is the result. Needs python3 and curl. The exit code is 1 if anything was lost, a share
+ * learned too little, or it took more than four minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { runDemo } from './run-demo.js';
+import { complaintsAbout, runDemo } from './run-demo.js';
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
 const write = values.json ? console.error : console.log;
@@ -21,4 +22,6 @@ if (missing.length > 0) {
 
 const result = await runDemo(write);
 if (values.json) console.log(JSON.stringify(result));
-process.exitCode = result.lost === 0 && result.doubled === 0 ? 0 : 1;
+const complaints = complaintsAbout(result);
+for (const complaint of complaints) console.error(complaint);
+process.exitCode = complaints.length === 0 ? 0 : 1;

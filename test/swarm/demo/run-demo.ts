@@ -14,6 +14,8 @@ import { Scores } from './scores.js';
 const numSteps = 40; // of demo.yaml
 const numEvaluated = 50; // of each kind
 const after = { lake: 0.5, sums: 0.5 };
+const leastGain = 0.4;
+const mostSeconds = 240;
 
 export type DemoResult = {
   readonly success_before: Readonly<Record<string, number>>;
@@ -26,6 +28,19 @@ export type DemoResult = {
   readonly doubled: number;
   readonly seconds: number;
 };
+
+/** What the demo is to show, and this run of it did not: one line each. */
+export function complaintsAbout(result: DemoResult): readonly string[] {
+  const { success_before: before, success_after: later, lost, doubled, seconds } = result;
+  const gains = Object.entries(before).map(([share, success]) => ({ share, gain: (later[share] ?? 0) - success }));
+  return [
+    ...(lost + doubled > 0 ? [`${lost} episodes were lost, ${doubled} trained twice`] : []),
+    ...gains
+      .filter(({ gain }) => gain < leastGain)
+      .map(({ share, gain }) => `${share} gained ${gain.toFixed(2)} of success, not ${leastGain}`),
+    ...(seconds > mostSeconds ? [`it took ${Math.round(seconds)} s, not ${mostSeconds}`] : []),
+  ];
+}
 
 /** Plays the demo and tells it line by line. */
 export async function runDemo(write: (line: string) => void): Promise<DemoResult> {
