@@ -2,6 +2,7 @@ import {
   defaultPolicy,
   isClosed,
   isOf,
+  lineOf,
   partsAt,
   shareOf,
   type GroupsByShare,
@@ -24,7 +25,7 @@ export class Audit {
   /** What each share is owed after a step of a policy. */
   readonly #owed = new Map<string, GroupsByShare>();
   /** What the first manifest that named a group said of it. */
-  readonly #taken = new Map<string, string>();
+  readonly #taken = new Map<string, Taken>();
 
   require(condition: boolean, violation: string): void {
     if (!condition) this.violations.add(violation);
@@ -43,7 +44,7 @@ export class Audit {
   manifest(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
     const { policy = defaultPolicy } = manifest;
     for (const { groupId, episodes } of manifest.groups) {
-      this.#sameForAll(groupId, JSON.stringify(episodes));
+      this.#sameForAll(state, groupId, { policy, step: manifest.step, episodes: JSON.stringify(episodes) });
       const group = state.groups.get(groupId);
       if (group === undefined) continue;
       this.require(isClosed(state, group, rules), `${groupId} was trained with open places`);
@@ -97,14 +98,21 @@ export class Audit {
     this.#owed.set(`${policy} ${step}`, owed);
   }
 
-  /** Once one policy has taken a group, its places are closed and its rewards stay, for the others too. */
-  #sameForAll(groupId: string, episodes: string): void {
-    const known = this.#taken.get(groupId) ?? episodes;
-    this.#taken.set(groupId, known);
-    this.require(known === episodes, `${groupId} was another group for the next policy`);
+  /**
+   * Once one policy has taken a group, its places are closed and its rewards stay, for the others too. A manifest that a power cut took
+   * away before it was synced has had no effect: the group may have been rescored since. The one of the same step stands in its place,
+   * as the fold accepts one alone.
+   */
+  #sameForAll(state: LedgerState, groupId: string, taken: Taken): void {
+    const known = this.#taken.get(groupId);
+    const isReplaced = known?.policy === taken.policy && known.step === taken.step;
+    if (known !== undefined && !isReplaced && lineOf(state, known.policy).manifests.has(known.step))
+      this.require(known.episodes === taken.episodes, `${groupId} was another group for the next policy`);
+    else this.#taken.set(groupId, taken);
   }
 }
 
+type Taken = { readonly policy: string; readonly step: number; readonly episodes: string };
 type Served = { readonly policy: string; readonly version: number; readonly incarnation: number };
 
 /** Two policies may lack groups of different shares: then one of them has a group too many. */
