@@ -13,6 +13,8 @@ export type BackboneParts = {
   readonly optimizer?: OptimizerOptions;
   /** Folder of a run that goes on after a restart, for what has to be the same then. */
   readonly runDir?: string;
+  /** Of a user who stops while it opens: then it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Tells the user something that takes time or went differently. */
   notice(message: string): void;
 };

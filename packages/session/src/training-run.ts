@@ -83,6 +83,7 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
       emit: options.emit,
       modelDir,
       optimizer: toOptimizerOptions(config, totalSteps),
+      signal,
     });
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
   const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));

@@ -8,13 +8,14 @@ type OpenOptions = {
   readonly modelDir: string;
   readonly optimizer?: OptimizerOptions;
   readonly runDir?: string;
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** The chosen backbone, with the weights of `modelDir`. Without an optimizer it only samples. */
 export function openBackbone(
   entry: BackboneEntry,
   config: CommonConfig,
-  { emit, modelDir, optimizer, runDir }: OpenOptions,
+  { emit, modelDir, optimizer, runDir, signal }: OpenOptions,
 ): Promise<Backbone> {
   const open = async (): Promise<Backbone> =>
     openEntry('backbones', entry, config, {
@@ -23,6 +24,7 @@ export function openBackbone(
       notice: (message) => emit({ type: 'notice', message }),
       ...(optimizer === undefined ? {} : { optimizer }),
       ...(runDir === undefined ? {} : { runDir }),
+      ...(signal === undefined ? {} : { signal }),
     });
   return trackBackbone(open());
 }

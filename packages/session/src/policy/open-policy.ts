@@ -43,7 +43,7 @@ export async function openUntrainedPolicy(
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
   const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, trains: false });
   const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
-  const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir });
+  const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }
 

@@ -35,11 +35,13 @@ export type TinkerBackboneOptions = {
   /** `adapter` (default): what the server hands out; `merged`: its adapter folded into the weights of `modelDir`. */
   readonly checkpoint?: CheckpointKind;
   readonly notice?: (message: string) => void;
-} & Pick<TinkerClientOptions, 'patienceMs' | 'wait' | 'wire'>;
+  /** Ends the opening, which then rejects with its reason. */
+  readonly signal?: AbortSignal;
+} & Pick<TinkerClientOptions, 'patienceMs' | 'clock' | 'wire'>;
 
 const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
 /** A server that is not there is told at once. */
-const firstPatienceMs = 3000;
+const firstPatience = { patienceMs: 3000, limitMs: 5000 };
 
 /**
  * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
@@ -54,15 +56,18 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   const { baseDir, beginsFrom } = await findBeginning(modelDir, options.checkpoint);
   checkClipping(optimizer, profile);
   const apiKey = options.apiKey ?? process.env['TINKER_API_KEY'] ?? null;
-  const { patienceMs, wait, wire = 'auto' } = options;
+  const { patienceMs, clock, wire = 'auto', signal } = options;
+  signal?.throwIfAborted();
   const client = new TinkerClient({
     baseUrl,
     apiKey,
     wire: wire === 'auto' ? profile.wire : wire,
     ignoresNumbers: profile.ignoresNumbers,
     ...(patienceMs && { patienceMs }),
-    ...(wait && { wait }),
+    ...(clock && { clock }),
   });
+  const stop = () => client.close();
+  signal?.addEventListener('abort', stop);
   try {
     const served = await findServedModel(client, options.baseModel);
     if (beginsFrom === null) checkServed(served.name, options);
@@ -90,7 +95,9 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
     return new TinkerBackbone(parts, await LiveModel.open(parts, { path: null, version: 0 }));
   } catch (error) {
     client.close();
-    throw error;
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    signal?.removeEventListener('abort', stop);
   }
 }
 
@@ -164,7 +171,7 @@ async function readLocalConfig(
 type ServedModel = { readonly name: string; readonly contextLength: number };
 
 async function findServedModel(client: TinkerClient, wanted: string | null): Promise<ServedModel> {
-  const found = await client.get('get_server_capabilities', { patienceMs: firstPatienceMs });
+  const found = await client.get('get_server_capabilities', firstPatience);
   const list: readonly unknown[] = Array.isArray(found['supported_models']) ? found['supported_models'] : [];
   const models = list.flatMap((each) => (isJsonObject(each) ? [toServedModel(each)] : []));
   const names = models.map(({ name }) => name).join(', ') || 'none';

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Backbone, LossOptions } from '@agentjet/core';
 import { createTinyTaskBackbone, tinyTaskOptimizer } from '../../testing/tiny-task.js';
+import { HangingClock } from './testing/hanging-clock.js';
+import { attemptClock } from './attempt-clock.js';
 import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import type { TinkerTrainStepMetrics } from './tinker-backbone.js';
@@ -108,7 +110,7 @@ test.each([true, false])(
 );
 
 test('a step tells how long it waited for room on the server, computed, and made its sampler', async () => {
-  const backbone = await open({ wait: () => sleep(20) });
+  const backbone = await open({ clock: { ...attemptClock, wait: () => sleep(20) } });
   server.faults.full = { route: 'forward_backward', times: 3 };
   const startedAt = performance.now();
   const { secondsQueued, secondsComputing, secondsSync } = (await backbone.trainStep(
@@ -147,6 +149,63 @@ test('a dead server ends the step with its address and how to go on, and its suc
   await successor.trainStep(lesson());
   await expectUndisturbed(successor);
   await rm(dir, { recursive: true });
+});
+
+describe('a server that takes requests and never answers', () => {
+  let clock: HangingClock;
+  beforeEach(() => {
+    clock = new HangingClock();
+    server.onHang = () => clock.expire();
+  });
+
+  test('is told at start within seconds', async () => {
+    server.faults.hangs = { times: Infinity };
+    await expect(open({ clock })).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringMatching(/No answer from http:.*get_server_capabilities.*no answer within 5 s/),
+    });
+    expect(clock.now()).toBeLessThan(15_000);
+  });
+
+  test('is given up in a step after the patience', async () => {
+    const backbone = await open({ clock });
+    const startedAt = clock.now();
+    server.faults.hangs = { times: Infinity };
+    await expect(backbone.trainStep(lesson())).rejects.toMatchObject({ code: 'unreachable' });
+    expect(clock.now() - startedAt).toBeLessThan(10 * 60_000);
+    server.faults.hangs.times = 0;
+  });
+
+  test.each(['forward_backward', 'retrieve_future'])('is asked again after one silence in %s', async (route) => {
+    const backbone = await open({ clock });
+    await backbone.trainStep(lesson());
+    server.faults.hangs = { route, times: 1 };
+    await backbone.trainStep(lesson());
+    expect(server.faults.hangs.times).toBeLessThanOrEqual(0);
+    await expectUndisturbed(backbone);
+  });
+
+  test('is waited for as long as it answers other requests, such as heartbeats', async () => {
+    const client = new TinkerClient({ baseUrl: server.url, apiKey: 'tml-secret', clock });
+    const hearAndExpire = async () => {
+      await clock.wait(100_000);
+      await client.get('get_server_capabilities');
+      clock.expire(10_000);
+    };
+    server.onHang = () => void hearAndExpire();
+    server.faults.hangs = { route: 'retrieve_future', times: 10 };
+    const future = { route: 'forward', submitted: { request_id: 'future-7' } };
+    await expect(client.result(future)).rejects.toMatchObject({ code: 'lost' });
+    client.close();
+  });
+
+  test('hears an interruption while the backbone opens', async () => {
+    const stopping = new AbortController();
+    const reason = new Error('stopped');
+    server.onHang = () => stopping.abort(reason);
+    server.faults.hangs = { route: 'create_session', times: 1 };
+    await expect(open({ signal: stopping.signal })).rejects.toBe(reason);
+  });
 });
 
 test('a server that stays busy is given up after the patience, with its address', async () => {

@@ -56,7 +56,7 @@ export const tinker = defineBackbone({
   },
   async open(
     { baseUrl, apiKey, baseModel, profile, wire, rank, checkpoint, keepStateEvery },
-    { config, modelDir, optimizer, notice },
+    { config, modelDir, optimizer, signal, notice },
   ) {
     const { createTinkerBackbone } = await import('./create-tinker-backbone.js');
     return await createTinkerBackbone({
@@ -74,6 +74,7 @@ export const tinker = defineBackbone({
       contextLength: config.rollout.maxModelLen,
       notice,
       ...(optimizer && { optimizer }),
+      ...(signal && { signal }),
     });
   },
 });

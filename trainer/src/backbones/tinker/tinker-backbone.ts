@@ -210,7 +210,7 @@ export class TinkerBackbone implements Backbone {
       return describeStep(step, { trained: before ?? found, reference }, facts);
     } catch (error) {
       this.#isLost = true;
-      if (!(error instanceof LostError) && !this.#parts.client.isClosed)
+      if (!(error instanceof LostError) && !isUnreachable(error) && !this.#parts.client.isClosed)
         await this.#recover(toErrorMessage(error)).catch(() => undefined); // the next request tries again
       throw error;
     }
@@ -261,6 +261,8 @@ export class TinkerBackbone implements Backbone {
     this.#isLost = false;
   }
 }
+
+const isUnreachable = (error: unknown): boolean => error instanceof BackboneError && error.code === 'unreachable';
 
 function checkNotAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted)

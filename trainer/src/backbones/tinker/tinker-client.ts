@@ -4,9 +4,9 @@
  * the server gives the same future for it and computes nothing a second time.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
-import { BackboneError, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
-import { closedError, isWireRefusal, LostError, toFailure } from './tinker-errors.js';
+import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+import { attemptClock, type AttemptClock } from './attempt-clock.js';
+import { closedError, isWireRefusal, LostError, RefusedError, toFailure } from './tinker-errors.js';
 import { readProtobuf, type AnswerKind } from './wire/proto-answers.js';
 import { jsonRoute, protobufRoute, toJsonBody, toProtobuf, type RowRequest } from './wire/row-request.js';
 
@@ -15,12 +15,12 @@ export type TinkerClientOptions = {
   readonly baseUrl: string;
   /** Sent as X-API-Key; never part of a message. */
   readonly apiKey: string | null;
-  /** How long a request is repeated, not counting the time that the server itself takes. Default 5 minutes. */
+  /** How long a request is repeated, and the server's silence waited for. Default 5 minutes. */
   readonly patienceMs?: number;
   /** Default `auto`: JSON, and protobuf after a server has refused the first rows as JSON. */
   readonly wire?: Wire;
-  /** Waits between two attempts; tests give one that does not. */
-  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Tests give one that does not wait. */
+  readonly clock?: AttemptClock;
   /** A request that is sent again is computed again: after a lost connection the model is given up instead. */
   readonly ignoresNumbers?: boolean;
 };
@@ -37,9 +37,14 @@ type Body = JsonObject | Buffer | undefined;
 type RequestOptions = {
   /** Instead of the client's. */
   readonly patienceMs?: number;
+  /** How long one attempt may be silent. */
+  readonly limitMs?: number;
 };
 
 const defaultPatienceMs = 5 * 60_000;
+const limitMs = 2 * 60_000;
+/** Of a request that waits at the server for a result; Node itself gives up after five minutes without a header. */
+const pollLimitMs = 4 * 60_000;
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
 const firstPollMs = 5;
@@ -61,9 +66,11 @@ export class TinkerClient {
   readonly #baseUrl: string;
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
-  readonly #wait: NonNullable<TinkerClientOptions['wait']>;
+  readonly #clock: AttemptClock;
   /** As the option; the seam check may find out later. */
   ignoresNumbers: boolean;
+  /** When the server has last answered anything. */
+  #heardAt = -Infinity;
   #secondsPaused = 0;
   #wire: Wire;
   readonly #closing = new AbortController();
@@ -74,7 +81,7 @@ export class TinkerClient {
     apiKey,
     patienceMs = defaultPatienceMs,
     wire = 'auto',
-    wait = waitFor,
+    clock = attemptClock,
     ignoresNumbers = false,
   }: TinkerClientOptions) {
     this.ignoresNumbers = ignoresNumbers;
@@ -82,7 +89,7 @@ export class TinkerClient {
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
     this.#patienceMs = patienceMs;
-    this.#wait = wait;
+    this.#clock = clock;
   }
 
   /** Rejects everything under way, and every later request, with `closed`. */
@@ -160,13 +167,17 @@ export class TinkerClient {
       .catch(() => undefined);
   }
 
-  /** A file, whole. Redirects are followed without the key. */
+  /** A file, whole. Redirects are followed without the key. Rejects with RefusedError if the server does not hand it out. */
   async download(route: string): Promise<Buffer> {
-    let reply = await this.#fetch(this.#urlOf(route), { headers: this.#headers() });
+    let reply = await this.#exchange({ route, url: this.#urlOf(route), init: { headers: this.#headers() } });
     for (let count = 0; count < mostRedirects && reply.status >= 300 && reply.status < 400; count++)
-      reply = await this.#fetch(new URL(reply.headers.get('location') ?? '', reply.url), {});
-    if (!reply.ok) throw this.#failure(route, reply.status, reply.bytes.toString('utf8'));
-    return reply.bytes;
+      reply = await this.#exchange({ route, url: new URL(reply.headers.get('location') ?? '', reply.url), init: {} });
+    if (reply.ok) return reply.bytes;
+    const text = this.#redact(cutText(reply.bytes.toString('utf8')));
+    throw new RefusedError(
+      `${this.#baseUrl} does not hand out ${route} (status ${reply.status}): ${text}`,
+      reply.status,
+    );
   }
 
   async #retrieve(route: string, id: string, answers: AnswerKind | undefined): Promise<JsonObject> {
@@ -184,22 +195,36 @@ export class TinkerClient {
     }
   }
 
-  async #repeat(
-    route: string,
-    body: Body,
-    options: RequestOptions & {
-      readonly isPoll?: boolean;
-      readonly asked?: string;
-      readonly answers?: AnswerKind;
-    } = {},
-  ): Promise<JsonObject> {
-    const { patienceMs = this.#patienceMs, isPoll = false, asked = route, answers } = options;
+  /** An answer as JSON, whatever it came as. */
+  async #repeat(route: string, body: Body, options: JsonRequestOptions = {}): Promise<JsonObject> {
+    const { isPoll = false, asked = route, answers } = options;
+    const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
+    const headers = this.#headers(Buffer.isBuffer(body), answers);
+    const init = body === undefined ? { headers } : { method: 'POST', headers, body: content };
+    const reply = await this.#exchange({ ...options, route, asked, isPoll, url: this.#urlOf(route), init });
+    if (isPoll && reply.status === 408) return { type: 'try_again' };
+    const isProtobuf = reply.ok && reply.headers.get('content-type')?.includes(protobuf) === true;
+    if (isProtobuf && answers !== undefined) return readProtobuf(reply.bytes, answers);
+    const text = reply.bytes.toString('utf8');
+    if (!reply.ok) throw this.#failure(asked, reply.status, text);
+    const value = parseJson(text);
+    if (isJsonObject(value)) return value;
+    throw new RefusedError(
+      `${this.#baseUrl} answered ${asked} with no JSON object: ${this.#redact(cutText(text))}`,
+      reply.status,
+    );
+  }
+
+  /** Asks again until the server takes the request. Silence counts from when the server was last heard, on any request. */
+  async #exchange(exchange: Exchange): Promise<Reply> {
+    const { route, asked = route, patienceMs = this.#patienceMs } = exchange;
     let waited = 0;
     for (let delay = firstWaitMs; ; delay = Math.min(2 * delay, longestWaitMs)) {
-      const attempt = await this.#attempt(route, body, answers);
-      if (attempt.kind === 'answer') return attempt.value;
-      if (attempt.kind === 'refused') throw this.#failure(asked, attempt.status, attempt.text);
-      if (isPoll && attempt.status === 408) return { type: 'try_again' };
+      const startedAt = this.#clock.now();
+      const attempt = await this.#attempt(exchange);
+      if (attempt.kind === 'reply') return attempt.reply;
+      const silence = this.#clock.now() - Math.max(startedAt, attempt.wasHeard ? startedAt : this.#heardAt);
+      waited += Math.min(silence, patienceMs / 2);
       if (waited >= patienceMs) throw this.#silence(asked, attempt.text, waited);
       const pause = attempt.retryAfterMs ?? delay;
       waited += pause;
@@ -207,48 +232,46 @@ export class TinkerClient {
     }
   }
 
-  async #attempt(route: string, body: Body, answers: AnswerKind | undefined): Promise<Attempt> {
-    const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
-    const headers = this.#headers(Buffer.isBuffer(body), answers);
+  async #attempt(exchange: Exchange): Promise<Attempt> {
+    const { route, isPoll = false } = exchange;
+    const isOnce = this.ignoresNumbers && notTwice.has(route);
     let reply: Reply;
     try {
-      reply = await this.#fetch(
-        this.#urlOf(route),
-        body === undefined ? { headers } : { method: 'POST', headers, body: content },
-      );
+      reply = await this.#fetch(exchange);
     } catch (error) {
       if (this.isClosed) throw closedError(error);
-      if (this.ignoresNumbers && notTwice.has(route))
+      if (isOnce)
         throw new LostError(`the connection was lost in ${route}, and the server may have computed it`, error);
-      return { kind: 'again', status: 0, text: describeCause(error), retryAfterMs: undefined };
+      return { kind: 'again', text: describeCause(error), wasHeard: false };
     }
-    const { status, bytes } = reply;
-    if (this.ignoresNumbers && notTwice.has(route) && ambiguous.includes(status))
+    const { status, headers } = reply;
+    if (isOnce && ambiguous.includes(status))
       throw new LostError(`${route} was answered with status ${status}, and the server may have computed it`);
-    if (status === 408 || status === 429 || status >= 500) {
-      const seconds = Number(reply.headers.get('retry-after') ?? Number.NaN);
-      return { kind: 'again', status, text: `status ${status}`, retryAfterMs: toRetryMs(seconds) };
-    }
-    const isProtobuf = reply.ok && reply.headers.get('content-type')?.includes(protobuf) === true;
-    if (isProtobuf && answers !== undefined) return { kind: 'answer', value: readProtobuf(bytes, answers) };
-    const text = bytes.toString('utf8');
-    if (!reply.ok) return { kind: 'refused', status, text };
-    const value = parseJson(text);
-    return isJsonObject(value)
-      ? { kind: 'answer', value }
-      : { kind: 'refused', status, text: `no JSON object: ${text}` };
+    if (!isBusy(status) || (isPoll && status === 408)) return { kind: 'reply', reply };
+    const retryAfterMs = toRetryMs(Number(headers.get('retry-after') ?? Number.NaN));
+    return { kind: 'again', text: `status ${status}`, wasHeard: true, ...(retryAfterMs && { retryAfterMs }) };
   }
 
   /** A signal for each request: fetch takes its listener off one only when it is collected, and a run asks for a long time. */
-  async #fetch(url: URL, init: RequestInit): Promise<Reply> {
+  async #fetch({
+    url,
+    init,
+    isPoll = false,
+    limitMs: limit = isPoll ? pollLimitMs : limitMs,
+  }: Exchange): Promise<Reply> {
     if (this.isClosed) throw closedError();
     const leaving = new AbortController();
     this.#underWay.add(leaving);
+    const expire = () => leaving.abort(new Error(`no answer within ${Math.round(limit / 1000)} s`));
+    const clear = this.#clock.limit(limit, expire);
     try {
       const response = await fetch(url, { ...init, redirect: 'manual', signal: leaving.signal });
       const { status, ok, headers } = response;
-      return { status, ok, headers, url: response.url, bytes: Buffer.from(await response.arrayBuffer()) };
+      const bytes = Buffer.from(await response.arrayBuffer());
+      this.#heardAt = this.#clock.now();
+      return { status, ok, headers, url: response.url, bytes };
     } finally {
+      clear();
       this.#underWay.delete(leaving);
     }
   }
@@ -268,7 +291,7 @@ export class TinkerClient {
 
   async #pause(ms: number): Promise<void> {
     try {
-      await this.#wait(ms, this.#closing.signal);
+      await this.#clock.wait(ms, this.#closing.signal);
     } catch (error) {
       throw this.isClosed ? closedError(error) : error;
     }
@@ -294,18 +317,32 @@ export class TinkerClient {
 /** A response that was read to its end. */
 type Reply = Pick<Response, 'status' | 'ok' | 'headers' | 'url'> & { readonly bytes: Buffer };
 
+type JsonRequestOptions = RequestOptions & {
+  readonly isPoll?: boolean;
+  /** The route that a poll is for. */
+  readonly asked?: string;
+  readonly answers?: AnswerKind;
+};
+
+type Exchange = Omit<JsonRequestOptions, 'answers'> & {
+  readonly route: string;
+  readonly url: URL;
+  readonly init: RequestInit;
+};
+
 type Attempt =
-  | { readonly kind: 'answer'; readonly value: JsonObject }
-  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
+  | { readonly kind: 'reply'; readonly reply: Reply }
   | {
       readonly kind: 'again';
-      readonly status: number;
       readonly text: string;
-      readonly retryAfterMs: number | undefined;
+      /** It was answered, if only with a refusal for now. */
+      readonly wasHeard: boolean;
+      readonly retryAfterMs?: number;
     };
 
-async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal });
+/** 425: what is asked for is still being made; 501 will not change. */
+function isBusy(status: number): boolean {
+  return [408, 425, 429].includes(status) || (status >= 500 && status !== 501);
 }
 
 function toRetryMs(seconds: number): number | undefined {

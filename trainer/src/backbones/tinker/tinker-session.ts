@@ -40,7 +40,8 @@ export class TinkerSession {
 
   /** A heartbeat that fails is left to the next request to tell. */
   async beat(): Promise<void> {
-    await this.#client.post('session_heartbeat', { session_id: this.#id }, { patienceMs: 0 }).catch(() => undefined);
+    const options = { patienceMs: 0, limitMs: heartbeatMs };
+    await this.#client.post('session_heartbeat', { session_id: this.#id }, options).catch(() => undefined);
   }
 
   /** With the weights that it begins from, and no step of the optimizer. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Backbone } from '@agentjet/core';
 import { tinyTaskOptimizer } from '../../../testing/tiny-task.js';
+import { attemptClock } from '../attempt-clock.js';
 import { createTinkerBackbone, type TinkerBackboneOptions } from '../create-tinker-backbone.js';
 import type { TinkerServer } from './tinker-server.js';
 
@@ -28,7 +29,7 @@ export async function openClient(
     modelDir,
     seed: 1,
     ...(isTrained && { optimizer: tinyTaskOptimizer }),
-    wait: () => new Promise(setImmediate),
+    clock: { ...attemptClock, wait: () => new Promise(setImmediate) },
     ...options,
   });
 }

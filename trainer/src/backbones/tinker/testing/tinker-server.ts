@@ -30,6 +30,8 @@ export type Faults = {
   averages?: boolean;
   /** Changes each row's coefficients. */
   distort?: Distortion;
+  /** Takes so many requests, of this route if one is named, and never answers them. */
+  hangs?: { route?: string; times: number };
   /** Tells no gradient norm. */
   hidesNorm?: boolean;
   /** Answers this many requests with the status. */
@@ -74,6 +76,8 @@ export class TinkerServer {
   readonly faults: Faults = {};
   /** Closes every connection without an answer. */
   isDead = false;
+  /** Hears of each request that is never answered. */
+  onHang: () => void = () => undefined;
   /** Routes in the order in which they were asked for. */
   readonly requests: string[] = [];
   /** Of `load_weights`, whether the optimizer was asked for. */
@@ -123,6 +127,7 @@ export class TinkerServer {
     const asked = (request.url ?? '').replace('/api/v1/', '');
     this.requests.push(asked);
     if (this.isDead) return void request.socket.destroy();
+    if (this.#isHanging(asked)) return this.onHang();
     try {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -167,6 +172,11 @@ export class TinkerServer {
     const { apiKey } = this.#options;
     const shown = headers['x-api-key'];
     if (apiKey !== undefined && shown !== apiKey) throw new HttpError(401, `the key ${String(shown)} is not known`);
+  }
+
+  #isHanging(asked: string): boolean {
+    const { hangs } = this.faults;
+    return hangs !== undefined && (hangs.route ?? asked) === asked && hangs.times-- > 0;
   }
 
   #checkBusy(): void {
