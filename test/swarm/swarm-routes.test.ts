@@ -182,7 +182,7 @@ describe('checkpoints', () => {
     expect(asked).toMatchObject({ status: 202, body: { operation_id: 'mine', operation: 'checkpoint' } });
     await expect
       .poll(async () => (await send(server, 'GET', '/operations/mine')).body)
-      .toEqual({ operation_id: 'mine', state: 'done' });
+      .toEqual({ operation_id: 'mine', operation: 'checkpoint', state: 'done' });
     expect(codeOf(await send(server, 'GET', '/operations/other'))).toEqual([404, 'unknown_operation']);
   });
 });
@@ -218,6 +218,50 @@ describe('the run', () => {
     expect(codeOf(await patch({ 'rollout.temperature': 0.5 }, 1))).toEqual([409, 'needs_reload']);
     expect(codeOf(await patch({ 'model.path': 'nano' }, 1))).toEqual([409, 'needs_new_run']);
     expect(codeOf(await patch({ 'rollout.user_workflow': 'evil.ts->Evil' }, 1))).toEqual([422, 'unknown_config']);
+  });
+
+  it('makes a change once, says so once in the audit, and refuses its id for another change', async () => {
+    const first = await start();
+    const patch = (server: SwarmServer, changes: object, revision = 0): Promise<Answer> =>
+      send(server, 'PATCH', '/run/config', {
+        body: { request_id: 'r', changes },
+        headers: { 'if-match': String(revision) },
+      });
+    const change = { 'trainer_common.save_freq': 5 };
+    expect((await patch(first, change)).body).toEqual({ revision: 1, from_step: 1 });
+    expect((await patch(first, change)).body).toEqual({ revision: 1, from_step: 1 });
+    await first.close();
+    const server = await start();
+    expect((await patch(server, change)).body).toEqual({ revision: 1, from_step: 1 });
+    expect(codeOf(await patch(server, { 'trainer_common.save_freq': 6 }, 1))).toEqual([409, 'name_taken']);
+    const headers = { 'idempotency-key': 's' };
+    const share = (body: object) => send(server, 'PUT', '/shares', { body, headers });
+    expect((await share({ default: 0.5, b: 0.5 })).body).toEqual({ revision: 2, from_step: 1 });
+    expect((await share({ default: 0.5, b: 0.5 })).body).toEqual({ revision: 2, from_step: 1 });
+    expect(codeOf(await share({ default: 0.4, b: 0.6 }))).toEqual([409, 'name_taken']);
+    const detail = { changes: change, revision: 1, from_step: 1 };
+    expect((await send(server, 'GET', '/audit')).body).toMatchObject({
+      entries: [
+        { by: 'first', what: 'configure', detail },
+        { what: 'shares', detail: { shares: { default: 0.5, b: 0.5 }, revision: 2, from_step: 1 } },
+      ],
+    });
+  });
+
+  it('obeys an order once, says so once in the audit, and refuses its id for another order', async () => {
+    const server = await start();
+    const order = (operation: string, id: string): Promise<Answer> =>
+      send(server, 'POST', `/run/${operation}`, { headers: { 'idempotency-key': id } });
+    const paused = { operation_id: 'one', operation: 'pause', state: 'done' };
+    expect(await order('pause', 'one')).toEqual({ status: 202, body: paused });
+    expect((await order('resume', 'two')).status).toBe(202);
+    expect(await order('pause', 'one')).toEqual({ status: 200, body: paused });
+    expect((await send(server, 'GET', '/server')).body).toMatchObject({ state: 'rolling' });
+    expect((await send(server, 'GET', '/operations/one')).body).toEqual(paused);
+    for (const operation of ['drain', 'checkpoint'])
+      expect(codeOf(await order(operation, 'one'))).toEqual([409, 'name_taken']);
+    const { entries } = (await send(server, 'GET', '/audit')).body as { readonly entries: readonly object[] };
+    expect(entries).toMatchObject([{ what: 'pause' }, { what: 'resume' }]);
   });
 
   it('takes for one of several policies what may be its own, and no way to wait that needs one policy', async () => {
@@ -381,9 +425,24 @@ it('opens a model that died again, and makes its step once; if it dies too often
   await ends('two');
   await expect.poll(() => server.swarm?.describe().state, { timeout: 10_000 }).toBe('failed');
   expect(notices.at(-1)).toContain('Ends are still taken');
+  const problem = /the device is gone\. It failed \d times .*"ajet swarm start" opens it again/;
+  expect((await send(server, 'GET', '/server')).body['problem']).toMatch(problem);
+  const refused = await send(server, 'POST', '/run/checkpoint', { headers: { 'idempotency-key': 'save' } });
+  const failed = { operation: 'checkpoint', state: 'failed', message: expect.stringMatching(problem) };
+  expect(refused.body).toMatchObject(failed);
+  expect((await send(server, 'GET', '/operations/save')).body).toMatchObject(failed);
   const ids = [...(server.swarm?.context.ledger.state.episodes.keys() ?? [])];
   const receipt = await end(server, ids[0] ?? '', { reward: 0 });
   expect(receipt).toMatchObject({ status: 200, body: { state: 'trained', step: 1 } });
+  numFailures = 0;
+  const started = await send(server, 'POST', '/run/start', { headers: { 'idempotency-key': 'go' } });
+  expect(started).toMatchObject({ status: 202, body: { operation: 'start', state: 'done' } });
+  await expect.poll(() => server.swarm?.describe().version).toBe(2);
+  expect((await send(server, 'GET', '/server')).body).not.toHaveProperty('problem');
+  expect(codeOf(await send(server, 'POST', '/run/pause', { headers: { 'idempotency-key': 'go' } }))).toEqual([
+    409,
+    'name_taken',
+  ]);
 });
 
 it('speaks TLS with the certificate that it is given', async () => {

@@ -9,6 +9,8 @@ import type {
   GroupDroppedRecord,
   GroupRecord,
   LedgerRecord,
+  OperationRecord,
+  RunOrder,
 } from './records.js';
 import { defaultShare } from './shares.js';
 import { drawState } from './draw-states.js';
@@ -87,6 +89,14 @@ type SettingRecord = Extract<
   { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' | 'audit' }
 >;
 
+/** What was ordered, as far as it changed something: earlier versions did not write it down. */
+function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder {
+  if (after.isStopped && !before.isStopped) return 'stop';
+  if (after.isDraining && !before.isDraining) return 'drain';
+  if (after.isPaused !== before.isPaused) return after.isPaused ? 'pause' : 'resume';
+  return 'start';
+}
+
 /** Records about the run as a whole: the newest one holds. */
 function applySetting(state: LedgerState, record: SettingRecord): void {
   switch (record.kind) {
@@ -98,8 +108,8 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       state.bootId = record.bootId;
       return;
     case 'operation':
+      state.operationIds.set(record.requestId, record.order ?? orderBetween(state.operation, record));
       state.operation = record;
-      state.operationIds.add(record.requestId);
       return;
     case 'config':
       state.configs.push(record);

@@ -20,7 +20,7 @@ export {
   type GroupPart,
 } from './policies.js';
 export { placeSeed } from './place-seed.js';
-export { canBecomeTrainable, countPlaces, isClosed, isSampled, isTrainable, placeStateOf } from './places.js';
+export { canBecomeTrainable, countPlaces, isClosed, isMember, isSampled, isTrainable, placeStateOf } from './places.js';
 export type {
   AuditRecord,
   CallRecord,
@@ -36,6 +36,7 @@ export type {
   ManifestRecord,
   Purpose,
   RecordKind,
+  RunOrder,
   KeyRecord,
   TaskRecord,
   Score,

@@ -53,6 +53,10 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
   });
 }
 
+/** Whether the episode holds its place. A step of the group takes no other episodes of it. */
+export const isMember = ({ places }: Readonly<LedgerGroup>, { place, episodeId }: Readonly<LedgerEpisode>): boolean =>
+  places[place]?.episodeId === episodeId;
+
 /** Evaluation first; else as they were. */
 export function byUrgency(groups: readonly LedgerGroup[]): readonly LedgerGroup[] {
   if (groups.length < 2) return groups;

@@ -261,10 +261,14 @@ export type OperationRecord = {
   readonly kind: 'operation';
   /** Identifies the order, so that a late copy of it changes nothing. */
   readonly requestId: string;
+  /** What was ordered. Absent in stores of earlier versions. */
+  readonly order?: RunOrder;
   readonly isPaused: boolean;
   readonly isDraining: boolean;
   readonly isStopped: boolean;
 };
+
+export type RunOrder = 'start' | 'pause' | 'resume' | 'drain' | 'stop';
 
 export type ConfigRecord = {
   readonly kind: 'config';

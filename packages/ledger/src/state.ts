@@ -14,6 +14,7 @@ import type {
   ManifestRecord,
   OperationRecord,
   OutcomeRecord,
+  RunOrder,
   TargetRewards,
   TaskRecord,
 } from './records.js';
@@ -38,7 +39,8 @@ export type LedgerState = PolicyLine & {
   readonly keys: Map<string, KeyRecord>;
   readonly audit: AuditRecord[];
   operation: OperationRecord;
-  readonly operationIds: Set<string>;
+  /** What was ordered, by the ids of the requests. */
+  readonly operationIds: Map<string, RunOrder>;
   bootId: string | undefined;
   /** Groups whose records may be gone, and their episodes. */
   readonly finished: FinishedGroups;
@@ -135,7 +137,7 @@ export function createState(finished = new FinishedGroups()): LedgerState {
     keys: new Map(),
     audit: [],
     operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
-    operationIds: new Set(),
+    operationIds: new Map(),
     bootId: undefined,
     finished,
   };

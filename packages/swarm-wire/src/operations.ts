@@ -82,10 +82,10 @@ export const keyRequestSchema = z.strictObject({
   max_episodes: z.number().int().positive().optional(),
 });
 
-/** The key itself is shown once, in the answer that made it. */
+/** What a key is limited to. The key itself is shown once, in the answer that made it. */
 export const keyAnswerSchema = z.strictObject({
+  ...keyRequestSchema.shape,
   name: z.string(),
-  role: z.enum(roles),
   key: z.string().optional(),
   expires_at: z.string().optional(),
 });
@@ -155,6 +155,8 @@ export const serverAnswerSchema = z.strictObject({
   account: z.record(z.string(), z.number()),
   /** Reasons of acknowledged episodes that were dropped. */
   dropped_by_reason: z.record(z.string(), z.number()),
+  /** Why training has stopped, and how to bring it back. With several policies each says it of itself. */
+  problem: z.string().optional(),
   /** Absent in a run without shares. */
   shares: z.record(z.string(), shareAnswerSchema).optional(),
   /** Absent in a run with one policy. With several, step and version above are those of the first. */

@@ -1,5 +1,5 @@
 import { ConfigError } from '@agentjet/core';
-import { SwarmOperator, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
+import { SwarmOperator, type KeysAnswer, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
 import { serverOf } from './server-of.js';
 
@@ -65,7 +65,7 @@ export async function operate(operation: Operation, flags: OperatorFlags): Promi
     await new Promise((resolve) => setTimeout(resolve, 200));
     answer = { ...answer, ...(await operator.operation(answer.operation_id)) };
   }
-  tell(flags, [`${operation}: ${answer.state}`], answer);
+  tell(flags, [`${operation}: ${answer.state}${answer.message === undefined ? '' : `. ${answer.message}`}`], answer);
   return answer.state === 'failed' ? 1 : 0;
 }
 
@@ -91,11 +91,21 @@ export type MakeKeyFlags = OperatorFlags & {
 /** `ajet swarm keys list | make <name> | delete <name>`. */
 export async function listKeys(flags: OperatorFlags): Promise<number> {
   const answer = await openOperator(flags).keys();
-  const lines = answer.keys.map(
-    ({ name, role, expires_at: until }) => `${role.padEnd(10)} ${name}${until === undefined ? '' : `, until ${until}`}`,
-  );
-  tell(flags, lines, answer);
+  tell(flags, answer.keys.map(describeKey), answer);
   return 0;
+}
+
+/** A key with its limits, in a line. */
+function describeKey({ name, role, ...limits }: KeysAnswer['keys'][number]): string {
+  const { shares, scores, reward_bounds: bounds, max_episodes: most, expires_at: until } = limits;
+  const said = [
+    ...(shares === undefined ? [] : [`shares ${shares.join(' ')}`]),
+    ...(scores === undefined ? [] : [`scores ${scores.join(' ')}`]),
+    ...(bounds === undefined ? [] : [`rewards ${bounds.join(' to ')}`]),
+    ...(most === undefined ? [] : [`at most ${most} episodes`]),
+    ...(until === undefined ? [] : [`until ${until}`]),
+  ];
+  return [`${role.padEnd(10)} ${name}`, ...said].join(', ');
 }
 
 export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number> {
@@ -187,6 +197,7 @@ export function describeServer(server: ServerAnswer): readonly string[] {
     `${running} of ${capacity} episodes run; ${open} groups are sampled, ${pooled} wait for their step`,
     `${count('acknowledged')} acknowledged = ${count('trained')} trained + ${count('assigned')} assigned + ${count('pooled')} pooled + ${count('unscored')} unscored + ${count('evaluated')} evaluated + ${count('dropped')} dropped`,
     ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
+    ...(server.problem === undefined ? [] : [server.problem]),
     ...(server.shares === undefined ? [] : describeShares(server.shares)),
     ...(server.policies === undefined ? [] : describePolicies(server.policies)),
   ];

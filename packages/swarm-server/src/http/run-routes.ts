@@ -9,7 +9,7 @@ import {
   type Operation,
   type OperationAnswer,
 } from '@agentjet/swarm-wire';
-import { requireRevision, toParts } from '../swarm/operator-routes.js';
+import type { Asked } from '../swarm/operator-routes.js';
 import type { Swarm } from '../swarm/swarm.js';
 import { audit, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
@@ -47,9 +47,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   base.put(
     '/shares',
     door.write('commander', sharesRequestSchema, async (swarm, shares, { context, key }) => {
-      toParts(shares); // a refused order is not in the audit
-      await audit(swarm, key, { what: 'shares', shares });
-      return swarm.share(shares, context.req.header('idempotency-key'), key?.name);
+      return swarm.share(shares, context.req.header('idempotency-key'), askedBy(key));
     }),
   );
   base.post('/run/:operation', door.read('commander', operate));
@@ -57,9 +55,9 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
     '/operations/:id',
     door.read('observer', async (swarm, context) => {
       const id = context.req.param('id') ?? '';
-      const state = await swarm.operation(id);
-      if (state === undefined) throw new WireError('unknown_operation', `There is no operation ${JSON.stringify(id)}.`);
-      return { operation_id: id, state };
+      const known = await swarm.operation(id);
+      if (known === undefined) throw new WireError('unknown_operation', `There is no operation ${JSON.stringify(id)}.`);
+      return { operation_id: id, ...known } satisfies OperationAnswer;
     }),
   );
   base.patch(
@@ -70,9 +68,7 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
         throw new WireError('invalid_request', 'Name the revision that is changed: "If-Match: <number>".');
       }
       config.requireChangeable(request.changes);
-      requireRevision(swarm.context.ledger.state, request.request_id, ifMatch);
-      await audit(swarm, key, { what: 'configure', changes: request.changes });
-      return swarm.configure(request, ifMatch, key?.name);
+      return swarm.configure(request, ifMatch, askedBy(key));
     }),
   );
 }
@@ -86,14 +82,21 @@ type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun }
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
   const id = context.req.header('idempotency-key') ?? crypto.randomUUID();
-  const isDone = isReached(swarm, operation);
+  await swarm.requireOrder(id, operation);
+  const known = await swarm.operation(id);
+  const isDone = known?.state === 'done' || isReached(swarm, operation);
   context.status(isDone ? 200 : 202);
-  if (!isDone) await audit(swarm, key, { what: operation });
-  if (operation === 'checkpoint') await swarm.checkpoint(id);
-  else if (!isDone) await swarm.operate(operation, id);
-  const state = operation === 'checkpoint' ? ((await swarm.operation(id)) ?? 'accepted') : 'done';
-  return { operation_id: id, operation, state };
+  if (known !== undefined) return { operation_id: id, ...known };
+  if (operation === 'checkpoint') {
+    await audit(swarm, key, { what: operation });
+    await swarm.checkpoint(id);
+    return { operation_id: id, ...((await swarm.operation(id)) ?? { operation, state: 'accepted' }) };
+  }
+  if (!isDone) await swarm.operate(operation, id, askedBy(key));
+  return { operation_id: id, operation, state: 'done' };
 }
+
+const askedBy = (key: StoredKey | undefined): Asked => ({ by: key?.name ?? '', at: new Date().toISOString() });
 
 function isReached(swarm: Swarm, operation: Operation): boolean {
   const { ledger, policies } = swarm.context;

@@ -7,9 +7,10 @@ import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
-import { failureWindowMs, maxFailures } from '../swarm/keep-training.js';
+import { failureWindowMs, maxFailures, sayFailed } from '../swarm/keep-training.js';
 import type { SwarmSettings } from '../swarm/settings.js';
-import { Swarm, type SwarmOptions } from '../swarm/swarm.js';
+import { Swarm } from '../swarm/swarm.js';
+import type { SwarmOptions } from '../swarm/swarm-options.js';
 import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
 import { toListenError, toUrl } from './address.js';
 import { InFlight } from './in-flight.js';
@@ -149,6 +150,8 @@ class SwarmLoop {
   });
   /** When the trainer or the engine failed lately. */
   #failedMs: number[] = [];
+  /** The swarm that is about to be closed, so that its model is opened again. */
+  #leaving: Swarm | undefined;
   #isClosed = false;
 
   constructor(options: SwarmServerOptions) {
@@ -218,6 +221,7 @@ class SwarmLoop {
         },
         ...(this.#numLives === 0 && { rewindTo: this.#options.rewindTo }),
         onTrainerFailure: (error) => void this.#openAgain(error),
+        onWanted: () => void this.#openOnOrder(),
         onNotice: this.#options.onNotice,
       });
       this.#numLives++;
@@ -286,19 +290,32 @@ class SwarmLoop {
 
   /** A model that died is opened again, from its newest checkpoint, unless it does so too often: then an operator must look. */
   async #openAgain(error: unknown): Promise<void> {
-    const { onNotice } = this.#options;
+    const swarm = this.#swarm;
+    if (swarm === undefined || this.#leaving === swarm) return; // its engine and its trainer both tell of it
     const now = systemHost.now();
     this.#failedMs = [...this.#failedMs.filter((ms) => now - ms < failureWindowMs), now];
-    const isTooOften = this.#failedMs.length > maxFailures;
-    onNotice?.(
-      isTooOften
-        ? `Training has stopped, for the ${this.#failedMs.length}th time within ten minutes. Ends are still taken; repair the cause and start the server again. ${toErrorMessage(error)}`
-        : `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
-    );
-    if (isTooOften) return;
-    const swarm = this.#swarm;
-    await swarm?.written(); // who waits for a receipt has it
-    if (this.#swarm === swarm) swarm?.close(); // which lets the store and the model go, and opens them again
+    if (this.#failedMs.length <= maxFailures) {
+      this.#options.onNotice?.(
+        `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
+      );
+      return this.#leave(swarm);
+    }
+    const problem = sayFailed(error, this.#failedMs.length);
+    swarm.stopTraining(problem);
+    this.#options.onNotice?.(`Training has stopped. Ends are still taken. ${problem}`);
+  }
+
+  /** Training has stopped, and an operator wants it back. */
+  async #openOnOrder(): Promise<void> {
+    this.#failedMs = [];
+    if (this.#swarm !== undefined) await this.#leave(this.#swarm);
+  }
+
+  /** Closes the swarm once who waits for a receipt has it: store and model are let go, and opened again. */
+  async #leave(swarm: Swarm): Promise<void> {
+    this.#leaving = swarm;
+    await swarm.written();
+    if (this.#swarm === swarm) swarm.close();
   }
 
   /** A failed commit is a crash: fold again, and only then go on. */

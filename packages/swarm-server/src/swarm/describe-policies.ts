@@ -6,7 +6,8 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
   const { isPaused, isDraining, isStopped } = ledger.state.operation;
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
-  if (policies.every(({ weights }) => weights.phase === 'failed')) return 'failed';
+  if (policies.every(({ weights }) => weights.phase === 'failed'))
+    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // about to be opened again
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
@@ -16,9 +17,10 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
 
 type PolicyAnswers = NonNullable<ServerAnswer['policies']>;
 
-/** Nothing in a run with one policy: then it is said of the server itself. */
-export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'policies'> {
-  if (!hasPolicies(context)) return {};
+/** In a run with one policy, the problem alone: the rest is said of the server itself. */
+export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'policies' | 'problem'> {
+  const { problem } = context.health;
+  if (!hasPolicies(context)) return problem === undefined ? {} : { problem };
   return { policies: Object.fromEntries(context.policies.map((each) => [each.policy, describePolicy(each)])) };
 }
 

@@ -36,7 +36,7 @@ import { greetClient } from './greet-client.js';
 import { acceptHeartbeat } from './heartbeats.js';
 import { knownClaims } from './known-claims.js';
 import { mayEverDraw, requireShares } from './share-watch.js';
-import type { GenerateCall } from './swarm.js';
+import type { GenerateCall } from './swarm-options.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 
 /** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */

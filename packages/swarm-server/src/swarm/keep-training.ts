@@ -85,9 +85,15 @@ async function failureOf(attempt: () => Promise<void>): Promise<unknown> {
   }
 }
 
+/** Why a model is not opened again by itself, and the repair. */
+export function sayFailed(error: unknown, numFailures: number): string {
+  const message = toErrorMessage(error);
+  return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
+}
+
 /** Returns what the operator is told. */
 function refuse({ policy, health, gate }: SwarmContext, error: unknown, numFailures: number): string {
-  health.problem = `${toErrorMessage(error)} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
+  health.problem = sayFailed(error, numFailures);
   const message = `The policy "${policy}" has stopped, and the others go on: ${health.problem}`;
   gate.refuse(new WireError('policy_failed', message, { retryAfterMs: 5000 }));
   return message;

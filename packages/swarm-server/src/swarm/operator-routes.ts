@@ -11,8 +11,8 @@ import {
   taskKey,
   type ConfigRecord,
   type LedgerGroup,
-  type LedgerState,
   type Parts,
+  type RunOrder,
 } from '@agentjet/ledger';
 import {
   WireError,
@@ -21,6 +21,8 @@ import {
   type ErrorCode,
   type GroupAnswer,
   type GroupsAnswer,
+  type Operation,
+  type OperationAnswer,
   type RewardsRequest,
   type ServerAnswer,
   type SharesRequest,
@@ -126,50 +128,52 @@ export class OperatorRoutes {
   }
 
   /** `ifMatch`: the revision that is changed. The same request gets the revision it made. */
-  async configure({ request_id, changes }: ConfigRequest, ifMatch: number, by = ''): Promise<ConfigAnswer> {
-    const { ledger, writer } = this.#context;
-    const { configs } = ledger.state;
-    requireRevision(ledger.state, request_id, ifMatch);
-    const known = configs.find(({ requestId }) => requestId === request_id);
+  async configure({ request_id, changes }: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> {
+    const { configs } = this.#context.ledger.state;
+    const known = findConfig(configs, request_id, changes);
     const revision = configs.at(-1)?.revision ?? 0;
-    const made = known ?? {
-      kind: 'config' as const,
-      revision: revision + 1,
-      ...this.#firstSteps(() => 0),
-      requestId: request_id,
-      changes,
-      by,
-    };
-    if (known === undefined) ledger.append(made);
+    if (known === undefined && ifMatch !== revision) throw otherRevision(revision, ifMatch);
+    const next = { revision: revision + 1, ...this.#firstSteps(() => 0), requestId: request_id, changes };
+    return this.#change(known, next, { ...asked, what: 'configure', changes });
+  }
+
+  /** Appends the change with its line of the audit, unless it is known. */
+  async #change(
+    known: ConfigRecord | undefined,
+    next: Omit<ConfigRecord, 'kind' | 'by'>,
+    { what, at, by = '', ...said }: Partial<Asked> & { readonly what: string } & Readonly<Record<string, unknown>>,
+  ): Promise<ConfigAnswer> {
+    const { ledger, writer } = this.#context;
+    const { revision, fromStep } = known ?? next;
+    const answer = { revision, from_step: fromStep };
+    const detail = { ...said, ...answer };
+    if (known === undefined && at !== undefined) ledger.append({ kind: 'audit', at, by, what, detail });
+    if (known === undefined) ledger.append({ kind: 'config', ...next, by });
     await writer.synced();
-    return { revision: made.revision, from_step: made.fromStep };
+    return answer;
   }
 
   /**
    * Other parts, from the first step on of which no group is drawn yet: so every batch has the composition that was decided
    * before it began. The parts that hold already change nothing, and a repeated request id gets the revision it made.
    */
-  async share(parts: SharesRequest, requestId: string | undefined, by = ''): Promise<ConfigAnswer> {
-    const { ledger, writer } = this.#context;
+  async share(parts: SharesRequest, requestId: string | undefined, asked?: Asked): Promise<ConfigAnswer> {
+    const { ledger, host, writer } = this.#context;
     const { configs } = ledger.state;
-    const wanted = toParts(parts);
-    const rules = rulesOf(this.#context);
-    const newest = configs.findLast(({ changes }) => changes[sharesKey] !== undefined);
-    const isSame = isDeepStrictEqual(wanted, partsAt(ledger.state, rules.parts, Infinity));
-    const known = isSame ? newest : configs.find((config) => config.requestId === requestId);
+    const changes = { [sharesKey]: toParts(parts) };
+    const known = findConfig(configs, requestId, changes);
+    const revision = configs.at(-1)?.revision ?? 0;
+    const isSame = isDeepStrictEqual(changes[sharesKey], partsAt(ledger.state, rulesOf(this.#context).parts, Infinity));
+    if (known === undefined && isSame) {
+      await writer.synced();
+      const newest = configs.findLast((config) => config.changes[sharesKey] !== undefined);
+      return { revision: newest?.revision ?? revision, from_step: newest?.fromStep ?? 1 };
+    }
     const aheadOf = (context: SwarmContext): number =>
       Math.ceil(flyingOf(context).flight.groups.size / rulesOf(context).batchSize);
-    const made = known ?? {
-      kind: 'config' as const,
-      revision: (configs.at(-1)?.revision ?? 0) + (isSame ? 0 : 1),
-      ...(isSame ? { fromStep: 1 } : this.#firstSteps(aheadOf)),
-      requestId: requestId ?? randomName(this.#context.host.random),
-      changes: { [sharesKey]: wanted },
-      by,
-    };
-    if (known === undefined && !isSame) ledger.append(made);
-    await writer.synced();
-    return { revision: made.revision, from_step: made.fromStep };
+    const named = { requestId: requestId ?? randomName(host.random), changes };
+    const next = { revision: revision + 1, ...this.#firstSteps(aheadOf), ...named };
+    return this.#change(known, next, { ...asked, what: 'shares', shares: parts });
   }
 
   /** From which step of each policy a change holds, if it is to wait for so many steps. */
@@ -206,18 +210,21 @@ export class OperatorRoutes {
   }
 
   /** The same request id is applied once: a late copy of an order does not undo a newer one. */
-  async operate(operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> {
+  async operate(operation: RunOrder, requestId: string, asked?: Asked): Promise<void> {
     const { ledger, policies, writer } = this.#context;
+    this.requireOrder(requestId, operation);
     if (ledger.state.operationIds.has(requestId)) return writer.synced();
     const { isPaused, isDraining, isStopped } = ledger.state.operation;
     const next = {
       kind: 'operation' as const,
       requestId,
+      order: operation,
       isPaused: operation === 'pause' || (isPaused && operation !== 'resume'),
       isDraining: operation === 'drain' || (isDraining && operation !== 'start'),
       isStopped: operation === 'stop' || (isStopped && operation !== 'start'),
     };
-    await appendSynced(this.#context, next);
+    const line = { kind: 'audit' as const, what: operation, detail: {} };
+    await appendSynced(this.#context, ...(asked === undefined ? [] : [{ ...line, ...asked }]), next);
     if (operation === 'start') for (const { health } of policies) health.isWanted = true; // one that failed is opened again
     for (const { gate } of policies) {
       if (next.isPaused) void gate.hold('paused');
@@ -235,11 +242,24 @@ export class OperatorRoutes {
     changes.notify();
   }
 
-  operation(requestId: string): 'accepted' | 'done' | 'failed' | undefined {
+  /** How far an order is; undefined if none has this id. */
+  operation(requestId: string): Omit<OperationAnswer, 'operation_id'> | undefined {
     const { policies, ledger } = this.#context;
-    const found = policies.flatMap(({ wanted }) => wanted.get(requestId) ?? []);
-    if (found.length === 0) return ledger.state.operationIds.has(requestId) ? 'done' : undefined;
-    return found.find((each) => each === 'failed') ?? found.find((each) => each === 'accepted') ?? 'done';
+    const order = ledger.state.operationIds.get(requestId);
+    if (order !== undefined) return { operation: order, state: 'done' };
+    const asked = policies.filter(({ wanted }) => wanted.has(requestId));
+    if (asked.length === 0) return undefined;
+    const states = asked.map((each) => checkpointState(each, requestId));
+    const failed = asked[states.indexOf('failed')];
+    if (failed !== undefined) return { operation: 'checkpoint', state: 'failed', message: whyNoCheckpoint(failed) };
+    return { operation: 'checkpoint', state: states.includes('accepted') ? 'accepted' : 'done' };
+  }
+
+  /** Throws WireError `name_taken` if the id is that of another order. */
+  requireOrder(requestId: string, operation: Operation): void {
+    const known = this.operation(requestId)?.operation;
+    if (known === undefined || known === operation) return;
+    throw idTaken(requestId, `the order "${known}"`);
   }
 
   /** Drops what was claimed with a key and is in no step yet: its places are open again. Returns how many. */
@@ -290,18 +310,37 @@ export class OperatorRoutes {
   }
 }
 
-/** Throws WireError `revision_conflict` if another revision is the newest, unless the request made it. */
-export function requireRevision({ configs }: LedgerState, requestId: string, ifMatch: number): void {
-  const revision = configs.at(-1)?.revision ?? 0;
-  if (ifMatch === revision || configs.some((config) => config.requestId === requestId)) return;
-  throw new WireError(
-    'revision_conflict',
-    `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`,
-  );
+/** Who asked, and when as ISO 8601 has it: for the audit. */
+export type Asked = { readonly by: string; readonly at: string };
+
+const otherRevision = (revision: number, ifMatch: number): WireError =>
+  new WireError('revision_conflict', `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`);
+
+/** What a request made before. Throws WireError `name_taken` if its id made other changes. */
+function findConfig(
+  configs: readonly ConfigRecord[],
+  id: string | undefined,
+  changes: ConfigRecord['changes'],
+): ConfigRecord | undefined {
+  const known = configs.find(({ requestId }) => requestId === id);
+  if (known === undefined || isDeepStrictEqual(known.changes, changes)) return known;
+  throw idTaken(known.requestId, `other changes, which made revision ${known.revision}`);
 }
 
+const idTaken = (id: string, what: string): WireError =>
+  new WireError('name_taken', `The id ${JSON.stringify(id)} was used for ${what}. Give each request its own id.`);
+
+/** A policy that has stopped saves nothing until it is started. */
+function checkpointState({ wanted, health }: SwarmContext, requestId: string): 'accepted' | 'done' | 'failed' {
+  const state = wanted.get(requestId) ?? 'accepted';
+  return state === 'accepted' && health.problem !== undefined ? 'failed' : state;
+}
+
+const whyNoCheckpoint = ({ health }: SwarmContext): string =>
+  `No checkpoint was saved. ${health.problem ?? 'The model had just failed; ask again when it is open.'}`;
+
 /** Parts that add up to 1. Throws WireError `invalid_request` if these do not, nearly. */
-export function toParts(given: SharesRequest): Parts {
+function toParts(given: SharesRequest): Parts {
   const names = Object.keys(given).sort();
   const sum = names.reduce((total, name) => total + (given[name] ?? 0), 0);
   if (names.length === 0 || Math.abs(sum - 1) > 0.01)

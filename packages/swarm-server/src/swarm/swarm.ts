@@ -8,10 +8,8 @@ import {
   StoreWriter,
   type AuditRecord,
   type Entry,
-  type Host,
-  type LedgerRecord,
   RecordIndex,
-  type Store,
+  type RunOrder,
 } from '@agentjet/ledger';
 import {
   WireError,
@@ -28,6 +26,7 @@ import {
   type GroupsAnswer,
   type HeartbeatAnswer,
   type HeartbeatRequest,
+  type Operation,
   type Receipt,
   type RewardsRequest,
   type ServerAnswer,
@@ -41,18 +40,17 @@ import { ClientLives } from './client-lives.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
 import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
-import { OperatorRoutes } from './operator-routes.js';
-import type { SwarmSettings } from './settings.js';
+import { OperatorRoutes, type Asked } from './operator-routes.js';
 import { StragglerNotice } from './straggler-notice.js';
-import { appendSynced, createContexts, isDown, type SwarmContext, type SwarmPolicy } from './swarm-context.js';
+import type { GenerateCall, SwarmListener, SwarmOptions } from './swarm-options.js';
+import { appendSynced, createContexts, hasPolicies, isDown, type SwarmContext } from './swarm-context.js';
 import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
-import { rewind, type RewindTo } from './rewind.js';
+import { rewind } from './rewind.js';
 import { lookAt } from './share-watch.js';
 import { TaskTable } from './task-table.js';
 import { toStoreError, toWireError } from './to-wire-error.js';
-import type { ModelPort } from '../model/model-port.js';
-import type { TaskPort, TrainerPort } from './trainer-port.js';
+import type { TrainerPort } from './trainer-port.js';
 
 /**
  * The server without its transport: what each route decides, the passing of time, and the trainer. Its memory is the fold
@@ -166,24 +164,44 @@ export class Swarm {
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
-  configure = (request: ConfigRequest, ifMatch: number, by?: string): Promise<ConfigAnswer> =>
-    this.#answer(() => this.#operator.configure(request, ifMatch, by));
+  /** `asked`: for the audit, which is told in the same moment. */
+  configure = (request: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> =>
+    this.#answer(() => this.#operator.configure(request, ifMatch, asked));
 
   /** Other parts of the shares. `requestId` names the request, so that a late copy of it changes nothing. */
-  share = (parts: SharesRequest, requestId?: string, by?: string): Promise<ConfigAnswer> =>
-    this.#answer(() => this.#operator.share(parts, requestId, by));
+  share = (parts: SharesRequest, requestId?: string, asked?: Asked): Promise<ConfigAnswer> =>
+    this.#answer(() => this.#operator.share(parts, requestId, asked));
 
   /** Drops the groups in flight of all revisions but this one; their draws come back. */
   supersede = (revision: string): Promise<void> => this.#answer(() => this.#operator.supersede(revision));
 
-  operate = (operation: 'start' | 'pause' | 'resume' | 'drain' | 'stop', requestId: string): Promise<void> =>
-    this.#answer(() => this.#operator.operate(operation, requestId));
+  operate = async (operation: RunOrder, requestId: string, asked?: Asked): Promise<void> => {
+    const isNew = !this.#context.ledger.state.operationIds.has(requestId);
+    await this.#answer(() => this.#operator.operate(operation, requestId, asked));
+    if (operation === 'start' && isNew && this.#hasStopped) this.#options.onWanted?.();
+  };
+
+  /** Training has stopped until an operator starts it; ends are still taken. Only for a swarm with one policy. */
+  stopTraining(problem: string): void {
+    const { weights, health, changes } = this.#context;
+    weights.phase = 'failed';
+    health.problem = problem;
+    changes.notify();
+  }
+
+  get #hasStopped(): boolean {
+    return !hasPolicies(this.#context) && this.#context.health.problem !== undefined;
+  }
 
   /** Asks for a checkpoint as soon as no step is being made. */
   checkpoint = (requestId: string): Promise<void> => this.#answer(async () => this.#operator.checkpoint(requestId));
 
   /** How far an operation is; undefined if none has this id. */
   operation = (requestId: string) => this.#answer(async () => this.#operator.operation(requestId));
+
+  /** Throws WireError `name_taken` if the id is that of another operation. */
+  requireOrder = (requestId: string, operation: Operation): Promise<void> =>
+    this.#answer(async () => this.#operator.requireOrder(requestId, operation));
 
   /** Gives the running episodes of a key back. */
   abandonKey = (keyName: string): Promise<void> => this.#answer(() => this.#operator.abandonKey(keyName));
@@ -347,44 +365,6 @@ export class Swarm {
     this.#options.onEnd(error);
   }
 }
-
-export type SwarmOptions = {
-  readonly host: Host;
-  readonly store: Store;
-  readonly settings: SwarmSettings;
-  /** Of the only policy. */
-  readonly trainer?: TrainerPort | undefined;
-  /** Several models, each with its own trainer; instead of `trainer`. */
-  readonly policies?: readonly SwarmPolicy[] | undefined;
-  /** Default: the table that clients post. */
-  readonly tasks?: TaskPort;
-  /** Where the model of an episode is served. */
-  readonly access?: (episodeId: string) => EpisodeAccess;
-  /** Seals episodes at their ends. Without it an end is recorded as it comes. */
-  readonly model?: ModelPort;
-  /** A decision, not a recovery: the steps after this one are void, and their episodes are dropped as `rewound`. */
-  readonly rewindTo?: RewindTo | undefined;
-  /** Is told where each record is. */
-  readonly records?: RecordIndex;
-  /** Waited for before each commit, so that records of several requests share it. Default: the turn of the event loop. */
-  readonly gather?: (() => Promise<void>) | undefined;
-  /** The store failed, or another server took it over: this swarm is over. */
-  readonly onEnd: (error: StoreError) => void;
-  readonly onTrainerFailure?: (error: unknown) => void;
-  /** What an operator should read. */
-  readonly onNotice?: ((message: string) => void) | undefined;
-  /** Sees records in the turn in which they are applied. */
-  readonly onRecords?: (records: readonly LedgerRecord[]) => void;
-  readonly onCommit?: (entries: readonly Entry[]) => void;
-};
-
-export type SwarmListener = {
-  readonly onEntries: (entries: readonly Entry[]) => void;
-  readonly onClose: () => void;
-};
-
-/** Answers a call with the weights of one version. */
-export type GenerateCall = (weights: { readonly version: number; readonly incarnation: number }) => Promise<unknown>;
 
 function trainerOf({ trainer }: SwarmOptions): TrainerPort {
   if (trainer === undefined) throw new TypeError('A swarm needs a trainer, or policies.');
