@@ -1,5 +1,5 @@
 import { hasAllOutcomes } from '../fold-steps.js';
-import { attemptsOf } from '../places.js';
+import { attemptsOf, isMember } from '../places.js';
 import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
 import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord, ManifestRecord } from '../records.js';
 import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
@@ -135,7 +135,7 @@ function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord 
         claimId,
         fate: isDropped ? 'dropped' : found,
         ...(reason !== undefined && { reason }),
-        ...(step !== undefined && { step }),
+        ...(step !== undefined && isMember(group, episode) && { step }),
         ...(end !== undefined && { bodyHash: end.bodyHash }),
         ...(group.policies !== undefined && { parts: finishedParts(group, episode) }),
       };
@@ -146,7 +146,7 @@ function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord 
 function finishedParts(group: LedgerGroup, episode: LedgerEpisode): Readonly<Record<string, FinishedPart>> {
   const parts = policiesOf(group).map((policy): [string, FinishedPart] => {
     const { state, reason } = episodePart(episode, policy);
-    const { step } = groupPart(group, policy);
+    const { step } = isMember(group, episode) ? groupPart(group, policy) : {};
     const fate = state === 'trained' || state === 'evaluated' ? state : 'dropped';
     return [policy, { fate, ...(reason !== undefined && { reason }), ...(step !== undefined && { step }) }];
   });

@@ -1,5 +1,12 @@
 import { EngineError } from '@agentjet/core';
-import { groupPart, type LedgerEpisode, type LedgerGroup, type LedgerState, type NewEnd } from '@agentjet/ledger';
+import {
+  groupPart,
+  isMember,
+  type LedgerEpisode,
+  type LedgerGroup,
+  type LedgerState,
+  type NewEnd,
+} from '@agentjet/ledger';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 
@@ -90,8 +97,15 @@ export function receiptOf(ledger: LedgerState, episodeId: string, status: Receip
 function fateOf(ledger: LedgerState, episodeId: string) {
   const old = ledger.finished.episode(episodeId);
   if (old !== undefined) return { state: old.fate, reason: old.reason, step: old.step };
-  const { state, reason, groupId } = findLive(ledger, episodeId);
-  return { state, reason, step: ledger.groups.get(groupId)?.step };
+  const episode = findLive(ledger, episodeId);
+  const { state, reason } = episode;
+  return { state, reason, step: stepOf(ledger, episode) };
+}
+
+/** The step whose manifest names the episode. */
+export function stepOf({ groups }: LedgerState, episode: Readonly<LedgerEpisode>): number | undefined {
+  const group = groups.get(episode.groupId);
+  return group !== undefined && isMember(group, episode) ? group.step : undefined;
 }
 
 function findLive({ episodes }: LedgerState, episodeId: string): LedgerEpisode {

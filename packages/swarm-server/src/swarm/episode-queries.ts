@@ -1,6 +1,6 @@
 import type { EpisodeState, LedgerState } from '@agentjet/ledger';
 import { WireError, type EpisodeAnswer, type EpisodesAnswer } from '@agentjet/swarm-wire';
-import { goneError, partsOf, toOptional, type EpisodesQuery } from './episode-answers.js';
+import { goneError, partsOf, stepOf, toOptional, type EpisodesQuery } from './episode-answers.js';
 
 const states: readonly EpisodeState[] = ['running', 'ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped'];
 
@@ -28,7 +28,7 @@ export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswe
   const episode = state.episodes.get(episodeId);
   if (episode === undefined) throw goneError(state, episodeId);
   const { groupId, place, attempt, client, reward, reason } = episode;
-  const { step } = state.groups.get(groupId) ?? {};
+  const step = stepOf(state, episode);
   const position = { group_id: groupId, place, attempt, client };
   return { episode_id: episodeId, ...position, state: episode.state, reward, ...toOptional({ reason, step }), ...more };
 }
