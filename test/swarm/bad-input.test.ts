@@ -107,6 +107,8 @@ type Case = readonly [
   code: string,
 ];
 
+const inOneDay = (): string => new Date(Date.now() + 86_400_000).toISOString();
+
 const endOf = (): string => `/episodes/${running}/end`;
 
 const cases: readonly Case[] = [
@@ -123,10 +125,12 @@ const cases: readonly Case[] = [
     'an expired key',
     'POST',
     endOf,
-    async (server) => ({
-      body: end,
-      key: await keyOf(server, { name: 'old', role: 'worker', expires_at: '2020-01-01T00:00:00Z' }),
-    }),
+    async (server) => {
+      const key = await keyOf(server, { name: 'old', role: 'worker', expires_at: inOneDay() });
+      vi.useFakeTimers({ toFake: ['Date'] });
+      vi.setSystemTime(Date.now() + 2 * 86_400_000);
+      return { body: end, key };
+    },
     401,
     'expired_key',
   ],

@@ -5,7 +5,7 @@ import { createHttpTransport, systemClientHost, Worker } from '@agentjet/swarm-c
 import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { errorSchema } from '@agentjet/swarm-wire';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 let disk = new MemoryDisk();
 let trainer = createCountingTrainer();
@@ -30,6 +30,7 @@ beforeEach(() => {
   servers = [];
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(servers.map((server) => server.close()));
 });
 
@@ -274,7 +275,8 @@ describe('keys', () => {
       String((await send(server, '/keys', { body })).body['key']);
     const observer = await make({ name: 'watch', role: 'observer' });
     const worker = await make({ name: 'lab', role: 'worker', reward_bounds: [0, 1] });
-    const expired = await make({ name: 'old', role: 'worker', expires_at: '2020-01-01T00:00:00Z' });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const expired = await make({ name: 'old', role: 'worker', expires_at: tomorrow });
     await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
     const codes = async (key: string): Promise<readonly (number | string)[]> => {
       const statuses: (number | string)[] = [];
@@ -291,7 +293,9 @@ describe('keys', () => {
     };
     expect(await codes(observer)).toEqual([200, 'wrong_role', 'wrong_role', 'wrong_role']);
     expect(await codes(worker)).toEqual([200, 201, 'wrong_role', 'wrong_role']);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 86_400_000 });
     expect(await codes(expired)).toEqual(Array.from({ length: 4 }, () => 'expired_key'));
+    vi.useRealTimers();
     const id = await claimOne(server);
     const high = await send(server, `/episodes/${id}/end`, {
       key: worker,

@@ -3,7 +3,7 @@ import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import { openServedRun, type ServedRun } from '@agentjet/session/served';
 import { findPort } from './http/address.js';
 import { createRunConfig } from './http/run-config.js';
-import { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
+import { requireSafe, SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 import { openSwarmModel } from './model/swarm-model.js';
 import { toCollection } from './swarm/collection-names.js';
 import type { SwarmSettings } from './swarm/settings.js';
@@ -38,6 +38,7 @@ export async function serveSwarm<Config extends CommonConfig>(
 ): Promise<ServedSwarm> {
   const { config, composition, run: dir, isNew, takeOver, onNotice, ...listening } = options;
   const { hostname = '127.0.0.1', port = 0 } = listening;
+  requireSafe(listening);
   await findPort({ hostname, port }); // before a run and its key are made
   const run = await openServedRun({
     config,

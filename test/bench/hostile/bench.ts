@@ -93,8 +93,16 @@ async function prepare(requests: Requests, { url, key }: ServerProcess): Promise
     otherKey: other.key,
     observer: await make({ name: 'watch', role: 'observer' }),
     worker: await make({ name: 'lab', role: 'worker', reward_bounds: [0, 1] }),
-    expired: await make({ name: 'old', role: 'commander', expires_at: '2020-01-01T00:00:00Z' }),
+    expired: await makeExpired(make),
   };
+}
+
+/** A key of the past is not made, so this one is waited for. */
+async function makeExpired(make: (body: Readonly<Record<string, unknown>>) => Promise<string>): Promise<string> {
+  const expires = new Date(Date.now() + 1000);
+  const key = await make({ name: 'old', role: 'commander', expires_at: expires.toISOString() });
+  while (Date.now() <= expires.getTime()) await new Promise((resolve) => setTimeout(resolve, 100));
+  return key;
 }
 
 async function stateOf({ url, key }: ServerProcess): Promise<unknown> {

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { keyRequestSchema, WireError } from '@agentjet/swarm-wire';
 import { audit, type Door } from './door.js';
-import { createKey, type StoredKey } from './keys.js';
+import { createKey, describeKey, type StoredKey } from './keys.js';
 
 export function addKeys(base: Hono, door: Door): void {
   base.post(
@@ -10,6 +10,11 @@ export function addKeys(base: Hono, door: Door): void {
       const [least, most] = request.reward_bounds ?? [0, 0];
       if (least > most)
         throw new WireError('invalid_request', `"reward_bounds" are ${least} to ${most}: none is allowed.`);
+      if (request.expires_at !== undefined && Date.parse(request.expires_at) <= Date.now())
+        throw new WireError(
+          'invalid_request',
+          `"expires_at" is ${request.expires_at}, which is past: the key would open nothing.`,
+        );
       if (swarm.context.ledger.state.keys.has(request.name)) {
         throw new WireError('name_taken', `There is a key "${request.name}". Delete it first if its secret was lost.`);
       }
@@ -26,11 +31,7 @@ export function addKeys(base: Hono, door: Door): void {
     door.read('commander', async (swarm) => {
       const stored = [...swarm.context.ledger.state.keys.values()].map(({ content }) => content as StoredKey);
       return {
-        keys: stored.map(({ name, role, expiresAt }) => ({
-          name,
-          role,
-          ...(expiresAt !== undefined && { expires_at: expiresAt }),
-        })),
+        keys: stored.map(describeKey),
       };
     }),
   );

@@ -25,20 +25,33 @@ export type StoredKey = {
 export function createKey(request: KeyRequest): { readonly stored: StoredKey; readonly answer: KeyAnswer } {
   const id = randomBytes(6).toString('hex');
   const secret = randomBytes(32).toString('hex');
-  const { name, role, expires_at: expiresAt } = request;
+  const { name, role } = request;
   const stored: StoredKey = {
     name,
     role,
     id,
     hash: hashOf(secret),
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...(request.expires_at !== undefined && { expiresAt: request.expires_at }),
     ...(request.shares !== undefined && { shares: request.shares }),
     ...(request.scores !== undefined && { scores: request.scores }),
     ...(request.reward_bounds !== undefined && { rewardBounds: request.reward_bounds }),
     ...(request.max_episodes !== undefined && { maxEpisodes: request.max_episodes }),
   };
-  const key = `ajk_${role}_${id}_${secret}`;
-  return { stored, answer: { name, role, key, ...(expiresAt !== undefined && { expires_at: expiresAt }) } };
+  return { stored, answer: { ...describeKey(stored), key: `ajk_${role}_${id}_${secret}` } };
+}
+
+/** Without its secret. */
+export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
+  const { expiresAt, shares, scores, rewardBounds, maxEpisodes } = limits;
+  return {
+    name,
+    role,
+    ...(shares !== undefined && { shares: [...shares] }),
+    ...(scores !== undefined && { scores: [...scores] }),
+    ...(rewardBounds !== undefined && { reward_bounds: [...rewardBounds] }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(maxEpisodes !== undefined && { max_episodes: maxEpisodes }),
+  };
 }
 
 /**

@@ -5,7 +5,9 @@ import {
   claimRequestSchema,
   createOpenApi,
   endRequestSchema,
+  groupsQuerySchema,
   heartbeatRequestSchema,
+  parseRequest,
   rewardsRequestSchema,
   WireError,
   type ClaimedEpisode,
@@ -172,7 +174,8 @@ function addEpisodes(base: Hono, door: Door, options: SwarmAppOptions): void {
   base.get(
     '/groups',
     door.read('worker', (swarm, context, key) => {
-      return swarm.unscored(context.req.query('state') !== 'unscored', scoredShares(key));
+      const { state } = parseRequest(groupsQuerySchema, { state: context.req.query('state') });
+      return swarm.unscored(state !== 'unscored', scoredShares(key));
     }),
   );
   base.put(
