@@ -232,7 +232,8 @@ export class AgentJetJob {
 
   /**
    * Asks the judge about answers that people have scored: a JSONL file with main_query, answer and score (or label, is_success,
-   * ranked) in each line. Throws ConfigError `no_judge` if the configuration leaves rewards to the workflow.
+   * ranked) in each line. The answer is the agent's last message; `output_metadata` is what the workflow returned. Throws ConfigError
+   * `no_judge` if the configuration leaves rewards to the workflow.
    */
   async calibrateJudge(file: string, options: CalibrateOptions = {}): Promise<Calibration> {
     const { signal = new AbortController().signal, successFrom = null, parallel = 8 } = options;
@@ -242,10 +243,11 @@ export class AgentJetJob {
     ]);
     const examples = readLabelledExamples(file);
     const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration, signal });
-    const outputFields = Object.values(this.#config.taskJudge).flatMap((section: unknown) =>
-      isJsonObject(section) && typeof section['outputField'] === 'string' ? [section['outputField']] : [],
+    const agents = Object.values(this.#config.taskJudge).flatMap((section: unknown) =>
+      isJsonObject(section) && typeof section['agent'] === 'string' ? [section['agent']] : [],
     );
-    if (judge !== undefined) return calibrateJudge(judge, examples, { signal, successFrom, parallel, outputFields });
+    if (judge !== undefined)
+      return calibrateJudge(judge, examples, { signal, successFrom, parallel, agents: [...new Set(agents)] });
     throw new ConfigError(
       'no_judge',
       'The configuration names no judge: rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',

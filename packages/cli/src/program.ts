@@ -175,7 +175,7 @@ function addJudge(program: Command, setExitCode: (code: number) => void): void {
     .requiredOption('--conf <file>', 'the YAML file: its task_judge')
     .requiredOption(
       '--examples <file>',
-      'JSONL with main_query, answer and score (or label, is_success, ranked) in each line',
+      "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
     )
     .option('--success-from <score>', 'a label of at least this is a success; default: half of the highest')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')

@@ -1,5 +1,5 @@
 import { AgentJetError, ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
-import type { Judge, JudgeUsage } from '@agentjet/rollout';
+import type { Judge, JudgeContext, JudgeUsage } from '@agentjet/rollout';
 import { checkVerdict } from '@agentjet/rollout/inputs';
 import type { LabelledExample } from './labelled-examples.js';
 import { rankCorrelation } from './rank-correlation.js';
@@ -24,8 +24,8 @@ export type CalibrateOptions = {
   /** A label of at least this is a success, unless it says so itself. Null: half of the highest; if that is not above 0, none is. */
   readonly successFrom: number | null;
   readonly parallel: number;
-  /** Fields of a workflow's metadata that judges read the answer from, in addition to `answer`. */
-  readonly outputFields?: readonly string[];
+  /** Agents whose words the judge reads: each has said the answer. Default: one agent. */
+  readonly agents?: readonly string[];
   readonly signal: AbortSignal;
 };
 
@@ -35,7 +35,7 @@ type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
 export async function calibrateJudge(
   judge: Judge,
   examples: readonly LabelledExample[],
-  { successFrom, parallel, outputFields = [], signal }: CalibrateOptions,
+  { successFrom, parallel, agents = [], signal }: CalibrateOptions,
 ): Promise<Calibration> {
   if (judge.needsEnvironment === true) throw needsEpisodes();
   const startedAt = performance.now();
@@ -49,7 +49,7 @@ export async function calibrateJudge(
       const example = examples[at];
       if (example === undefined) return;
       try {
-        asked.push({ example, verdict: await ask(judge, example, { at, outputFields, signal }) });
+        asked.push({ example, verdict: await ask(judge, example, { at, agents, signal }) });
       } catch (error) {
         signal.throwIfAborted();
         failures.push(error);
@@ -69,19 +69,28 @@ export async function calibrateJudge(
   };
 }
 
+/** As a run asks it: the answer is what an agent said, and the workflow returned what the line says that it did. */
 async function ask(
   judge: Judge,
-  { task, answer, output }: LabelledExample,
-  {
-    at,
-    outputFields,
-    signal,
-  }: { readonly at: number; readonly outputFields: readonly string[]; readonly signal: AbortSignal },
+  example: LabelledExample,
+  { at, agents, signal }: { readonly at: number; readonly agents: readonly string[]; readonly signal: AbortSignal },
 ): Promise<Verdict> {
-  const given = Object.fromEntries(outputFields.map((field) => [field, answer]));
-  const context = { episodeId: `example-${at}`, signal, seed: at, transcripts: [], environment: null };
-  const verdict: unknown = await judge.judge(task, { ...output, metadata: { ...given, ...output.metadata } }, context);
+  const { task, output } = example;
+  const transcripts = toTranscripts(example, agents);
+  const context = { episodeId: `example-${at}`, signal, seed: at, transcripts, environment: null };
+  const verdict: unknown = await judge.judge(task, output, context);
   return checkVerdict(verdict, task);
+}
+
+function toTranscripts({ task, answer }: LabelledExample, agents: readonly string[]): JudgeContext['transcripts'] {
+  const names = agents.length === 0 ? ['agent'] : agents;
+  return names.map((agentName) => ({
+    agentName,
+    messages: [
+      { role: 'user', content: task.mainQuery },
+      { role: 'assistant', content: answer },
+    ],
+  }));
 }
 
 function needsEpisodes(): ConfigError {

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Outage, type WorkflowOutput } from '@agentjet/core';
-import type { Judge } from '@agentjet/rollout';
+import { Outage, type ChatModel, type Task, type WorkflowOutput } from '@agentjet/core';
+import { runEpisode, type Judge, type JudgeContext, type Tuner } from '@agentjet/rollout';
 import { afterAll, expect, it } from 'vitest';
+import { createAnswerJudge } from '../answer/answer-judge.js';
 import { calibrateJudge } from './calibrate-judge.js';
-import { readLabelledExamples } from './labelled-examples.js';
+import { readLabelledExamples, type LabelledExample } from './labelled-examples.js';
 import { rankCorrelation } from './rank-correlation.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'calibration-'));
@@ -18,6 +19,7 @@ function write(...lines: readonly unknown[]): string {
   return file;
 }
 
+const lastWords = ({ transcripts }: JudgeContext) => transcripts.at(-1)?.messages.at(-1)?.content ?? '';
 const row = (answer: string, label: object) => ({ main_query: 'q', answer, ...label });
 
 it('correlates ranks, and shares those of equal values', () => {
@@ -49,6 +51,7 @@ it.each([
   [[{ answer: 'a', score: 1 }], /"main_query" is missing/],
   [[{ main_query: 'q', score: 1 }], /"answer" is missing/],
   [[{ main_query: 'q', ranked: ['a'] }], /"ranked" is not a list of two/],
+  [[row('a', { score: 1, output_metadata: 'x' })], /"output_metadata" is "x"/],
   [[''], /holds no examples/],
 ])('says what is wrong with %j', (lines, message) => {
   expect(() => readLabelledExamples(write(...lines))).toThrow(message);
@@ -56,8 +59,8 @@ it.each([
 
 it('counts agreement, and leaves out what has no verdict', async () => {
   const judge: Judge = {
-    judge: (_task, { metadata }) => {
-      const answer = Number(metadata?.['answer']);
+    judge: (_task, _output, context) => {
+      const answer = Number(lastWords(context));
       if (answer === 4) throw new Outage('away');
       return { reward: answer, isSuccess: answer >= 2 };
     },
@@ -80,7 +83,7 @@ const few = () => readLabelledExamples(write(row('1', { score: 1 }), row('0', { 
 
 it('takes a success from the reward if the judge does not say it, and counts no reward that is none', async () => {
   const silent = {
-    judge: (_task: unknown, { metadata }: WorkflowOutput) => ({ reward: Number(metadata?.['answer']) }),
+    judge: (_task: unknown, _output: unknown, context: JudgeContext) => ({ reward: Number(lastWords(context)) }),
   };
   const options = { successFrom: null, parallel: 1, signal };
   expect(await calibrateJudge(silent as unknown as Judge, few(), options)).toMatchObject({
@@ -102,17 +105,68 @@ it('takes no example for a success if people gave all of them nothing', async ()
   expect((await calibrateJudge(judge, examples, { successFrom: null, parallel: 1, signal })).agreement).toBe(1);
 });
 
-it('gives the answer in the field that the judge reads', async () => {
+it('shows what an episode would: a question, the answer, and metadata only if the line has them', async () => {
+  const seen: unknown[] = [];
   const judge: Judge = {
-    judge: (_task, { metadata }) => ({ reward: Number(metadata?.['solution'] ?? -1), isSuccess: true }),
+    judge: (_task, { metadata }, { transcripts }) => {
+      seen.push([metadata?.['solution'], transcripts]);
+      return { reward: 1, isSuccess: true };
+    },
   };
-  const report = await calibrateJudge(judge, few(), {
-    successFrom: null,
-    parallel: 1,
-    signal,
-    outputFields: ['solution'],
-  });
-  expect(report.rankCorrelation).toBe(1);
+  const file = write(row('4', { score: 1 }), row('It is 5', { score: 1, output_metadata: { solution: '5' } }));
+  const options = { successFrom: null, parallel: 1, agents: ['solver'], signal };
+  await calibrateJudge(judge, readLabelledExamples(file), options);
+  const conversation = (content: string) => [
+    {
+      agentName: 'solver',
+      messages: [
+        { role: 'user', content: 'q' },
+        { role: 'assistant', content },
+      ],
+    },
+  ];
+  expect(seen).toEqual([
+    [undefined, conversation('4')],
+    ['5', conversation('It is 5')],
+  ]);
+});
+
+/** The reward of an episode whose agent says this. */
+async function rewardInARun(judge: Judge, { task, answer }: LabelledExample): Promise<number | null> {
+  const message = { role: 'assistant', content: answer } as const;
+  const usage = { promptTokens: 1, completionTokens: 1 };
+  const said = { id: '1', model: 'm', message, finishReason: 'stop', usage } as const;
+  const model: ChatModel = { name: 'm', generate: () => Promise.resolve(said) };
+  const workflow = async ({ mainQuery }: Task, tuner: Tuner): Promise<WorkflowOutput> => {
+    await tuner
+      .selectModel({ agentName: 'solver' }, (given) => given)
+      .generate({ messages: [{ role: 'user', content: mainQuery }] });
+    return {};
+  };
+  const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100 };
+  const options = { workflow, policy: { kind: 'chat', model }, sampling, timeoutMs: 30_000, judge } as const;
+  const episode = await runEpisode(task, options, { episodeId: 'e', repeatIndex: 0, seed: 0 });
+  return episode.status === 'completed' ? episode.reward : null;
+}
+
+it.each([
+  ['number', 'so 4', '4', 1],
+  ['number', 'It makes 4.', '4', 1],
+  ['number', 'First 4, then 5', '4', 0],
+  ['choice', 'I think it is (B)\nbecause yes', 'B', 1],
+  ['choice', 'I think it is (C)\nbecause yes', 'B', 0],
+  ['text', 'Let me think\nParis', 'Paris', 1],
+  ['text', 'Paris\nor Rome', 'Paris', 0],
+  ['expression', 'So it is\nx + 1', '1 + x', 1],
+  ['set', 'They are\na, b', 'b, a', 1],
+] as const)('rewards by %s an answer such as %j as a run does', async (compare, answer, right, reward) => {
+  const shared = { taskField: 'answer', outputField: 'answer', after: null, tolerance: 0, ignoreCase: true };
+  const judge = createAnswerJudge({ ...shared, compare, agent: 'solver' });
+  const examples = readLabelledExamples(write(row(answer, { score: 1, metadata: { answer: right } })));
+  const [example] = examples;
+  expect(example && (await rewardInARun(judge, example))).toBe(reward);
+  const options = { successFrom: null, parallel: 1, agents: ['solver'], signal };
+  expect((await calibrateJudge(judge, examples, options)).agreement).toBe(reward);
 });
 
 it('averages the spread of votes of the parts of a judge', async () => {

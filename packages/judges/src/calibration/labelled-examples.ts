@@ -11,8 +11,10 @@ import {
 /** An answer that a person has scored. */
 export type LabelledExample = {
   readonly task: Task;
-  readonly output: WorkflowOutput;
+  /** What the agent said last. */
   readonly answer: string;
+  /** What the workflow returned, if the line says so; else nothing. */
+  readonly output: WorkflowOutput;
   /** Any scale. */
   readonly score: number;
   /** Undefined: the score decides. */
@@ -21,7 +23,8 @@ export type LabelledExample = {
 
 /**
  * Reads a JSONL file. Each line has `main_query` (or `question`), perhaps `task_id` and `metadata` of the task, and either `answer` with
- * `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst. Throws TaskError with file and line.
+ * `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst. `output_metadata` of an answer is the
+ * metadata that the workflow returned with it. Throws TaskError with file and line.
  */
 export function readLabelledExamples(file: string): readonly LabelledExample[] {
   const lines = readFile(file).split('\n');
@@ -47,7 +50,7 @@ function readLine(line: string, place: string): readonly LabelledExample[] {
   const { answer, ranked } = row;
   if (Array.isArray(ranked)) return fromRanking(ranked, task, place);
   if (typeof answer !== 'string') throw bad(place, `"answer" is ${show(answer)}`, 'Write the answer as a string.');
-  return [{ task, ...readAnswer(answer), ...readLabel(row, place) }];
+  return [{ task, answer, output: readOutput(row, place), ...readLabel(row, place) }];
 }
 
 function parse(line: string, place: string): JsonObject {
@@ -75,10 +78,15 @@ function readTask(
   };
 }
 
-const readAnswer = (answer: string): Pick<LabelledExample, 'answer' | 'output'> => ({
-  answer,
-  output: { metadata: { answer } },
-});
+function readOutput({ output_metadata: metadata }: JsonObject, place: string): WorkflowOutput {
+  if (metadata === undefined) return {};
+  if (isJsonObject(metadata)) return { metadata };
+  throw bad(
+    place,
+    `"output_metadata" is ${show(metadata)}`,
+    'Write the object that the workflow returns, or leave it out.',
+  );
+}
 
 function readLabel(
   { score, label = score, is_success: isSuccess }: JsonObject,
@@ -97,7 +105,8 @@ function fromRanking(ranked: readonly unknown[], task: Task, place: string): rea
     throw bad(place, '"ranked" is not a list of two or more answers', 'Write the answers as strings, the best first.');
   return ranked.map((answer, at) => ({
     task,
-    ...readAnswer(answer as string),
+    answer: answer as string,
+    output: {},
     score: 1 - at / (ranked.length - 1),
     isSuccess: undefined,
   }));
