@@ -6,8 +6,9 @@ import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type Optim
 import { idleOptimizer } from '../idle-optimizer.js';
 import { findTinkerState, type CheckpointKind } from './checkpoint.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
-import { findProfile, type ProfileName } from './profiles.js';
+import { findProfile, type Profile, type ProfileName } from './profiles.js';
 import { checkSeam, type Seam } from './seam-check.js';
+import { isMovedToo } from './sign-check.js';
 import { TinkerBackbone } from './tinker-backbone.js';
 import { TinkerClient, type TinkerClientOptions } from './tinker-client.js';
 import { TinkerSession, type NewModel } from './tinker-session.js';
@@ -73,7 +74,7 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
     if (beginsFrom === null) checkServed(served.name, options);
     const newModel: NewModel = { baseModel: served.name, rank, seed, beginsFrom };
     const limits = [served.contextLength, local.contextLength, options.contextLength ?? Infinity];
-    const seam = await openSeam(client, newModel, { ...options, ...local, needsNorm: profile.needsNorm });
+    const seam = await openSeam(client, newModel, { ...options, ...local, profile });
     client.ignoresNumbers = profile.ignoresNumbers || (seam.ignoresNumbers ?? profile.name === 'auto');
     const runName = randomBytes(4).toString('hex');
     const parts: TinkerParts = {
@@ -92,7 +93,9 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       notice,
     };
     notice(describeStart(baseUrl, profile.name, parts));
-    return new TinkerBackbone(parts, await LiveModel.open(parts, { path: null, version: 0 }));
+    const live = await LiveModel.open(parts, { path: null, version: 0 });
+    await checkUnmoved(live, seam, newModel);
+    return new TinkerBackbone(parts, live);
   } catch (error) {
     client.close();
     throw signal?.aborted ? signal.reason : error;
@@ -101,24 +104,38 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   }
 }
 
-async function openSeam(
-  client: TinkerClient,
-  newModel: NewModel,
-  {
-    optimizer,
-    vocabSize,
-    needsNorm,
-  }: { readonly optimizer?: OptimizerOptions; readonly vocabSize: number; readonly needsNorm: boolean },
-): Promise<Seam> {
-  if (optimizer === undefined) return { encoding: 'sums', isChecked: false, ignoresNumbers: null };
+type SeamOptions = Pick<TinkerBackboneOptions, 'optimizer' | 'rank'> & {
+  readonly profile: Profile;
+  readonly vocabSize: number;
+};
+
+async function openSeam(client: TinkerClient, newModel: NewModel, options: SeamOptions): Promise<Seam> {
+  const { optimizer, vocabSize, profile } = options;
+  if (optimizer === undefined) return { encoding: 'sums', isChecked: false, ignoresNumbers: null, moved: null };
   const session = await TinkerSession.open(client);
   const probe = await session.createBaseModel(newModel);
   try {
-    return await checkSeam(probe, { vocabSize, needsNorm });
+    const { name, needsNorm } = profile;
+    return await checkSeam(probe, { vocabSize, needsNorm, profile: name, rates: ratesOf(options) });
   } finally {
     session.close();
     await probe.unload();
   }
+}
+
+/** Of the steps that show the sign. An adapter takes larger ones; a server's only model takes none, because it is not thrown away. */
+function ratesOf({ rank, profile }: SeamOptions): readonly number[] {
+  if (profile.trains === 'all weights') return [];
+  return rank === 0 ? [1e-6, 1e-5, 1e-4, 1e-3, 1e-2] : [1e-5, 1e-4, 1e-3, 1e-2];
+}
+
+/** Throws BackboneError `bad_request` if the model begins with the weights that the check at start has trained. */
+async function checkUnmoved({ model }: LiveModel, { moved }: Seam, { beginsFrom }: NewModel): Promise<void> {
+  if (moved === null || beginsFrom !== null || !(await isMovedToo(moved, model))) return;
+  throw new BackboneError(
+    'bad_request',
+    'The server has one model for all: the new one begins with the small step that the check at start has made. Start the server anew, and set tinker.profile to verl, which leaves that step out.',
+  );
 }
 
 /** A checkpoint of this backbone goes on from its weights on the server. */
@@ -137,7 +154,9 @@ function describeStart(baseUrl: string, profile: string, { client, newModel, sea
   const begins = newModel.beginsFrom === null ? '' : ` It begins with the weights at ${newModel.beginsFrom}.`;
   const weights = newModel.rank === 0 ? 'all weights' : `an adapter of rank ${newModel.rank}`;
   const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
-  const checked = seam.isChecked ? 'the gradient is checked' : 'the server tells no gradient norm: unchecked';
+  const checked = seam.isChecked
+    ? 'the gradient is checked'
+    : `the server tells no gradient norm: unchecked${seam.moved === null ? '' : ' but for its sign'}`;
   const clip = optimizer.maxGradNorm > 0 && profile === 'auto' ? ' Whether it clips gradients is not known.' : '';
   return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire ${client.wire}): ${weights}, by ${sums}; ${checked}.${begins}${clip}`;
 }

@@ -312,17 +312,53 @@ test('logprobs that are not numbers make no step, and the next step is a whole o
   await expectUndisturbed(backbone);
 });
 
+const mean = (c: readonly number[]) => c.reduce((sum, value) => sum + value, 0) / c.length;
+
 test.each([
-  ['repeatable', (c: readonly number[]) => c],
-  ['linear', (c: readonly number[]) => c.map((value) => Math.min(value, 0.6))],
-  ['odd', (c: readonly number[]) => c.map((value) => Math.max(value, 0))],
-  ['unchanged by zeros', (c: readonly number[]) => c.map((value) => value / c.length)],
-  ['additive', (c: readonly number[], numRows: number) => c.map((value) => value / numRows)],
-] as const)('a server whose gradient is not %s is refused with that property', async (property, distort) => {
+  ['trained', 'nothing', (c) => c.map(() => 0)],
+  ['repeatable', 'dropout', (c, _, call) => c.map((value) => value * (1 + call))],
+  ['linear', 'a clip to 0.6', (c) => c.map((value) => Math.min(value, 0.6))],
+  ['linear', 'a clip to 2', (c) => c.map((value) => Math.max(-2, Math.min(value, 2)))],
+  ['odd', 'positive coefficients alone', (c) => c.map((value) => Math.max(value, 0))],
+  ['odd', 'absolute values', (c) => c.map(Math.abs)],
+  ['unchanged by zeros', 'a mean over the tokens of a row', (c) => c.map((value) => value / c.length)],
+  ['unchanged by zeros', 'the mean coefficient of a row on every token', (c) => c.map(() => mean(c))],
+  ['token by token', 'the first token alone', (c) => c.map((value, at) => (at === 0 ? value : 0))],
+  ['token by token', 'coefficients one token too early', (c) => c.map((_, at) => c[at + 1] ?? 0)],
+  ['unchanged by zeros', 'coefficients one token too late', (c) => c.map((_, at) => c[at - 1] ?? 0)],
+  ['additive', 'a mean over rows', (c, numRows) => c.map((value) => value / numRows)],
+  ['of the right sign', 'the other sign', (c) => c.map((value) => -value)],
+] as const satisfies readonly (readonly [
+  string,
+  string,
+  (c: readonly number[], numRows: number, call: number) => readonly number[],
+])[])('a gradient that is not %s is refused with that property: %s', async (property, _, distort) => {
   let calls = 0;
-  server.faults.distort = (c, _loss, numRows) =>
-    property === 'repeatable' ? c.map((value) => value * (1 + calls++)) : distort(c, numRows);
-  await expect(open()).rejects.toMatchObject({ code: 'wrong_gradient', message: expect.stringContaining(property) });
+  server.faults.distort = (c, _loss, numRows) => distort(c, numRows, calls++);
+  await expect(open()).rejects.toMatchObject({
+    code: 'wrong_gradient',
+    message: expect.stringContaining(`it is not ${property} (`),
+  });
+});
+
+test('a constant factor is not found out: Adam takes it out again', async () => {
+  server.faults.distort = (c) => c.map((value) => 7 * value);
+  await expect(open()).resolves.toBeDefined();
+});
+
+test('a server with one model for all is refused before it trains on with what the check has moved', async () => {
+  server.faults.sharesModel = true;
+  await expect(open()).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringMatching(/one model for all.*tinker\.profile to verl/),
+  });
+});
+
+test('on the profile of such a server no weight is moved', async () => {
+  server.faults.sharesModel = true;
+  const backbone = await open({ profile: 'verl', optimizer: { ...tinyTaskOptimizer, maxGradNorm: 0 } });
+  const [found, expected] = [await scoreOf(backbone), await createTinyTaskBackbone(1).logprobs([{ ids: row }])];
+  for (const [at, logprob] of found.entries()) expect(logprob).toBeCloseTo(expected[0]?.[at] ?? Number.NaN, 6);
 });
 
 test('a server that tells no norm is trained unchecked, with a notice, and refused by the strict profile', async () => {
@@ -332,6 +368,23 @@ test('a server that tells no norm is trained unchecked, with a notice, and refus
   expect((await backbone.trainStep(lesson())).gradNorm).toBeNull();
   expect(notices[0]).toContain('unchecked');
   await expect(open({ profile: 'strict' })).rejects.toMatchObject({ code: 'bad_request' });
+});
+
+test.each(['strict', 'skyrl'] as const)(
+  'a refusal for want of a norm names the profile in use: %s',
+  async (profile) => {
+    server.faults.hidesNorm = true;
+    const optimizer = { ...tinyTaskOptimizer, maxGradNorm: 0 };
+    await expect(open({ profile, optimizer })).rejects.toMatchObject({
+      message: expect.stringContaining(`tinker.profile "${profile}"`),
+    });
+  },
+);
+
+test('a server that tells no norm is refused all the same if its gradient has the other sign', async () => {
+  server.faults.hidesNorm = true;
+  server.faults.distort = (c) => c.map((value) => -value);
+  await expect(open()).rejects.toMatchObject({ code: 'wrong_gradient' });
 });
 
 test('a run of many requests keeps no listeners', async () => {

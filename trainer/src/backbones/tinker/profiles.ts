@@ -16,15 +16,17 @@ export type Profile = {
   readonly ignoresNumbers: boolean;
   /** What it takes rows as. */
   readonly wire: Wire;
+  /** Of one model, which `create_model` does not make anew, whatever the rank; null: as it is asked. */
+  readonly trains: 'all weights' | null;
 };
 
 const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
-  auto: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto' },
-  hosted: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto' },
-  skyrl: { clips: false, needsNorm: true, ignoresNumbers: true, wire: 'json' },
-  verl: { clips: false, needsNorm: false, ignoresNumbers: false, wire: 'json' },
-  tuft: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'protobuf' },
-  strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto' },
+  auto: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', trains: null },
+  hosted: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', trains: null },
+  skyrl: { clips: false, needsNorm: true, ignoresNumbers: true, wire: 'json', trains: null },
+  verl: { clips: false, needsNorm: false, ignoresNumbers: false, wire: 'json', trains: 'all weights' },
+  tuft: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'protobuf', trains: null },
+  strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto', trains: null },
 };
 
 /** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */

@@ -1,6 +1,7 @@
 /** One model of a session on a server: every request that changes it has the next sequence number. */
 
 import type { JsonObject } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import { cutIntoRequests, protocolError, readLogprobs, type Encoding, type RowData } from './row-data.js';
 import type { TinkerClient, TinkerFuture } from './tinker-client.js';
 
@@ -13,6 +14,9 @@ export type AdamOptions = {
   readonly weightDecay: number;
   readonly maxGradNorm: number;
 };
+
+/** A step that leaves the weights, and of Adam's moments what is of this gradient alone. */
+export const probeAdam: AdamOptions = { ...idleOptimizer, beta1: 0, beta2: 0 };
 
 export class RemoteModel {
   readonly id: string;
@@ -27,8 +31,7 @@ export class RemoteModel {
 
   /** Logprobs of the targets of each row, shape [T - 1], in order. */
   async forward(rows: readonly Int32Array[]): Promise<Float64Array[]> {
-    const data = rows.map((ids): RowData => ({ ids, inputs: { weights: new Float64Array(ids.length - 1).fill(1) } }));
-    return await this.#send(data, { loss: 'cross_entropy', isForward: true });
+    return await this.#send(toForward(rows), forwardLoss);
   }
 
   /** Adds the gradient of these rows. Logprobs as `forward` gives them. */
@@ -49,17 +52,33 @@ export class RemoteModel {
 
   /** Makes the step. The gradient's norm before clipping, or null if the server does not tell it. */
   async optimStep(adam: AdamOptions): Promise<number | null> {
-    const answer = await this.#call('optim_step', {
-      adam_params: {
-        learning_rate: adam.learningRate,
-        beta1: adam.beta1,
-        beta2: adam.beta2,
-        eps: adam.epsilon,
-        weight_decay: adam.weightDecay,
-        grad_clip_norm: adam.maxGradNorm,
-      },
-    });
+    const answer = await this.#client.result(await this.#submitStep(adam));
     return readGradNorm(answer['metrics']);
+  }
+
+  /** The norm of each gradient, each before a step of rate 0. All are sent before the first is awaited. */
+  async normsOf(gradients: readonly (readonly RowData[])[], encoding: Encoding): Promise<(number | null)[]> {
+    const sent: { readonly gradient: SentRows; readonly step: TinkerFuture }[] = [];
+    for (const rows of gradients) {
+      const gradient = await this.#submitRows(rows, { loss: lossOf(encoding), isForward: false });
+      sent.push({ gradient, step: await this.#submitStep(probeAdam) });
+    }
+    const norms: (number | null)[] = [];
+    for (const { gradient, step } of sent) {
+      await this.#logprobsOf(gradient);
+      norms.push(readGradNorm((await this.#client.result(step))['metrics']));
+    }
+    return norms;
+  }
+
+  /** A step with the gradient of these rows alone; their logprobs after it. All is sent before the first is awaited. */
+  async tryStep(rows: readonly RowData[], encoding: Encoding, learningRate: number): Promise<Float64Array[]> {
+    const gradient = await this.#submitRows(rows, { loss: lossOf(encoding), isForward: false });
+    const step = await this.#submitStep({ ...probeAdam, learningRate });
+    const forward = await this.#submitRows(toForward(rows.map(({ ids }) => ids)), forwardLoss);
+    await this.#logprobsOf(gradient);
+    await this.#client.result(step);
+    return await this.#logprobsOf(forward);
   }
 
   /** Keeps weights and optimizer on the server; the path that `loadState` takes. */
@@ -93,19 +112,36 @@ export class RemoteModel {
     await this.#client.tell('unload_model', { model_id: this.id });
   }
 
-  async #send(
-    rows: readonly RowData[],
-    how: { readonly loss: string; readonly isForward: boolean },
-  ): Promise<Float64Array[]> {
-    const requests = cutIntoRequests(rows);
-    const futures: TinkerFuture[] = [];
-    for (const request of requests) {
+  async #send(rows: readonly RowData[], how: RowLoss): Promise<Float64Array[]> {
+    return await this.#logprobsOf(await this.#submitRows(rows, how));
+  }
+
+  async #submitRows(rows: readonly RowData[], how: RowLoss): Promise<SentRows> {
+    const sent: { readonly rows: readonly RowData[]; readonly future: TinkerFuture }[] = [];
+    for (const request of cutIntoRequests(rows)) {
       this.#sequence += 1;
       const place = { modelId: this.id, sequence: this.#sequence };
-      futures.push(await this.#client.submitRows({ ...place, rows: request, ...how }));
+      sent.push({ rows: request, future: await this.#client.submitRows({ ...place, rows: request, ...how }) });
     }
-    const answers = await Promise.all(futures.map((future) => this.#client.result(future)));
-    return answers.flatMap((answer, index) => readLogprobs(answer, requests[index] ?? []));
+    return sent;
+  }
+
+  async #logprobsOf(sent: SentRows): Promise<Float64Array[]> {
+    const answers = await Promise.all(sent.map(({ future }) => this.#client.result(future)));
+    return answers.flatMap((answer, index) => readLogprobs(answer, sent[index]?.rows ?? []));
+  }
+
+  async #submitStep(adam: AdamOptions): Promise<TinkerFuture> {
+    return await this.#submit('optim_step', {
+      adam_params: {
+        learning_rate: adam.learningRate,
+        beta1: adam.beta1,
+        beta2: adam.beta2,
+        eps: adam.epsilon,
+        weight_decay: adam.weightDecay,
+        grad_clip_norm: adam.maxGradNorm,
+      },
+    });
   }
 
   async #call(route: string, body: JsonObject): Promise<JsonObject> {
@@ -117,6 +153,16 @@ export class RemoteModel {
     return await this.#client.submit(route, { model_id: this.id, seq_id: this.#sequence, ...body });
   }
 }
+
+type RowLoss = { readonly loss: string; readonly isForward: boolean };
+
+/** In the order of the rows, in one or several requests. */
+type SentRows = readonly { readonly rows: readonly RowData[]; readonly future: TinkerFuture }[];
+
+const forwardLoss: RowLoss = { loss: 'cross_entropy', isForward: true };
+
+const toForward = (rows: readonly Int32Array[]): RowData[] =>
+  rows.map((ids) => ({ ids, inputs: { weights: new Float64Array(ids.length - 1).fill(1) } }));
 
 const lossOf = (encoding: Encoding): string => (encoding === 'sums' ? 'cross_entropy' : 'importance_sampling');
 

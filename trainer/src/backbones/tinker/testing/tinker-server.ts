@@ -54,6 +54,8 @@ export type Faults = {
   slowSamplesMs?: number;
   /** Refuses archives. */
   keepsWeights?: boolean;
+  /** Has one model for all, whose weights each new one goes on with. */
+  sharesModel?: boolean;
   /** Makes no second model in a session. */
   onlyOneModel?: boolean;
 };
@@ -260,12 +262,14 @@ export class TinkerServer {
     this.#sessions.set(session, made + 1);
     const id = this.#submitted.has(key) ? '' : `model-${++this.#count}`;
     return this.#once(key, 'create_model', async () => {
-      this.#models.set(id, new ServedModel(await this.#options.open()));
+      const [shared] = this.faults.sharesModel ? this.#models.values() : [];
+      this.#models.set(id, shared ?? new ServedModel(await this.#options.open()));
       return { model_id: id };
     });
   }
 
   #unload(id: string): JsonObject {
+    if (this.faults.sharesModel) return { type: 'unload_model' };
     const model = this.#models.get(id);
     this.#models.delete(id);
     void model?.enqueue(() => model.backbone.close());

@@ -1,0 +1,37 @@
+import type { CoefficientRow } from './encode-rows.js';
+
+/** Rows whose gradients must be equal, opposite or different. Two lengths, and never more than two in a request: JAX compiles each shape. */
+export type ProbeRows = {
+  readonly short: CoefficientRow;
+  /** Goes on where `short` ends, with zeros: the same gradient. */
+  readonly long: CoefficientRow;
+  /** The last token of `short` alone. */
+  readonly last: CoefficientRow;
+  /** Ends with another token than `last`: another gradient, unless that token's coefficient is trained elsewhere. */
+  readonly other: CoefficientRow;
+};
+
+/** Of both signs, with a sum above 0, and different ones next to each other. */
+const coefficients = Float64Array.of(0.5, -0.25, 1, 0.75, -0.5, 1, -0.25, 0.5);
+const longLength = 13;
+
+export function createProbeRows(vocabSize: number): ProbeRows {
+  const ids = Int32Array.from({ length: longLength }, (_, index) => (index * 7 + (index % 3)) % vocabSize);
+  const padded = new Float64Array(longLength - 1);
+  padded.set(coefficients);
+  const shortIds = ids.slice(0, coefficients.length + 1);
+  const otherIds = shortIds.slice();
+  const end = shortIds.length - 1;
+  otherIds[end] = ((shortIds[end] ?? 0) + Math.max(1, Math.floor(vocabSize / 2))) % vocabSize; // of another kind
+  const lastAlone = Float64Array.from(coefficients, (_, at) => (at === coefficients.length - 1 ? 1 : 0));
+  return {
+    short: { ids: shortIds, coefficients },
+    long: { ids, coefficients: padded },
+    last: { ids: shortIds, coefficients: lastAlone },
+    other: { ids: otherIds, coefficients: lastAlone },
+  };
+}
+
+export function scaled(row: CoefficientRow, factor: number): CoefficientRow {
+  return { ids: row.ids, coefficients: row.coefficients.map((value) => value * factor) };
+}
