@@ -106,6 +106,44 @@ test('weights that a server keeps stay there, with a notice', async () => {
   expect(notices.at(-1)).toContain('the weights stay on the server');
 });
 
+test.each(['adapter', 'merged'] as const)('weights are asked for again after an outage: %s', async (checkpoint) => {
+  const base = path.join(dir, 'base');
+  await writeRandomModelFolder(base, { configJson: tinyConfig, seed: 3 });
+  await startWith(await adapterFiles(dir));
+  const notices: string[] = [];
+  const backbone = await open({ modelDir: base, checkpoint, notice: (message) => notices.push(message) });
+  server.faults.archivesLater = { times: 3 };
+  await backbone.save(path.join(dir, 'checkpoint'));
+  const weights = checkpoint === 'merged' ? 'model.safetensors' : 'adapter_model.safetensors';
+  expect(await readdir(path.join(dir, 'checkpoint'))).toContain(weights);
+  expect(notices.filter((message) => message.includes('stay on the server'))).toEqual([]);
+});
+
+test('a server that stays out of reach leaves no checkpoint without its weights', async () => {
+  const backbone = await open({ patienceMs: 1000 });
+  server.faults.archivesLater = { times: 1000 };
+  await expect(backbone.save(path.join(dir, 'checkpoint'))).rejects.toMatchObject({ code: 'unreachable' });
+  expect(await readdir(dir)).toEqual([]);
+});
+
+test('a merged checkpoint of a server that keeps its weights is refused with what to set', async () => {
+  const backbone = await open({ checkpoint: 'merged' });
+  server.faults.keepsWeights = true;
+  await expect(backbone.save(path.join(dir, 'checkpoint'))).rejects.toMatchObject({
+    code: 'checkpoint',
+    message: expect.stringMatching(/stay on the server, at tinker:.*Set tinker\.checkpoint to adapter/),
+  });
+});
+
+test('a model that is lost before its weights come home is brought back first', async () => {
+  const backbone = await open();
+  await backbone.trainStep(lesson());
+  server.loseSessions();
+  await backbone.save(path.join(dir, 'checkpoint'));
+  expect(await readdir(path.join(dir, 'checkpoint'))).toContain('trainer_state');
+  expect(server.requests.filter((route) => route === 'load_weights')).toHaveLength(1);
+});
+
 const adapterConfig = { peft_type: 'LORA', r: 1, lora_alpha: 2, base_model_name_or_path: 'theirs' };
 
 /** An adapter of rank 1 that adds 2 to the first weight of the head. */

@@ -4,13 +4,14 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, parseJsonObject } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
 import { readTensorEntries } from '../../model-files/safetensors.js';
 import { readArchive } from './read-archive.js';
 import type { RemoteModel } from './remote-model.js';
+import { RefusedError } from './tinker-errors.js';
 
 export type TinkerState = {
   /** As the server names weights and optimizer. */
@@ -43,7 +44,7 @@ const adapterWeights = 'adapter_model.safetensors';
 
 /**
  * Writes config and tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its
- * state. Rejects with BackboneError `checkpoint`.
+ * state. Rejects with BackboneError `checkpoint`, or as a request does.
  */
 export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckpoint): Promise<void> {
   const files = await download(checkpoint);
@@ -81,15 +82,24 @@ async function writeMerged(dir: string, files: Files, folders: Folders): Promise
   }
 }
 
+/** How servers say that they hand no weights out. */
+const withheld = [403, 404, 405, 410, 501];
+
 /** Weights that the server does not hand out stay there: the checkpoint can be loaded, but not opened elsewhere. */
-async function download({ model, name, state, notice }: TinkerCheckpoint): Promise<Files> {
+async function download({ model, name, state, isMerged, notice }: TinkerCheckpoint): Promise<Files> {
   try {
     const files = readArchive(await model.download(name));
     return new Map([...files].filter(([file]) => /^adapter_config\.json$|\.safetensors(\.index\.json)?$/.test(file)));
   } catch (error) {
-    if (error instanceof BackboneError && error.code === 'closed') throw error;
-    notice(`tinker: the weights stay on the server, at ${state.path}: ${toErrorMessage(error)}`);
-    return new Map();
+    if (!(error instanceof RefusedError) || !withheld.includes(error.status)) throw error;
+    const kept = `the weights stay on the server, at ${state.path} (${error.message})`;
+    if (!isMerged) notice(`tinker: ${kept}.`);
+    if (!isMerged) return new Map();
+    throw new BackboneError(
+      'checkpoint',
+      `A merged checkpoint cannot be written: ${kept}. Set tinker.checkpoint to adapter.`,
+      { cause: error },
+    );
   }
 }
 

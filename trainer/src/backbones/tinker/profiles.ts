@@ -16,7 +16,7 @@ export type Profile = {
   readonly ignoresNumbers: boolean;
   /** What it takes rows as. */
   readonly wire: Wire;
-  /** Of one model, which `create_model` does not make anew, whatever the rank; null: as it is asked. */
+  /** Of one model, which `create_model` does not make anew, at any rank; null: as it is asked. */
   readonly trains: 'all weights' | null;
 };
 

@@ -16,7 +16,7 @@ const visible = 0.02;
 
 /**
  * Steps of rising rates until the logprobs move, then whether to the right side: the step is Adam's without memory, so each weight moves
- * by the rate along its own gradient, whatever the scale of the coefficients.
+ * by the rate along its gradient, at any scale of the coefficients.
  */
 export async function findSign({
   model,

@@ -121,18 +121,19 @@ export class TinkerBackbone implements Backbone {
   }
 
   save(dir: string): Promise<void> {
-    return this.#alone(async () => {
-      const path = await this.#untilKept(() => this.#keep());
-      const { model } = this.#live;
-      await saveTinkerCheckpoint(dir, {
-        model,
-        name: this.#parts.nameOf(`home-${this.#version}`),
-        modelDir: this.#parts.modelDir,
-        baseDir: this.#parts.baseDir,
-        isMerged: this.#parts.checkpoint === 'merged',
-        state: { path, policyVersion: this.#version, baseDir: this.#parts.baseDir },
-        notice: this.#parts.notice,
-      });
+    return this.#alone(() => this.#untilKept(() => this.#save(dir)));
+  }
+
+  async #save(dir: string): Promise<void> {
+    const path = await this.#keep();
+    await saveTinkerCheckpoint(dir, {
+      model: this.#live.model,
+      name: this.#parts.nameOf(`home-${this.#version}`),
+      modelDir: this.#parts.modelDir,
+      baseDir: this.#parts.baseDir,
+      isMerged: this.#parts.checkpoint === 'merged',
+      state: { path, policyVersion: this.#version, baseDir: this.#parts.baseDir },
+      notice: this.#parts.notice,
     });
   }
 

@@ -195,7 +195,7 @@ export class TinkerClient {
     }
   }
 
-  /** An answer as JSON, whatever it came as. */
+  /** The answer in the shape that it has as JSON. */
   async #repeat(route: string, body: Body, options: JsonRequestOptions = {}): Promise<JsonObject> {
     const { isPoll = false, asked = route, answers } = options;
     const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseJsonObject, toErrorMessage, type Backbone, type JsonObject } from '@agentjet/core';
+import type { Faults } from './faults.js';
 import { readRowRequest, writeAnswer } from './proto-server.js';
 import { ServedModel, type AdamParams, type Datum, type Distortion } from './served-model.js';
 import { writeTar } from './write-tar.js';
@@ -22,42 +23,6 @@ export type TinkerServerOptions = {
   readonly wire?: 'json' | 'protobuf' | 'both';
   /** What an archive holds instead of the files that the backbone saves. */
   readonly archive?: ReadonlyMap<string, Buffer>;
-};
-
-/** What the server does wrong, as long as it is set. */
-export type Faults = {
-  /** Divides a row by its weights' sum (cross entropy) or its length, and a step by its rows. */
-  averages?: boolean;
-  /** Changes each row's coefficients. */
-  distort?: Distortion;
-  /** Takes so many requests, of this route if one is named, and never answers them. */
-  hangs?: { route?: string; times: number };
-  /** Tells no gradient norm. */
-  hidesNorm?: boolean;
-  /** Answers this many requests with the status. */
-  busy?: { status: number; times: number };
-  /** Says so often, when the future of this route is asked for, that it has no room for it. */
-  full?: { route: string; times: number };
-  /** Takes requests about a model that it has forgotten, and fails their futures: by status 400, or by an `error` in the answer. */
-  failsUnloaded?: 'status' | 'error';
-  /** Forgets the next future of this route after it was computed. */
-  forgets?: string;
-  /** Computes the next request of this route and closes the connection instead of answering. */
-  drops?: string;
-  /** Computes a request again that is sent again with its sequence number. */
-  ignoresNumbers?: boolean;
-  /** Gives every answer's rows and sequences twice. */
-  doubles?: boolean;
-  /** Gives logprobs that are not numbers in the next gradient. */
-  notANumber?: boolean;
-  /** Takes so long for each completion. */
-  slowSamplesMs?: number;
-  /** Refuses archives. */
-  keepsWeights?: boolean;
-  /** Has one model for all, whose weights each new one goes on with. */
-  sharesModel?: boolean;
-  /** Makes no second model in a session. */
-  onlyOneModel?: boolean;
 };
 
 type Body = JsonObject & { readonly model_id: string; readonly seq_id: number; readonly request_id: string };
@@ -386,6 +351,8 @@ export class TinkerServer {
   }
 
   async #archive(model: string, name: string): Promise<Buffer> {
+    const { archivesLater } = this.faults;
+    if (archivesLater !== undefined && archivesLater.times-- > 0) throw new HttpError(503, 'not now');
     if (this.faults.keepsWeights) throw new HttpError(404, 'archives are not kept');
     const dir = this.#known(this.#states, `tinker://${model}/sampler_weights/${name}`, 'checkpoint');
     if (this.#options.archive !== undefined) return writeTar([...this.#options.archive]);
