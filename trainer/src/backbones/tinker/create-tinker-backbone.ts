@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
+import { describeStart } from './describe-start.js';
 import { findTinkerState, type CheckpointKind } from './checkpoint.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import { findProfile, type Profile, type ProfileName } from './profiles.js';
@@ -31,6 +32,8 @@ export type TinkerBackboneOptions = {
   /** At most; the server and the model may allow less. */
   readonly contextLength?: number;
   readonly keepStateEvery?: number;
+  /** Training will ask for a KL estimate, so the model that keeps the initial weights is made at once. */
+  readonly usesKl?: boolean;
   /** Limit of the truncated importance weight between trainer and sampler; 0 (default): none. */
   readonly tisCap?: number;
   /** `adapter` (default): what the server hands out; `merged`: its adapter folded into the weights of `modelDir`. */
@@ -55,7 +58,8 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
   const baseUrl = options.baseUrl ?? hostedUrl;
   const local = await readLocalConfig(modelDir);
   const { baseDir, beginsFrom } = await findBeginning(modelDir, options.checkpoint);
-  checkClipping(optimizer, profile);
+  if (optimizer !== undefined)
+    checkHonoured(profile, { maxGradNorm: optimizer.maxGradNorm, usesKl: options.usesKl === true });
   const apiKey = options.apiKey ?? process.env['TINKER_API_KEY'] ?? null;
   const { patienceMs, clock, wire = 'auto', signal } = options;
   signal?.throwIfAborted();
@@ -92,9 +96,9 @@ export async function createTinkerBackbone(options: TinkerBackboneOptions): Prom
       nameOf: (what) => `agentjet-${runName}-${what}`,
       notice,
     };
-    notice(describeStart(baseUrl, profile.name, parts));
-    const live = await LiveModel.open(parts, { path: null, version: 0 });
-    await checkUnmoved(live, seam, newModel);
+    notice(describeStart(baseUrl, profile, parts));
+    const live = await openLive(parts, options);
+    client.hasBegun = true;
     return new TinkerBackbone(parts, live);
   } catch (error) {
     client.close();
@@ -129,9 +133,25 @@ function ratesOf({ rank, profile }: SeamOptions): readonly number[] {
   return rank === 0 ? [1e-6, 1e-5, 1e-4, 1e-3, 1e-2] : [1e-5, 1e-4, 1e-3, 1e-2];
 }
 
+/** What cannot be had is refused here, before a batch is sampled. */
+async function openLive(
+  parts: TinkerParts,
+  { usesKl = false }: Pick<TinkerBackboneOptions, 'usesKl'>,
+): Promise<LiveModel> {
+  const live = await LiveModel.open(parts, { path: null, version: 0 });
+  try {
+    await checkUnmoved(live, parts);
+    if (usesKl) await live.openReference(parts);
+    return live;
+  } catch (error) {
+    await live.close();
+    throw error;
+  }
+}
+
 /** Throws BackboneError `bad_request` if the model begins with the weights that the check at start has trained. */
-async function checkUnmoved({ model }: LiveModel, { moved }: Seam, { beginsFrom }: NewModel): Promise<void> {
-  if (moved === null || beginsFrom !== null || !(await isMovedToo(moved, model))) return;
+async function checkUnmoved({ model }: LiveModel, { seam: { moved }, newModel }: TinkerParts): Promise<void> {
+  if (moved === null || newModel.beginsFrom !== null || !(await isMovedToo(moved, model))) return;
   throw new BackboneError(
     'bad_request',
     'The server has one model for all: the new one begins with the small step that the check at start has made. Start the server anew, and set tinker.profile to verl, which leaves that step out.',
@@ -150,25 +170,19 @@ async function findBeginning(
   return { baseDir, beginsFrom: state.path };
 }
 
-function describeStart(baseUrl: string, profile: string, { client, newModel, seam, optimizer }: TinkerParts): string {
-  const begins = newModel.beginsFrom === null ? '' : ` It begins with the weights at ${newModel.beginsFrom}.`;
-  const weights = newModel.rank === 0 ? 'all weights' : `an adapter of rank ${newModel.rank}`;
-  const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
-  const checked = seam.isChecked
-    ? 'the gradient is checked'
-    : `the server tells no gradient norm: unchecked${seam.moved === null ? '' : ' but for its sign'}`;
-  const clip = optimizer.maxGradNorm > 0 && profile === 'auto' ? ' Whether it clips gradients is not known.' : '';
-  return `tinker: ${newModel.baseModel} at ${baseUrl} (profile ${profile}, wire ${client.wire}): ${weights}, by ${sums}; ${checked}.${begins}${clip}`;
-}
-
-function checkClipping(
-  optimizer: OptimizerOptions | undefined,
-  { name, clips }: { readonly name: string; readonly clips: boolean },
+function checkHonoured(
+  { name, clips, trains }: Profile,
+  { maxGradNorm, usesKl }: { readonly maxGradNorm: number; readonly usesKl: boolean },
 ): void {
-  if (optimizer !== undefined && optimizer.maxGradNorm > 0 && !clips)
+  if (maxGradNorm > 0 && !clips)
     throw new BackboneError(
       'bad_request',
-      `A ${name} server does not clip gradients, but trainer_common.optim.grad_clip is ${optimizer.maxGradNorm}. Set it to 0.`,
+      `A ${name} server does not clip gradients, but trainer_common.optim.grad_clip is ${maxGradNorm}. Set it to 0.`,
+    );
+  if (usesKl && trains === 'all weights')
+    throw new BackboneError(
+      'bad_request',
+      `A ${name} server has one model, and a KL estimate needs a second one that keeps the initial weights. Set trainer_common.use_kl_loss to false.`,
     );
 }
 

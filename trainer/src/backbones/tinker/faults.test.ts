@@ -162,7 +162,9 @@ describe('a server that takes requests and never answers', () => {
     server.faults.hangs = { times: Infinity };
     await expect(open({ clock })).rejects.toMatchObject({
       code: 'unreachable',
-      message: expect.stringMatching(/No answer from http:.*get_server_capabilities.*no answer within 5 s/),
+      message: expect.stringMatching(
+        /No answer from http:.*get_server_capabilities.*no answer within 5 s.*its address\?$/,
+      ),
     });
     expect(clock.now()).toBeLessThan(15_000);
   });
@@ -444,6 +446,40 @@ test('a server that holds one model refuses a KL estimate with what to set', asy
   await expect(backbone.trainStep(lesson({ ...policy, klCoef: 0.1 }))).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringContaining('use_kl_loss'),
+  });
+});
+
+test.each(['auto', 'verl'] as const)('and refuses it at start if the run will ask for one: %s', async (profile) => {
+  server.faults.onlyOneModel = true;
+  const optimizer = { ...tinyTaskOptimizer, maxGradNorm: 0 };
+  await expect(open({ profile, optimizer, usesKl: true })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining('use_kl_loss'),
+  });
+});
+
+describe('the first line', () => {
+  async function firstLine(options: Parameters<typeof open>[0]): Promise<string> {
+    const notices: string[] = [];
+    const optimizer = { ...tinyTaskOptimizer, maxGradNorm: 0 };
+    await open({ optimizer, ...options, notice: (message) => notices.push(message) });
+    return notices[0] ?? '';
+  }
+
+  test('says that a SkyRL server that adds up takes the rate of Adam alone, and not so of one that averages', async () => {
+    expect(await firstLine({ profile: 'skyrl' })).toContain('takes the rate alone: betas, eps and weight decay');
+    server.faults.averages = true;
+    expect(await firstLine({ profile: 'skyrl' })).not.toContain('the rate alone');
+  });
+
+  test('says that a verl server trains all weights, at any rank', async () => {
+    expect(await firstLine({ profile: 'verl', rank: 32 })).toContain('all weights, because it makes no adapters');
+    expect(await firstLine({ profile: 'tuft', rank: 32, wire: 'json' })).toContain('an adapter of rank 32');
+  });
+
+  test('says what is not known without a profile', async () => {
+    const line = await firstLine({ optimizer: { ...tinyTaskOptimizer, maxGradNorm: 1 } });
+    expect(line).toContain("Adam's constants and weight decay, and clips gradients, is not known");
   });
 });
 

@@ -16,17 +16,26 @@ export type Profile = {
   readonly ignoresNumbers: boolean;
   /** What it takes rows as. */
   readonly wire: Wire;
+  /** What it takes of Adam: SkyRL over FSDP and Megatron, which add up, the rate alone; its JAX engine, which averages, all. */
+  readonly adam: 'all' | 'rate only if it adds up' | 'unknown';
   /** Of one model, which `create_model` does not make anew, at any rank; null: as it is asked. */
   readonly trains: 'all weights' | null;
 };
 
 const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
-  auto: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', trains: null },
-  hosted: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', trains: null },
-  skyrl: { clips: false, needsNorm: true, ignoresNumbers: true, wire: 'json', trains: null },
-  verl: { clips: false, needsNorm: false, ignoresNumbers: false, wire: 'json', trains: 'all weights' },
-  tuft: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'protobuf', trains: null },
-  strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto', trains: null },
+  auto: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', adam: 'unknown', trains: null },
+  hosted: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'auto', adam: 'all', trains: null },
+  skyrl: {
+    clips: false,
+    needsNorm: true,
+    ignoresNumbers: true,
+    wire: 'json',
+    adam: 'rate only if it adds up',
+    trains: null,
+  },
+  verl: { clips: false, needsNorm: false, ignoresNumbers: false, wire: 'json', adam: 'all', trains: 'all weights' },
+  tuft: { clips: true, needsNorm: false, ignoresNumbers: false, wire: 'protobuf', adam: 'all', trains: null },
+  strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto', adam: 'unknown', trains: null },
 };
 
 /** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */

@@ -69,6 +69,7 @@ export const tinker = defineBackbone({
       checkpoint,
       keepStateEvery,
       tisCap: config.trainerCommon.tisCap,
+      usesKl: config.trainerCommon.useKlLoss && config.trainerCommon.klLossCoef > 0,
       modelDir,
       seed: config.trainerCommon.seed,
       contextLength: config.rollout.maxModelLen,

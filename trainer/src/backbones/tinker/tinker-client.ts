@@ -69,6 +69,8 @@ export class TinkerClient {
   readonly #clock: AttemptClock;
   /** As the option; the seam check may find out later. */
   ignoresNumbers: boolean;
+  /** There may be a checkpoint to go on from. */
+  hasBegun = false;
   /** When the server has last answered anything. */
   #heardAt = -Infinity;
   #secondsPaused = 0;
@@ -298,10 +300,11 @@ export class TinkerClient {
   }
 
   #silence(route: string, problem: string, waited: number): BackboneError {
+    const goOn = this.hasBegun ? ' When it answers again, --resume goes on from the last checkpoint.' : '';
     const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of asking again`;
     return new BackboneError(
       'unreachable',
-      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address? When it answers again, --resume goes on from the last checkpoint.`,
+      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address?${goOn}`,
     );
   }
 
