@@ -98,6 +98,23 @@ test('a server that does not have the weights of a checkpoint is refused, and so
   });
 });
 
+test('a server that has lost a saved state is told, with the way on from the weights at home', async () => {
+  const archive = await adapterFiles(dir);
+  await startWith(archive);
+  const checkpoint = path.join(dir, 'checkpoint');
+  await (await open()).save(checkpoint);
+  await startWith(archive);
+  const backbone = await open();
+  const wayOn = `ajet export ${checkpoint} <folder>`;
+  await expect(backbone.load(checkpoint)).rejects.toMatchObject({
+    code: 'bad_model_files',
+    message: expect.stringMatching(/does not load the state at tinker:.*Set tinker\.base_url.*model\.path/),
+  });
+  await expect(backbone.load(checkpoint)).rejects.toThrow(wayOn);
+  await rm(path.join(checkpoint, 'adapter_model.safetensors'));
+  await expect(backbone.load(checkpoint)).rejects.toThrow('none of its weights came home');
+});
+
 test('weights that a server keeps stay there, with a notice', async () => {
   const notices: string[] = [];
   const backbone = await open({ notice: (message) => notices.push(message) });

@@ -1,5 +1,6 @@
 import { BackboneError, type OptimizerOptions } from '@agentjet/core';
 import type { CheckpointKind } from './checkpoint.js';
+import { explainLostState } from './lost-state.js';
 import type { RemoteModel } from './remote-model.js';
 import type { Seam } from './seam-check.js';
 import type { TinkerClient } from './tinker-client.js';
@@ -41,15 +42,18 @@ export class LiveModel {
     this.#sampler = sampler;
   }
 
-  /** With the initial weights, or those of a path on the server. */
+  /** With the initial weights, or those of a path on the server; `home` is the folder of that checkpoint here. */
   static async open(
     { client, newModel }: Pick<TinkerParts, 'client' | 'newModel'>,
-    { path, version }: { readonly path: string | null; readonly version: number },
+    { path, version, home }: { readonly path: string | null; readonly version: number; readonly home?: string },
   ): Promise<LiveModel> {
     const session = await TinkerSession.open(client);
     try {
       const model = await (path === null ? session.createModel(newModel) : session.createBaseModel(newModel));
-      if (path !== null) await model.loadState(path, { withOptimizer: true });
+      if (path !== null)
+        await model.loadState(path, { withOptimizer: true }).catch((error: unknown) => {
+          throw explainLostState(error, path, home);
+        });
       return new LiveModel(session, model, { id: await model.openSampler(), policyVersion: version });
     } catch (error) {
       session.close();

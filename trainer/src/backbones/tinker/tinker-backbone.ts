@@ -140,7 +140,7 @@ export class TinkerBackbone implements Backbone {
   load(dir: string): Promise<void> {
     return this.#alone(async () => {
       const { path, policyVersion } = await readTinkerState(dir);
-      const live = await LiveModel.open(this.#parts, { path, version: policyVersion });
+      const live = await LiveModel.open(this.#parts, { path, version: policyVersion, home: dir });
       await this.#live.close();
       this.#live = live;
       this.#version = policyVersion;
