@@ -175,7 +175,13 @@ describe('what is wrong with a configuration', () => {
       'an unknown choice',
       'ajet:\n  backbone: trinity\n',
       'wrong_type',
-      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+    ],
+    [
+      'a choice of the original, written otherwise',
+      'ajet:\n  backbone: Trinity-RFT\n',
+      'wrong_type',
+      '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
       'a value where a section belongs',

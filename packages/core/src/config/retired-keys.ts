@@ -66,19 +66,22 @@ const adviceByKey: Readonly<Record<string, string>> = {
   max_cached_episodes: 'Episodes are not cached beyond their batch.',
 };
 
+const trinity =
+  'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.';
+
 const adviceByValue: Readonly<Record<string, string>> = {
   'task_reader.type=hf': 'Use "huggingface_dat_repo".',
-  'backbone=trinity':
-    'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+  'backbone=trinity': trinity,
+  'backbone=trinity_rft': trinity,
   'backbone=trl':
-    'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" for a cluster.',
+    'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" or "verl" for a cluster.',
   'task_reader.type=tracing': 'Use "feedback_tracing".',
   'task_judge.judge_type=rubrics_auto_grader': 'Use "rubrics", whose settings are in "task_judge.rubrics".',
 };
 
-/** What to use instead of a value that the original knows. */
+/** What to use instead of a value that the original knows, in any case, with `-` or `_`. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
-  const name = `${key}=${typeof value === 'string' ? value : ''}`;
+  const name = `${key}=${typeof value === 'string' ? value.toLowerCase().replaceAll('-', '_') : ''}`;
   return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
 }
 
